@@ -1,0 +1,171 @@
+// Package cell holds the values everything else speaks of: a cell (a model on a
+// target with its settings), a plan (cells in order), and the result of
+// carrying a cell out, with its verdict and evidence.
+//
+// The types here are plain values: validated, comparable where it matters, and
+// written as the one JSON vocabulary that --json, journals and reports share.
+// It is a leaf beside platform; running things know cells, cells know nothing
+// of running things.
+package cell
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"assay/internal/platform"
+)
+
+// The sizes, weights and modes a cell may have.
+const (
+	Tiny = "tiny" // shrunk by rule; a result of the type, never of a checkpoint
+	Full = "full" // the true size of a known checkpoint
+
+	Random = "random" // drawn by rule from the seed, the same bits everywhere
+	Hub    = "hub"    // the checkpoint's own weights
+
+	Infer    = "infer"
+	Generate = "generate"
+	Train    = "train"
+)
+
+// Cell is a model on a target with its settings. Zero fields mean the default;
+// Normal fills those in that have one value everywhere, and leaves alone those
+// that the recipe or the machine decides (Seq, Image, Threads, Task, Class).
+type Cell struct {
+	Type       string          `json:"type"`
+	Checkpoint string          `json:"checkpoint,omitempty"`
+	Class      string          `json:"class,omitempty"`  // derived from type and task; not hashed
+	Task       string          `json:"task,omitempty"`   // task head; "" is the type's default one
+	Family     string          `json:"family,omitempty"` // derived; not hashed
+	Target     string          `json:"target,omitempty"` // Platform, Device, Engine, Browser in one string; not hashed
+	Platform   platform.Name   `json:"platform,omitempty"`
+	Device     string          `json:"device,omitempty"`
+	Engine     platform.Engine `json:"engine,omitempty"`
+	Browser    string          `json:"browser,omitempty"`
+	Size       string          `json:"size,omitempty"`
+	Weights    string          `json:"weights,omitempty"` // random, hub, or a folder's path
+	DType      platform.DType  `json:"dtype,omitempty"`
+	Batch      int             `json:"batch,omitempty"`
+	Seq        int             `json:"seq,omitempty"`   // tokens; 0 is the recipe's
+	Image      int             `json:"image,omitempty"` // pixels a side; 0 is the recipe's
+	Threads    int             `json:"threads,omitempty"`
+	Seed       int             `json:"seed,omitempty"`
+	Mode       string          `json:"mode,omitempty"`
+	Hash       string          `json:"hash,omitempty"` // of the normalised cell; not hashed
+}
+
+// Where returns the cell's target.
+func (c Cell) Where() platform.Target {
+	return platform.Target{Platform: c.Platform, Device: c.Device, Engine: c.Engine, Browser: c.Browser}
+}
+
+// On returns the cell moved to another target.
+func (c Cell) On(t platform.Target) Cell {
+	t = t.Normal()
+	c.Platform, c.Device, c.Engine, c.Browser = t.Platform, t.Device, t.Engine, t.Browser
+	return c.Normal()
+}
+
+// Normal returns the cell with its defaults filled in, its target in one
+// string, and its hash.
+func (c Cell) Normal() Cell {
+	if c.Target != "" && c.Platform == "" {
+		if t, err := platform.ParseTarget(c.Target); err == nil {
+			c.Platform, c.Device, c.Engine, c.Browser = t.Platform, t.Device, t.Engine, t.Browser
+		}
+	}
+	if c.Platform == "" {
+		c.Platform = platform.CPU
+	}
+	t := c.Where().Normal()
+	c.Device, c.Engine, c.Target = t.Device, t.Engine, t.String()
+	set(&c.Size, Tiny)
+	set(&c.Weights, Random)
+	set(&c.Mode, Infer)
+	if c.DType == "" {
+		c.DType = platform.FP32
+	}
+	if c.Batch == 0 {
+		c.Batch = 1
+	}
+	c.Hash = c.hash()
+	return c
+}
+
+func set(s *string, v string) {
+	if *s == "" {
+		*s = v
+	}
+}
+
+// hashVersion changes when the meaning of a hashed field does.
+const hashVersion = "1"
+
+// hash is over the fields that decide what is carried out. Zero fields are
+// left out, so a setting added later keeps the hashes of older cells.
+func (c Cell) hash() string {
+	c.Class, c.Family, c.Target, c.Hash = "", "", "", ""
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // strings and integers always marshal
+	}
+	sum := sha256.Sum256(append([]byte("cell/"+hashVersion+"\n"), b...))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Validate says in a sentence what is wrong with the cell, if anything.
+func (c Cell) Validate() error {
+	if c.Type == "" {
+		return fmt.Errorf("a cell needs a type, such as \"bert\"")
+	}
+	if strings.ContainsAny(c.Type, "/\\ \n\x00") || c.Type == ".." {
+		return fmt.Errorf("%q is not a model type: types hold no slashes or spaces", c.Type)
+	}
+	if c.Target != "" {
+		if _, err := platform.ParseTarget(c.Target); err != nil {
+			return err
+		}
+	}
+	n := c.Normal()
+	p, ok := platform.Get(n.Platform)
+	if !ok {
+		_, err := platform.Parse(string(n.Platform))
+		return err
+	}
+	if !p.HasEngine(n.Engine) {
+		return fmt.Errorf("engine %q does not run on %s", n.Engine, n.Platform)
+	}
+	if _, err := platform.ParseDType(string(n.DType)); err != nil {
+		return err
+	}
+	if !p.HasDType(n.DType) {
+		return fmt.Errorf("%s does not run in %s: its dtypes are %v", n.Platform, n.DType, p.DTypes)
+	}
+	if !slices.Contains([]string{Tiny, Full}, n.Size) {
+		return fmt.Errorf("unknown size %q: the sizes are tiny, full", n.Size)
+	}
+	if !slices.Contains([]string{Infer, Generate, Train}, n.Mode) {
+		return fmt.Errorf("unknown mode %q: the modes are infer, generate, train", n.Mode)
+	}
+	for _, f := range []struct {
+		name   string
+		v, max int
+	}{{"batch", n.Batch, 65536}, {"seq", n.Seq, 1 << 20}, {"image", n.Image, 16384}, {"threads", n.Threads, 4096}, {"seed", n.Seed, 1 << 31}} {
+		if f.v < 0 || f.v > f.max {
+			return fmt.Errorf("%s %d is out of range: it must lie between 0 and %d", f.name, f.v, f.max)
+		}
+	}
+	return nil
+}
+
+// Model is how people call the cell's model: the checkpoint if it has one.
+func (c Cell) Model() string {
+	if c.Checkpoint != "" {
+		return c.Checkpoint
+	}
+	return c.Type
+}

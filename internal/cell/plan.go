@@ -1,0 +1,103 @@
+package cell
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Timing says how long each repeat of a cell is timed.
+type Timing string
+
+// The timings: one run to see whether it works, a short bench, a full one.
+const (
+	Functional Timing = "test"
+	Quick      Timing = "quick"
+	Thorough   Timing = "full"
+)
+
+// Plan is an ordered set of cells and how they are to be carried out.
+type Plan struct {
+	Cells  []Cell `json:"cells"`
+	Timing Timing `json:"timing,omitempty"` // "" is Functional
+	// Strict forbids fallback and left-over nodes.
+	Strict bool `json:"strict,omitempty"`
+	// NoAdapt forbids lowering batch, input size or dtype when memory runs out.
+	NoAdapt bool `json:"no_adapt,omitempty"`
+	// NoFallback records an absent platform as unavailable and runs nothing
+	// elsewhere: what a matrix does.
+	NoFallback bool `json:"no_fallback,omitempty"`
+	// TimeoutS limits one child, in seconds; 0 is the lab's own limit.
+	TimeoutS float64 `json:"timeout_s,omitempty"`
+	// Repeats overrides the number of fresh children a timed cell gets.
+	Repeats int `json:"repeats,omitempty"`
+}
+
+// ReadPlan reads a plan file. Unknown fields, trailing text and invalid cells
+// are errors that name the place.
+func ReadPlan(r io.Reader) (Plan, error) {
+	b, err := io.ReadAll(io.LimitReader(r, 256<<20))
+	if err != nil {
+		return Plan{}, fmt.Errorf("read plan: %w", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	var p Plan
+	if err := d.Decode(&p); err != nil {
+		return Plan{}, fmt.Errorf("plan is not valid: %w (%s)", err, place(b, d.InputOffset()))
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Plan{}, fmt.Errorf("plan is not valid: text after its end (%s)", place(b, d.InputOffset()))
+	}
+	return p.Normal()
+}
+
+func place(b []byte, off int64) string {
+	off = min(off, int64(len(b)))
+	return fmt.Sprintf("line %d", 1+bytes.Count(b[:off], []byte("\n")))
+}
+
+// Normal validates the plan, normalises its cells and drops repeated ones.
+func (p Plan) Normal() (Plan, error) {
+	if len(p.Cells) == 0 {
+		return Plan{}, errors.New("the plan has no cells")
+	}
+	if p.Timing == "" {
+		p.Timing = Functional
+	}
+	if !slices.Contains([]Timing{Functional, Quick, Thorough}, p.Timing) {
+		return Plan{}, fmt.Errorf("unknown timing %q: the timings are test, quick, full", p.Timing)
+	}
+	if p.TimeoutS < 0 || p.Repeats < 0 || p.Repeats > 1000 {
+		return Plan{}, errors.New("timeout_s and repeats must not be negative, and repeats is at most 1000")
+	}
+	seen := map[string]bool{}
+	var cells []Cell
+	for i, c := range p.Cells {
+		if err := c.Validate(); err != nil {
+			return Plan{}, fmt.Errorf("cell %d: %w", i+1, err)
+		}
+		c = c.Normal()
+		if !seen[c.Hash] {
+			seen[c.Hash] = true
+			cells = append(cells, c)
+		}
+	}
+	p.Cells = cells
+	return p, nil
+}
+
+// Hash is over everything in the plan.
+func (p Plan) Hash() string {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}

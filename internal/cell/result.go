@@ -1,0 +1,249 @@
+package cell
+
+import (
+	"slices"
+	"time"
+)
+
+// Schema is the version of the JSON vocabulary, at the top of every object.
+const Schema = 1
+
+// Verdict is what a result says of its cell.
+type Verdict string
+
+// The verdicts.
+const (
+	Works       Verdict = "works"
+	Partial     Verdict = "partial"     // some nodes ran elsewhere, or the check could not be made
+	Fails       Verdict = "fails"       // with class, detail, hint and log
+	Unavailable Verdict = "unavailable" // no such device here
+)
+
+// Evidence is how a verdict is known.
+type Evidence string
+
+// The kinds of evidence, strongest first.
+const (
+	Measured  Evidence = "measured"  // ran on that device
+	Emulated  Evidence = "emulated"  // ran on the vendor's emulator or a software adapter
+	Compiled  Evidence = "compiled"  // converted for the target, not run
+	Derived   Evidence = "derived"   // from an operator table
+	Predicted Evidence = "predicted" // from a model of past results
+	None      Evidence = "none"
+)
+
+var strength = []Evidence{None, Predicted, Derived, Compiled, Emulated, Measured}
+
+// Strength orders evidence: a larger number is stronger.
+func (e Evidence) Strength() int { return slices.Index(strength, e) }
+
+// Result is what the repeats of one attempt at a cell gave.
+type Result struct {
+	Cell        Cell     `json:"cell"`
+	SubjectHash string   `json:"subject_hash,omitempty"` // configuration, weights, inputs, recipe; comparisons need it equal
+	Verdict     Verdict  `json:"verdict"`
+	Evidence    Evidence `json:"evidence"`
+	// Note is why a verdict is less than works, in a sentence, or a warning
+	// that belongs beside the verdict.
+	Note      string    `json:"note,omitempty"`
+	Timing    Timing    `json:"timing"`
+	Requested Settings  `json:"requested"`
+	Actual    *Settings `json:"actual"` // nil when nothing ran
+	Fallback  *Fallback `json:"fallback"`
+	Failure   *Failure  `json:"failure"`
+
+	Outputs    []Output           `json:"outputs"`
+	Numerics   *Numerics          `json:"numerics"`
+	Placement  *Placement         `json:"placement"`
+	PhasesMS   map[string]float64 `json:"phases_ms"` // download, read, processor, build, convert, compile, to_device, warmup, first
+	Latency    *Latency           `json:"latency"`
+	Throughput *Throughput        `json:"throughput"`
+	Memory     *Memory            `json:"memory"`
+	EnergyJ    *float64           `json:"energy_j,omitempty"` // per inference, where the driver has a counter
+
+	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
+	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // dispatch to report, less the phases timed in the child
+	Parameters         int64     `json:"parameters,omitempty"`
+	Attempts           int       `json:"attempts"`
+	Context            Context   `json:"context"`
+	StartedAt          time.Time `json:"started_at"`
+}
+
+// Settings are those that fallback and adaptation may change.
+type Settings struct {
+	Target string `json:"target"`
+	DType  string `json:"dtype"`
+	Batch  int    `json:"batch"`
+	Seq    int    `json:"seq,omitempty"`
+	Image  int    `json:"image,omitempty"`
+}
+
+// SettingsOf returns the cell's own.
+func SettingsOf(c Cell) Settings {
+	return Settings{c.Target, string(c.DType), c.Batch, c.Seq, c.Image}
+}
+
+// Fallback links the asked target's result to the other target's own.
+type Fallback struct {
+	To     string `json:"to,omitempty"`   // on the asked target's result: where it went
+	From   string `json:"from,omitempty"` // on the other target's result: what was asked
+	Reason string `json:"reason"`
+	Cost   *Cost  `json:"cost"` // nil when nothing was ever measured on both sides
+}
+
+// Cost is how much slower the fallback is, as a ratio of latencies.
+type Cost struct {
+	Ratio    float64  `json:"ratio"`
+	Evidence Evidence `json:"evidence"`
+}
+
+// Failure says why a cell fails.
+type Failure struct {
+	Class  FailureClass `json:"class"`
+	Detail string       `json:"detail"` // one line: the error, shortened
+	Hint   string       `json:"hint"`   // what to do
+	Log    string       `json:"log"`    // the child's output, bounded
+}
+
+// FailureClass is one of a fixed set; each has a hint.
+type FailureClass string
+
+// The failure classes.
+const (
+	UnsupportedOperator FailureClass = "unsupported-operator"
+	UnsupportedDType    FailureClass = "unsupported-dtype"
+	OutOfMemory         FailureClass = "out-of-memory"
+	Timeout             FailureClass = "timeout"
+	Crash               FailureClass = "crash"
+	Driver              FailureClass = "driver"
+	MissingDependency   FailureClass = "missing-dependency"
+	MissingWeights      FailureClass = "missing-weights"
+	Export              FailureClass = "export"
+	WrongOutput         FailureClass = "wrong-output"
+	Environment         FailureClass = "environment" // the machine broke: never counted against the model
+	ModelError          FailureClass = "model-error" // the model's own code raised, and no other class fits
+)
+
+// Classes lists the failure classes in their fixed order.
+func Classes() []FailureClass {
+	return []FailureClass{UnsupportedOperator, UnsupportedDType, OutOfMemory, Timeout, Crash, Driver,
+		MissingDependency, MissingWeights, Export, WrongOutput, Environment, ModelError}
+}
+
+// Output describes one tensor that the model gave.
+type Output struct {
+	Name  string `json:"name"`
+	Shape []int  `json:"shape"`
+	DType string `json:"dtype"`
+}
+
+// Numerics is the comparison of the outputs with a reference.
+type Numerics struct {
+	MaxAbs    float64  `json:"max_abs"`
+	MaxRel    float64  `json:"max_rel"` // max error over max |reference|
+	Tolerance float64  `json:"tolerance"`
+	Reference string   `json:"reference"` // "cpu fp64", "cpu fp32", "attention eager"
+	Pass      bool     `json:"pass"`
+	Control   *Control `json:"control"` // nil where none was made
+	// OutputHash is over the output's bytes: equal on the same CPU for the same cell.
+	OutputHash string `json:"output_hash,omitempty"`
+}
+
+// Control is the negative control: a damaged model must be seen as damaged.
+type Control struct {
+	Kind   string  `json:"kind"`   // zero-attention, zero-mlp, other-input
+	Change float64 `json:"change"` // as MaxRel; must be at least 10 × the tolerance
+	Pass   bool    `json:"pass"`
+}
+
+// Placement says which nodes ran where.
+type Placement struct {
+	Device string         `json:"device"`          // where the parameters and outputs were seen
+	Nodes  map[string]int `json:"nodes,omitempty"` // provider or device → count
+	Left   []string       `json:"left,omitempty"`  // operators left to another device
+}
+
+// Latency holds statistics over repeats. The unit is the repeat, never the
+// iteration: the headline is the median of the repeats' medians.
+type Latency struct {
+	Repeats       int         `json:"repeats"`
+	N             int         `json:"n"` // iterations over all repeats
+	MedianMS      float64     `json:"median_ms"`
+	LoMS          *float64    `json:"lo_ms"` // nil with fewer than six repeats
+	HiMS          *float64    `json:"hi_ms"`
+	MinMS         float64     `json:"min_ms"`
+	MaxMS         float64     `json:"max_ms"`
+	P90MS         *float64    `json:"p90_ms"` // nil when n is too small
+	P95MS         *float64    `json:"p95_ms"`
+	P99MS         *float64    `json:"p99_ms"`
+	CVWithin      float64     `json:"cv_within"`
+	CVBetween     *float64    `json:"cv_between"` // nil with one repeat
+	Stable        bool        `json:"stable"`
+	Why           string      `json:"why,omitempty"`             // why it is not stable
+	Sync          string      `json:"sync,omitempty"`            // "host-dispatch only" when the device could not be synchronised
+	DeviceMS      *float64    `json:"device_ms,omitempty"`       // median by the device's own events
+	CPUMSPerIter  *float64    `json:"cpu_ms_per_iter,omitempty"` // process CPU time per iteration, a second witness
+	WarmupCount   int         `json:"warmup_count,omitempty"`
+	SamplesMS     [][]float64 `json:"samples_ms"` // one list a repeat
+	DeviceSamples [][]float64 `json:"device_samples_ms,omitempty"`
+}
+
+// Throughput is derived from the latency and the batch.
+type Throughput struct {
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"` // items_per_s
+}
+
+// Memory is taken apart from timed iterations. Nil is unknown, never zero.
+type Memory struct {
+	HostBaselineBytes  *int64 `json:"host_baseline_bytes"` // inherited imports
+	HostPeakBytes      *int64 `json:"host_peak_bytes"`
+	DevicePeakBytes    *int64 `json:"device_peak_bytes"`
+	FrameworkPeakBytes *int64 `json:"framework_peak_bytes"`
+}
+
+// Context is what of the machine's state matters to a measurement. Empty
+// means unknown.
+type Context struct {
+	Versions      map[string]string `json:"versions,omitempty"` // python, torch, transformers, driver, assay, …
+	Governor      string            `json:"governor,omitempty"`
+	ClockMHz      []float64         `json:"clock_mhz,omitempty"`     // before and after
+	TemperatureC  []float64         `json:"temperature_c,omitempty"` // before and after
+	Throttled     *bool             `json:"throttled,omitempty"`
+	PowerSource   string            `json:"power_source,omitempty"` // mains, battery
+	LoadBefore    *float64          `json:"load_before,omitempty"`
+	Threads       int               `json:"threads,omitempty"`
+	InputsInside  string            `json:"inputs_inside,omitempty"` // what a sample includes: "forward only; inputs resident on the device"
+	AttnImpl      string            `json:"attn_implementation,omitempty"`
+	EnvironmentID string            `json:"environment,omitempty"`
+}
+
+// Run is one plan on one host.
+type Run struct {
+	ID        string    `json:"id"`
+	StartedAt time.Time `json:"started_at"`
+	PlanHash  string    `json:"plan_hash"`
+	Command   string    `json:"command,omitempty"` // test, bench, matrix, worker
+	Assay     string    `json:"assay,omitempty"`   // version
+}
+
+// Host is a machine's fingerprint and fixed facts.
+type Host struct {
+	ID          string   `json:"id"` // hash of the facts below; no serial numbers, no names
+	OS          string   `json:"os"`
+	Kernel      string   `json:"kernel,omitempty"`
+	Arch        string   `json:"arch"`
+	CPU         string   `json:"cpu"`
+	Cores       int      `json:"cores"`
+	MemoryBytes int64    `json:"memory_bytes"`
+	Instance    string   `json:"instance,omitempty"` // cloud instance type, from DMI
+	Devices     []string `json:"devices,omitempty"`
+}
+
+// Report is the top level of test --json and bench --json.
+type Report struct {
+	Schema  int      `json:"schema"`
+	Run     Run      `json:"run"`
+	Host    Host     `json:"host"`
+	Results []Result `json:"results"`
+}

@@ -1,0 +1,164 @@
+// Package platform holds the eight hardware platforms as data: their names,
+// engines, dtypes, where a cell may go when a platform is not there, and which
+// platform suits which family of models.
+//
+// It is a leaf: it imports nothing of Assay, and everything else may import it.
+// A platform is what a user names (cuda); an engine is the software that
+// executes there (torch); a device is one piece of it (0, NPU, sm8650).
+package platform
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Name is a platform's name as users type it.
+type Name string
+
+// The eight platforms, in the order in which they are always shown.
+const (
+	CPU      Name = "cpu"
+	CUDA     Name = "cuda"
+	ROCm     Name = "rocm"
+	MPS      Name = "mps"
+	OpenVINO Name = "openvino"
+	QNN      Name = "qnn"
+	WebNN    Name = "webnn"
+	WebGPU   Name = "webgpu"
+)
+
+// Engine is the software that executes a cell.
+type Engine string
+
+// The engines. Noop does nothing; it measures the harness itself.
+const (
+	Torch       Engine = "torch"
+	ONNXRuntime Engine = "onnxruntime"
+	EngOpenVINO Engine = "openvino"
+	EngQNN      Engine = "qnn"
+	CoreML      Engine = "coreml"
+	ORTWeb      Engine = "ort-web"
+	Wasm        Engine = "wasm"
+	Noop        Engine = "noop"
+)
+
+// Platform is what is known of a platform before any machine is looked at.
+type Platform struct {
+	Name  Name
+	Title string // as people write it: "CUDA (NVIDIA)"
+	// Device is the default device's id; "" means the platform has only one.
+	Device string
+	// Engines lists the engines that can execute there, the default first.
+	Engines []Engine
+	// DTypes lists what the platform can be asked for, the default first.
+	DTypes []DType
+	// Fallback is where a cell goes, in order, when the platform was asked
+	// for and is not there.
+	Fallback []Name
+	// Runs says whether this version of Assay has a runner for the platform.
+	// Detection works without one.
+	Runs bool
+}
+
+// DType is a numeric type a cell is asked to run in.
+type DType string
+
+// The dtypes a cell may be asked for.
+const (
+	FP32 DType = "fp32"
+	FP16 DType = "fp16"
+	BF16 DType = "bf16"
+	INT8 DType = "int8"
+)
+
+var all = []Platform{
+	{CPU, "CPU", "", []Engine{Torch, ONNXRuntime, Wasm, Noop}, []DType{FP32, BF16, FP16}, nil, true},
+	{CUDA, "CUDA (NVIDIA)", "0", []Engine{Torch, ONNXRuntime}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
+	{ROCm, "ROCm (AMD)", "0", []Engine{Torch}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, false},
+	{MPS, "MPS (Apple)", "", []Engine{Torch, CoreML}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, false},
+	{OpenVINO, "OpenVINO (Intel)", "CPU", []Engine{EngOpenVINO}, []DType{FP32, FP16, BF16, INT8}, []Name{CPU}, false},
+	{QNN, "QNN (Qualcomm)", "", []Engine{EngQNN}, []DType{FP16, INT8, FP32}, []Name{CPU}, false},
+	{WebNN, "WebNN (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16}, []Name{CPU}, false},
+	{WebGPU, "WebGPU (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16}, []Name{WebNN, CPU}, false},
+}
+
+// All returns the eight platforms in their fixed order.
+func All() []Platform { return slices.Clone(all) }
+
+// Names returns the eight names in their fixed order.
+func Names() []Name {
+	names := make([]Name, len(all))
+	for i, p := range all {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// Get returns the platform of that name.
+func Get(n Name) (Platform, bool) {
+	i := slices.IndexFunc(all, func(p Platform) bool { return p.Name == n })
+	if i < 0 {
+		return Platform{}, false
+	}
+	return all[i], true
+}
+
+// Parse returns the platform that a user named, or an error that lists them all.
+func Parse(s string) (Platform, error) {
+	if p, ok := Get(Name(strings.ToLower(s))); ok {
+		return p, nil
+	}
+	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s", s, join(Names()))
+}
+
+// ParseDType returns the dtype that a user named; torch's spellings are taken too.
+func ParseDType(s string) (DType, error) {
+	switch strings.ToLower(s) {
+	case "fp32", "float32", "f32":
+		return FP32, nil
+	case "fp16", "float16", "f16", "half":
+		return FP16, nil
+	case "bf16", "bfloat16":
+		return BF16, nil
+	case "int8", "i8":
+		return INT8, nil
+	}
+	return "", fmt.Errorf("unknown dtype %q: the dtypes are fp32, fp16, bf16, int8", s)
+}
+
+// HasDType reports whether the platform can be asked for d.
+func (p Platform) HasDType(d DType) bool { return slices.Contains(p.DTypes, d) }
+
+// HasEngine reports whether e executes on the platform.
+func (p Platform) HasEngine(e Engine) bool { return slices.Contains(p.Engines, e) }
+
+// Preference is the order in which platforms are tried for a family when
+// nothing is measured: the `auto` of the command line.
+func Preference(family string) []Name {
+	for _, row := range preference {
+		if slices.Contains(row.families, family) {
+			return slices.Clone(row.order)
+		}
+	}
+	return []Name{CUDA, ROCm, MPS, CPU}
+}
+
+var preference = []struct {
+	families []string
+	order    []Name
+}{
+	{[]string{"encoder-only", "decoder-only", "encoder-decoder", "rag"}, []Name{CUDA, ROCm, MPS, OpenVINO, CPU}},
+	{[]string{"vision", "vision-text", "video"}, []Name{CUDA, ROCm, MPS, OpenVINO, QNN, CPU}},
+	{[]string{"audio"}, []Name{CUDA, ROCm, OpenVINO, QNN, MPS, CPU}},
+	{[]string{"multimodal", "diffusion"}, []Name{CUDA, ROCm, MPS, CPU}},
+	{[]string{"mixture-of-experts", "state-space"}, []Name{CUDA, ROCm, CPU}},
+}
+
+func join(names []Name) string {
+	s := make([]string, len(names))
+	for i, n := range names {
+		s[i] = string(n)
+	}
+	return strings.Join(s, ", ")
+}

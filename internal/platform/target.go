@@ -1,0 +1,74 @@
+package platform
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Target says where a cell executes: platform[:device][/engine][@browser].
+// The zero device, engine and browser mean the platform's defaults.
+type Target struct {
+	Platform Name
+	Device   string
+	Engine   Engine
+	Browser  string
+}
+
+var targetForm = regexp.MustCompile(`^([a-zA-Z]+)(?::([A-Za-z0-9_.-]{1,40}))?(?:/([a-z-]{1,20}))?(?:@([a-z-]{1,20}))?$`)
+
+// ParseTarget reads a target as a user writes it and fills in the defaults.
+func ParseTarget(s string) (Target, error) {
+	m := targetForm.FindStringSubmatch(strings.TrimSpace(s))
+	if m == nil {
+		return Target{}, fmt.Errorf("target %q is not of the form platform[:device][/engine][@browser]", s)
+	}
+	p, err := Parse(m[1])
+	if err != nil {
+		return Target{}, err
+	}
+	t := Target{p.Name, m[2], Engine(m[3]), m[4]}
+	if t.Engine != "" && !p.HasEngine(t.Engine) {
+		return Target{}, fmt.Errorf("engine %q does not run on %s: its engines are %s", t.Engine, p.Name, joinEngines(p.Engines))
+	}
+	return t.Normal(), nil
+}
+
+// Normal fills in the platform's default device and engine.
+func (t Target) Normal() Target {
+	p, ok := Get(t.Platform)
+	if !ok {
+		return t
+	}
+	if t.Device == "" {
+		t.Device = p.Device
+	}
+	if t.Engine == "" && len(p.Engines) > 0 {
+		t.Engine = p.Engines[0]
+	}
+	return t
+}
+
+// String writes the target in its shortest form: what is a default is left out.
+func (t Target) String() string {
+	p, _ := Get(t.Platform)
+	s := string(t.Platform)
+	if t.Device != "" && t.Device != p.Device {
+		s += ":" + t.Device
+	}
+	if t.Engine != "" && (len(p.Engines) == 0 || t.Engine != p.Engines[0]) {
+		s += "/" + string(t.Engine)
+	}
+	if t.Browser != "" {
+		s += "@" + t.Browser
+	}
+	return s
+}
+
+func joinEngines(es []Engine) string {
+	s := make([]string, len(es))
+	for i, e := range es {
+		s[i] = string(e)
+	}
+	return strings.Join(s, ", ")
+}
