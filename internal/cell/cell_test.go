@@ -1,0 +1,139 @@
+package cell
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"assay/internal/platform"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func draw(t *rapid.T) Cell {
+	p := rapid.SampledFrom(platform.All()).Draw(t, "platform")
+	return Cell{
+		Type:     rapid.SampledFrom([]string{"bert", "vit", "noop"}).Draw(t, "type"),
+		Platform: p.Name,
+		Device:   rapid.SampledFrom([]string{"", "1"}).Draw(t, "device"),
+		Engine:   rapid.SampledFrom(p.Engines).Draw(t, "engine"),
+		DType:    rapid.SampledFrom(p.DTypes).Draw(t, "dtype"),
+		Size:     rapid.SampledFrom([]string{"", Tiny, Full}).Draw(t, "size"),
+		Batch:    rapid.IntRange(0, 8).Draw(t, "batch"),
+		Seq:      rapid.IntRange(0, 64).Draw(t, "seq"),
+		Seed:     rapid.IntRange(0, 3).Draw(t, "seed"),
+	}
+}
+
+func TestNormalIsIdempotentAndSurvivesJSON(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		c := draw(t)
+		if err := c.Validate(); err != nil {
+			t.Fatalf("%+v: %v", c, err)
+		}
+		n := c.Normal()
+		if n.Normal() != n {
+			t.Fatalf("not idempotent: %+v then %+v", n, n.Normal())
+		}
+		b, _ := json.Marshal(n)
+		var back Cell
+		if err := json.Unmarshal(b, &back); err != nil || back != n {
+			t.Fatalf("%s came back as %+v, %v", b, back, err)
+		}
+	})
+}
+
+func TestHashTellsCellsApart(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := draw(t).Normal(), draw(t).Normal()
+		if (a == b) != (a.Hash == b.Hash) {
+			t.Fatalf("hashes %s and %s for\n%+v\n%+v", a.Hash, b.Hash, a, b)
+		}
+	})
+}
+
+// The hash of a plain cell is part of every journal ever written: it must not
+// change when a field is added.
+func TestHashStaysTheSame(t *testing.T) {
+	t.Parallel()
+	if got := (Cell{Type: "bert"}).Normal().Hash; got != "79744fbc44ddc218" {
+		t.Errorf("hash of the plain bert cell is now %s; stored journals would no longer match", got)
+	}
+	derived := Cell{Type: "bert", Class: "BertForMaskedLM", Family: "encoder-only"}.Normal()
+	if derived.Hash != (Cell{Type: "bert"}).Normal().Hash {
+		t.Error("class and family are derived and must not change the hash")
+	}
+}
+
+func TestValidateSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		c    Cell
+		want string
+	}{
+		{Cell{}, "needs a type"},
+		{Cell{Type: "../etc/passwd"}, "no slashes"},
+		{Cell{Type: "bert", Platform: "tpu"}, "the platforms are"},
+		{Cell{Type: "bert", Target: "gpu:0"}, "the platforms are"},
+		{Cell{Type: "bert", DType: "fp12"}, "the dtypes are"},
+		{Cell{Type: "bert", DType: "int8"}, "cpu does not run in int8"},
+		{Cell{Type: "bert", Engine: "coreml"}, "does not run on cpu"},
+		{Cell{Type: "bert", Size: "huge"}, "the sizes are"},
+		{Cell{Type: "bert", Mode: "dream"}, "the modes are"},
+		{Cell{Type: "bert", Batch: -1}, "batch -1 is out of range"},
+	} {
+		if err := tc.c.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
+		}
+	}
+}
+
+func TestReadPlan(t *testing.T) {
+	t.Parallel()
+	p, err := ReadPlan(strings.NewReader(`{"cells":[{"type":"bert"},{"type":"bert","batch":1},{"type":"noop","engine":"noop"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Cells) != 2 || p.Timing != Functional {
+		t.Errorf("got %d cells and timing %q, want 2 (the second repeats the first) and %q", len(p.Cells), p.Timing, Functional)
+	}
+	for in, want := range map[string]string{
+		`{"cells":[]}`: "no cells",
+		`{"cells":[{"type":"bert","colour":"red"}]}`:    `unknown field "colour"`,
+		"{\n\"cells\":[{\"type\":\n7}]}":                "line 3",
+		`{"cells":[{"type":"bert"}]} and more`:          "text after its end",
+		`{"cells":[{"type":"bert"},{"type":"a/b"}]}`:    "cell 2",
+		`{"cells":[{"type":"bert"}],"timing":"slowly"}`: "the timings are",
+	} {
+		if _, err := ReadPlan(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", in, err, want)
+		}
+	}
+}
+
+func FuzzReadPlan(f *testing.F) {
+	f.Add(`{"cells":[{"type":"bert","batch":4}]}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := ReadPlan(strings.NewReader(s))
+		if err != nil {
+			return
+		}
+		again, err := p.Normal()
+		if err != nil || cmp.Diff(p, again) != "" {
+			t.Fatalf("a plan that was read does not stay the same: %v\n%s", err, cmp.Diff(p, again))
+		}
+	})
+}
+
+func TestEvidenceStrength(t *testing.T) {
+	t.Parallel()
+	order := []Evidence{Measured, Emulated, Compiled, Derived, Predicted, None}
+	for i := 1; i < len(order); i++ {
+		if order[i-1].Strength() <= order[i].Strength() {
+			t.Errorf("%s is not stronger than %s", order[i-1], order[i])
+		}
+	}
+}
