@@ -1,0 +1,183 @@
+// Package matrix folds results into the compatibility matrix: models down,
+// platforms across, and in each square what is known of the one on the other.
+//
+// A result enters as an Observation, the result and the host it came from. Fold
+// sorts observations into squares. A row is a type or a checkpoint: a tiny
+// result belongs to the type's row, whatever checkpoint its cell named, because
+// it says nothing of the checkpoint's true size. Inside a square the strongest
+// evidence speaks, then the largest size, then the newest result; what the
+// others say is not lost but stands beside it as conditions ("fp32 only") and
+// disagreements. Numbers obey stricter rules than verdicts: latencies come
+// only from timed runs on the real device, a speed-up only from two such
+// runs of the same subject, size, dtype and batch on one host.
+//
+// Three things that look alike are kept apart: unavailable (the platform was
+// asked for and is not there), unknown (it was tried, but the machine broke
+// before the model could show anything) and not-run (nobody tried).
+//
+// The values are plain and serialisable; printing is package report's work.
+package matrix
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+)
+
+// The verdicts a square may have beside those of a result.
+const (
+	NotRun  cell.Verdict = "not-run" // nobody tried
+	Unknown cell.Verdict = "unknown" // tried, but the machine broke
+)
+
+// Verdicts lists every verdict of a square, in the order in which they are
+// counted and explained.
+func Verdicts() []cell.Verdict {
+	return []cell.Verdict{cell.Works, cell.Partial, cell.Fails, cell.Unavailable, Unknown, NotRun}
+}
+
+// Observation is a result and the host it came from.
+type Observation struct {
+	cell.Result
+	Host string `json:"host"` // cell.Host's ID
+}
+
+// Model is a row that is shown even when nobody ran it.
+type Model struct {
+	Type       string
+	Checkpoint string
+	Family     string
+	Priority   string
+}
+
+// Options say what else the matrix shows, and how old a result is.
+type Options struct {
+	Now    time.Time
+	Models []Model
+}
+
+// Matrix is models × platforms.
+type Matrix struct {
+	Platforms []platform.Name `json:"platforms"`
+	Rows      []Row           `json:"rows"` // by family, then model
+}
+
+// Row is a model, and one square for each of the matrix's platforms.
+type Row struct {
+	Model      string   `json:"model"`
+	Type       string   `json:"type"`
+	Checkpoint string   `json:"checkpoint,omitempty"`
+	Family     string   `json:"family"`
+	Priority   string   `json:"priority,omitempty"`
+	Squares    []Square `json:"squares"`
+}
+
+// Square is what is known of one model on one platform. The settings are those
+// of the result that speaks; the zero Square with verdict not-run is one that
+// nobody ran.
+type Square struct {
+	Platform platform.Name  `json:"platform"`
+	Verdict  cell.Verdict   `json:"verdict"`
+	Evidence cell.Evidence  `json:"evidence,omitempty"`
+	Target   string         `json:"target,omitempty"`
+	Task     string         `json:"task,omitempty"`
+	Size     string         `json:"size,omitempty"`
+	Weights  string         `json:"weights,omitempty"`
+	DType    platform.DType `json:"dtype,omitempty"`
+	// Class, Why and Hint say why the verdict is less than works, or carry
+	// the warning that belongs beside it.
+	Class cell.FailureClass `json:"class,omitempty"`
+	Why   string            `json:"why,omitempty"`
+	Hint  string            `json:"hint,omitempty"`
+	// Conditions narrow the verdict: "fp32 only".
+	Conditions string `json:"conditions,omitempty"`
+	// Disagreement names the results that say otherwise.
+	Disagreement []string          `json:"disagreement,omitempty"`
+	Numerics     *cell.Numerics    `json:"numerics,omitempty"`
+	Host         string            `json:"host,omitempty"`
+	StartedAt    *time.Time        `json:"started_at,omitempty"`
+	AgeS         *float64          `json:"age_s,omitempty"`
+	Versions     map[string]string `json:"versions,omitempty"`
+	Results      int               `json:"results"` // how many were folded
+
+	Latency *Latency `json:"latency,omitempty"` // from a timed run on the device
+	Load    *Load    `json:"load,omitempty"`
+	Peak    *Peak    `json:"peak,omitempty"`
+	Speedup *Speedup `json:"speedup,omitempty"` // over this host's CPU
+}
+
+// Fold folds observations into a matrix.
+func Fold(observations []Observation, o Options) Matrix {
+	m := Matrix{Platforms: platform.Names()}
+	rows := map[string]*Row{}
+	byRow := map[string][]Observation{}
+	for _, x := range o.Models {
+		addRow(rows, x)
+	}
+	for _, x := range observations {
+		key := addRow(rows, modelOf(x.Cell))
+		byRow[key] = append(byRow[key], x)
+	}
+	for key, row := range rows {
+		for _, p := range m.Platforms {
+			row.Squares = append(row.Squares, foldSquare(p, byRow[key], o.Now))
+		}
+		m.Rows = append(m.Rows, *row)
+	}
+	slices.SortFunc(m.Rows, compareRows)
+	return m
+}
+
+// modelOf says whose row a cell's result belongs to.
+func modelOf(c cell.Cell) Model {
+	m := Model{Type: c.Type, Family: c.Family}
+	if c.Size == cell.Full {
+		m.Checkpoint = c.Checkpoint
+	}
+	return m
+}
+
+// addRow makes the model's row if it has none yet, fills in what was missing,
+// and returns its key.
+func addRow(rows map[string]*Row, m Model) string {
+	key := m.Type + "\x00" + m.Checkpoint
+	row := rows[key]
+	if row == nil {
+		row = &Row{Type: m.Type, Checkpoint: m.Checkpoint, Model: m.Type}
+		if m.Checkpoint != "" {
+			row.Model = m.Checkpoint
+		}
+		rows[key] = row
+	}
+	if row.Family == "" {
+		row.Family = m.Family
+	}
+	if row.Priority == "" {
+		row.Priority = m.Priority
+	}
+	return key
+}
+
+func compareRows(a, b Row) int {
+	if c := familyOrder(a.Family) - familyOrder(b.Family); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Type, b.Type); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Checkpoint, b.Checkpoint)
+}
+
+// families is the order in which they are always shown.
+var families = []string{"encoder-only", "decoder-only", "encoder-decoder", "vision", "vision-text", "audio", "multimodal",
+	"diffusion", "mixture-of-experts", "state-space", "rag", "video", "time-series", "other"}
+
+func familyOrder(f string) int {
+	if i := slices.Index(families, f); i >= 0 {
+		return i
+	}
+	return len(families)
+}

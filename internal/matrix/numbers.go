@@ -1,0 +1,202 @@
+package matrix
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"assay/internal/cell"
+	"assay/internal/measure"
+	"assay/internal/platform"
+)
+
+// At says under which settings a number was taken. Numbers of different
+// settings are never averaged; the one shown is the simplest that was timed.
+type At struct {
+	Target string         `json:"target"`
+	DType  platform.DType `json:"dtype"`
+	Batch  int            `json:"batch"`
+	Host   string         `json:"host,omitempty"`
+}
+
+// Latency is the steady state of a timed run on the device.
+type Latency struct {
+	At
+	Repeats  int      `json:"repeats"`
+	MedianMS float64  `json:"median_ms"`
+	LoMS     *float64 `json:"lo_ms"`
+	HiMS     *float64 `json:"hi_ms"`
+	Stable   bool     `json:"stable"`
+	Why      string   `json:"why,omitempty"`
+	Sync     string   `json:"sync,omitempty"`
+}
+
+// Load is everything before the first inference, download left out: it tells of
+// the network, not of the platform.
+type Load struct {
+	At
+	Seconds float64 `json:"load_s"`
+}
+
+// Peak is the most memory held at once: the device's where it has its own and
+// the driver tells, else what the process grew by on the host.
+type Peak struct {
+	At
+	Bytes int64  `json:"peak_bytes"`
+	Where string `json:"where"` // device, host
+}
+
+// Speedup is how many times faster than the CPU of the same host.
+type Speedup struct {
+	At
+	Ratio    float64  `json:"ratio"`
+	Lo       *float64 `json:"lo"`
+	Hi       *float64 `json:"hi"`
+	P        *float64 `json:"p"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// measure fills in the square's numbers from the observations of the
+// headline's size; row holds the CPU's, for the speed-up.
+func (s *Square) measure(list, row []Observation) {
+	ran := filter(list, func(x Observation) bool {
+		return x.Evidence == cell.Measured && (x.Verdict == cell.Works || x.Verdict == cell.Partial)
+	})
+	slices.SortStableFunc(ran, simplest)
+	for _, x := range ran {
+		if s.Latency == nil && Timed(x.Result) {
+			s.Latency = latencyOf(x)
+		}
+		if s.Load == nil {
+			s.Load = loadOf(x)
+		}
+		if s.Peak == nil {
+			s.Peak = peakOf(x)
+		}
+		if s.Speedup == nil {
+			s.Speedup = speedup(x, row)
+		}
+	}
+}
+
+// simplest puts timed runs first, then plain inference, the smallest batch, the
+// platform's default dtype, and the newest.
+func simplest(a, b Observation) int {
+	return cmp.Or(
+		rank(!timed(a), !timed(b)),
+		rank(a.Cell.Mode != cell.Infer, b.Cell.Mode != cell.Infer),
+		cmp.Compare(a.Cell.Batch, b.Cell.Batch),
+		cmp.Compare(dtypeOrder(a.Cell), dtypeOrder(b.Cell)),
+		foldOrder(a, b),
+	)
+}
+
+func rank(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+func dtypeOrder(c cell.Cell) int {
+	p, _ := platform.Get(c.Platform)
+	return slices.Index(p.DTypes, c.DType)
+}
+
+// Timed reports whether a result's times may be shown as latency: it ran on the
+// real device, under a stop rule made for timing.
+func Timed(r cell.Result) bool {
+	return r.Evidence == cell.Measured && r.Latency != nil && r.Timing != cell.Functional && r.Timing != ""
+}
+
+func timed(x Observation) bool { return Timed(x.Result) }
+
+func at(x Observation) At {
+	return At{Target: x.Cell.Target, DType: x.Cell.DType, Batch: x.Cell.Batch, Host: x.Host}
+}
+
+func latencyOf(x Observation) *Latency {
+	l := x.Latency
+	return &Latency{At: at(x), Repeats: l.Repeats, MedianMS: l.MedianMS, LoMS: l.LoMS, HiMS: l.HiMS, Stable: l.Stable, Why: l.Why, Sync: l.Sync}
+}
+
+// loading are the phases before the first inference that are the model's own
+// work on this machine.
+var loading = []string{"read", "processor", "build", "convert", "compile", "to_device"}
+
+func loadOf(x Observation) *Load {
+	ms, known := LoadMS(x.Result)
+	if !known {
+		return nil
+	}
+	return &Load{At: at(x), Seconds: ms / 1e3}
+}
+
+// LoadMS returns the time of everything before the first inference, download
+// left out, and whether any of it was timed.
+func LoadMS(r cell.Result) (ms float64, known bool) {
+	for _, phase := range loading {
+		if v, ok := r.PhasesMS[phase]; ok {
+			ms, known = ms+v, true
+		}
+	}
+	return ms, known
+}
+
+func peakOf(x Observation) *Peak {
+	bytes, where, known := PeakBytes(x.Result)
+	if !known {
+		return nil
+	}
+	return &Peak{At: at(x), Bytes: bytes, Where: where}
+}
+
+// PeakBytes returns the result's own peak of memory and where it was seen: on
+// the device where that is known, else on the host beyond what the process
+// had inherited.
+func PeakBytes(r cell.Result) (bytes int64, where string, known bool) {
+	m := r.Memory
+	switch {
+	case m == nil:
+		return 0, "", false
+	case m.DevicePeakBytes != nil:
+		return *m.DevicePeakBytes, "device", true
+	case m.HostPeakBytes != nil && m.HostBaselineBytes != nil:
+		return max(0, *m.HostPeakBytes-*m.HostBaselineBytes), "host", true
+	}
+	return 0, "", false
+}
+
+// speedup compares a timed observation with the newest of the CPU's that ran
+// the same subject in the same size, dtype, batch and mode on the same host.
+func speedup(x Observation, row []Observation) *Speedup {
+	if x.Cell.Platform == platform.CPU || !fair(x) {
+		return nil
+	}
+	cpus := filter(row, func(c Observation) bool { return onCPU(c) && fair(c) && sameSubject(x, c) })
+	if len(cpus) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(cpus, foldOrder)
+	c := measure.Compare(x.Latency.SamplesMS, cpus[0].Latency.SamplesMS)
+	if c.P == nil || math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) {
+		return nil // a journal without samples, or with a clock that stood still
+	}
+	return &Speedup{At: at(x), Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi, P: c.P, Warnings: c.Warnings}
+}
+
+// fair leaves out what was not synchronised with its device: such a time
+// is that of handing work over, not of doing it.
+func fair(x Observation) bool {
+	works := x.Verdict == cell.Works || x.Verdict == cell.Partial
+	return works && timed(x) && x.SubjectHash != "" && x.Latency.Sync == ""
+}
+
+func sameSubject(a, b Observation) bool {
+	return a.Host == b.Host && a.SubjectHash == b.SubjectHash && a.Cell.Mode == b.Cell.Mode &&
+		a.Cell.Size == b.Cell.Size && a.Cell.DType == b.Cell.DType && a.Cell.Batch == b.Cell.Batch &&
+		a.Cell.Seq == b.Cell.Seq && a.Cell.Image == b.Cell.Image
+}

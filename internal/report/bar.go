@@ -1,0 +1,130 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"assay/internal/cell"
+)
+
+// bar is progress for a terminal: one bar, what runs now, and how it went so
+// far. Notes scroll by above it.
+type bar struct {
+	progress *mpb.Progress
+	bar      *mpb.Bar
+	style    func(cell.Verdict, string) string
+	close    sync.Once
+
+	mu      sync.Mutex
+	running []string
+	counts  map[cell.Verdict]int
+	note    string
+}
+
+// showRunning is how many of the cells under way are named.
+const showRunning = 2
+
+func newBar(w io.Writer, env []string) *bar {
+	p := &bar{counts: map[cell.Verdict]int{}, style: ink}
+	if !coloured(w, env) {
+		p.style = func(_ cell.Verdict, s string) string { return s }
+	}
+	p.progress = mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(120*time.Millisecond), mpb.WithWidth(28))
+	p.bar = p.progress.New(0,
+		mpb.BarStyle().Lbound("").Rbound("").Filler("━").Tip("━").Padding("─"),
+		mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.CountersNoUnit("%d/%d ", decor.WCSyncSpace)),
+		mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_MMSS, decor.WC{W: 6}), decor.Any(func(decor.Statistics) string { return "  " + p.status() })),
+	)
+	return p
+}
+
+func (p *bar) Planned(cells int) { p.bar.SetTotal(int64(cells), false) }
+
+func (p *bar) Started(c cell.Cell) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = append(p.running, name(c))
+	p.note = ""
+}
+
+func (p *bar) Finished(r cell.Result) {
+	p.mu.Lock()
+	p.counts[r.Verdict]++
+	for i, n := range p.running {
+		if n == name(r.Cell) {
+			p.running = append(p.running[:i:i], p.running[i+1:]...)
+			break
+		}
+	}
+	p.mu.Unlock()
+	p.bar.Increment()
+}
+
+func (p *bar) Note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note = oneLine(text)
+}
+
+// Above routes a terminal's lines through the bar, which redraws itself below.
+func (p *bar) Above(w io.Writer) io.Writer {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return w
+	}
+	return above{f, p.progress}
+}
+
+// above is a terminal whose lines scroll by above a bar. It stays a file, so
+// that colours are still seen to be welcome.
+type above struct {
+	*os.File
+	bars *mpb.Progress
+}
+
+func (a above) Write(b []byte) (int, error) {
+	n, err := a.bars.Write(b)
+	if errors.Is(err, mpb.ErrDone) {
+		return a.File.Write(b)
+	}
+	return n, err
+}
+
+// Close ends the bar where it stands and waits until its line is gone.
+func (p *bar) Close() {
+	p.close.Do(func() {
+		p.bar.Abort(true)
+		p.progress.Wait()
+	})
+}
+
+func name(c cell.Cell) string { return c.Model() + " on " + c.Target }
+
+// status is what stands after the bar: counts, then a note or what runs now.
+func (p *bar) status() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := tally(p.counts, p.style)
+	switch n := len(p.running); {
+	case p.note != "":
+		text += "  " + p.note
+	case n > showRunning:
+		text += fmt.Sprintf("  %s and %d more", p.running[0], n-1)
+	case n > 0:
+		text += "  " + p.running[0]
+		if n == 2 {
+			text += ", " + p.running[1]
+		}
+	}
+	return lipgloss.NewStyle().MaxWidth(90).Render(text)
+}

@@ -1,0 +1,148 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/cell"
+	"assay/internal/matrix"
+)
+
+// notMeasured stands where a section has nothing to show.
+const notMeasured = "not measured here"
+
+// section is a titled table of the document, and what is said when it is empty.
+type section struct {
+	title string
+	note  string
+	empty string
+	grid  grid
+	long  bool // left out of a short text
+}
+
+// sections are the tables after the matrix, the same in text and Markdown.
+func sections(d Document) []section {
+	return []section{
+		{"Fastest platform", "Speed-up over the CPU of the same host: same subject, size, dtype and batch, both timed.",
+			notMeasured + ": no model was timed on the CPU and on another platform of one host.", fastestGrid(d.Fastest), false},
+		{"Performance", "Median of the repeats' medians [95 % interval, from six repeats on].",
+			notMeasured + ": no cell was timed (assay bench times cells).", performanceGrid(d.Performance), true},
+		{"Memory", "Host: growth beyond what the process had at its start. Device: the driver's counter. Framework: its own peak.",
+			notMeasured + ".", memoryGrid(d.Memory), true},
+		{"Hardware", "", notMeasured + ".", hardwareGrid(d.Hardware), false},
+	}
+}
+
+func fastestGrid(rows []matrix.Fastest) grid {
+	g := grid{head: []string{"model", "fastest", "settings", "median", "over CPU", "interval", "compared", "host"}, numbers: []int{3, 4}}
+	for _, r := range rows {
+		over, span := "1×", ""
+		if r.Speedup != nil {
+			over, span = Times(r.Speedup.Ratio), ratioSpan(*r.Speedup)
+		}
+		g.add(r.Model, r.Latency.Target, fmt.Sprintf("%s %s b%d", r.Size, r.Latency.DType, r.Latency.Batch), Milliseconds(r.Latency.MedianMS), over, span,
+			strings.Join(r.Among, " "), r.Latency.Host)
+	}
+	return g
+}
+
+func ratioSpan(s matrix.Speedup) string {
+	if s.Lo == nil || s.Hi == nil {
+		return "fewer than 6 repeats"
+	}
+	return "[" + digits(*s.Lo) + "–" + digits(*s.Hi) + "]"
+}
+
+func performanceGrid(rows []Performance) grid {
+	g := grid{head: []string{"model", "target", "settings", "median", "interval", "p90", "p99", "throughput", "repeats × n", "stability", "host"}, numbers: []int{3, 5, 6, 7}}
+	for _, r := range rows {
+		g.add(r.Model, r.Target, settings(r.Subject), Milliseconds(r.Latency.MedianMS), interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS),
+			percentileOr(r.Latency.P90MS, 0.90), percentileOr(r.Latency.P99MS, 0.99), rateOr(r.Throughput), fmt.Sprintf("%d × %d", r.Latency.Repeats, perRepeat(r.Latency)), steadiness(r.Latency), r.Host)
+	}
+	return g
+}
+
+func perRepeat(l cell.Latency) int {
+	if l.Repeats == 0 {
+		return 0
+	}
+	return l.N / l.Repeats
+}
+
+func rateOr(t *cell.Throughput) string {
+	if t == nil {
+		return ""
+	}
+	return rate(*t)
+}
+
+func steadiness(l cell.Latency) string {
+	words := "stable"
+	if !l.Stable {
+		words = "unstable: " + l.Why
+	}
+	if l.Sync != "" {
+		words += "; " + l.Sync
+	}
+	return words
+}
+
+func memoryGrid(rows []MemoryUse) grid {
+	g := grid{head: []string{"model", "target", "settings", "parameters", "host memory", "device memory", "framework", "on host"}, numbers: []int{3, 4, 5, 6}}
+	for _, r := range rows {
+		g.add(r.Model, r.Target, settings(r.Subject), parameters(r.Parameters), grown(r.Memory), bytesOr(r.Memory.DevicePeakBytes, "–"), bytesOr(r.Memory.FrameworkPeakBytes, "–"), r.Host)
+	}
+	return g
+}
+
+func parameters(n int64) string {
+	if n == 0 {
+		return "–"
+	}
+	return Count(n)
+}
+
+func grown(m cell.Memory) string {
+	if m.HostPeakBytes == nil || m.HostBaselineBytes == nil {
+		return "–"
+	}
+	return Bytes(max(0, *m.HostPeakBytes-*m.HostBaselineBytes))
+}
+
+func hardwareGrid(rows []Hardware) grid {
+	g := grid{head: []string{"host", "system", "CPU", "cores", "memory", "devices", "ran", "results"}, numbers: []int{3, 4, 7}}
+	for _, r := range rows {
+		g.add(r.ID, strings.TrimSpace(r.OS+" "+r.Arch), r.CPU, number(r.Cores), known(r.MemoryBytes), strings.Join(r.Devices, ", "), strings.Join(r.Targets, " "), fmt.Sprint(r.Results))
+	}
+	return g
+}
+
+func number(n int) string {
+	if n == 0 {
+		return "–"
+	}
+	return fmt.Sprint(n)
+}
+
+func known(bytes int64) string {
+	if bytes == 0 {
+		return "–"
+	}
+	return Bytes(bytes)
+}
+
+// settings writes what else decides a cell: "tiny random fp32 ×1".
+func settings(s Subject) string {
+	return setting(s.Size, s.Weights, string(s.DType), s.Batch, s.Seq, s.Image)
+}
+
+func setting(size, weights, dtype string, batch, seq, image int) string {
+	parts := []string{size, weightsWord(weights), dtype, fmt.Sprintf("b%d", batch)}
+	if seq > 0 {
+		parts = append(parts, fmt.Sprintf("s%d", seq))
+	}
+	if image > 0 {
+		parts = append(parts, fmt.Sprintf("%dpx", image))
+	}
+	return strings.Join(parts, " ")
+}

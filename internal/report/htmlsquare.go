@@ -1,0 +1,172 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"assay/internal/cell"
+	"assay/internal/matrix"
+	"assay/internal/platform"
+)
+
+type groupView struct {
+	Title, Count string
+	Rows         []rowView
+}
+
+type rowView struct {
+	Name, Sub, Find, Verdicts string
+	Squares                   []squareView
+}
+
+// squareView is a square of the page: what stands in it, and in the panel that
+// opens from it.
+type squareView struct {
+	Class, Evidence, Mark, Word, Grade, Sub, Tip string
+	Size                                         string // beside the mark, where the line under it has no room
+	Blank                                        bool   // nothing but the mark to show
+	Numbers                                      []numberView
+	Model, Where, Headline, Why, Hint            string
+	Facts                                        []factView
+	Disagreement                                 []string
+}
+
+type numberView struct {
+	Name Metric
+	Text string
+	Raw  string // for sorting
+}
+
+type factView struct{ Name, Value string }
+
+func squareOf(r matrix.Row, s matrix.Square) squareView {
+	l := lookOf(s.Verdict)
+	p, _ := platform.Get(s.Platform)
+	v := squareView{Class: string(s.Verdict), Mark: l.mark, Word: l.word, Model: r.Model, Where: p.Title, Headline: l.word,
+		Tip: fmt.Sprintf("%s on %s: %s", r.Model, p.Title, l.word)}
+	if s.Verdict == matrix.NotRun {
+		v.Blank = true
+		return v
+	}
+	v.Why, v.Hint, v.Disagreement = s.Why, s.Hint, s.Disagreement
+	v.Facts = factsOf(s)
+	if s.Why != "" {
+		v.Tip += " (" + oneLine(s.Why) + ")"
+	}
+	if !isSet(s) {
+		return v
+	}
+	v.Evidence, v.Grade = string(s.Evidence), gradeOf(s.Evidence).short
+	v.Headline = headline(s)
+	v.Tip = fmt.Sprintf("%s on %s: %s", r.Model, p.Title, v.Headline)
+	v.Size, v.Sub = caption(s)
+	v.Numbers = numbersOf(s)
+	return v
+}
+
+// headline is the verdict in words: "works: fp32 only, measured".
+func headline(s matrix.Square) string {
+	text := lookOf(s.Verdict).word
+	if s.Conditions != "" {
+		text += ": " + s.Conditions
+	}
+	return text + ", " + string(s.Evidence)
+}
+
+// caption is the small line in a square: the condition or the failure's class
+// where there is one (the size then stands beside the mark), else size, weights
+// and dtype.
+func caption(s matrix.Square) (beside, under string) {
+	parts := []string{s.Size}
+	if s.Weights != cell.Random {
+		parts = append(parts, weightsWord(s.Weights))
+	}
+	settings := strings.Join(parts, " · ")
+	switch {
+	case s.Conditions != "":
+		return settings, s.Conditions
+	case s.Class != "":
+		return settings, string(s.Class)
+	}
+	return "", settings + " · " + string(s.DType)
+}
+
+func numbersOf(s matrix.Square) []numberView {
+	var out []numberView
+	for _, m := range Metrics() {
+		if text := value(s, m); text != "" {
+			out = append(out, numberView{m, text, raw(s, m)})
+		}
+	}
+	return out
+}
+
+func raw(s matrix.Square, m Metric) string {
+	switch m {
+	case ByLatency:
+		return fmt.Sprintf("%g", s.Latency.MedianMS)
+	case ByLoad:
+		return fmt.Sprintf("%g", s.Load.Seconds)
+	case ByMemory:
+		return fmt.Sprint(s.Peak.Bytes)
+	case BySpeedup:
+		return fmt.Sprintf("%g", s.Speedup.Ratio)
+	}
+	return ""
+}
+
+// factsOf lists what is known of the square, in the order in which a reader
+// asks: how was it run, is it right, how fast, how much, when, with what.
+func factsOf(s matrix.Square) []factView {
+	var out []factView
+	add := func(name, value string) {
+		if strings.TrimSpace(value) != "" {
+			out = append(out, factView{name, value})
+		}
+	}
+	add("Failure", string(s.Class))
+	add("Target", s.Target)
+	if isSet(s) {
+		add("Size", strings.Join([]string{s.Size, weightsWord(s.Weights) + " weights", string(s.DType)}, ", "))
+		add("Task", s.Task)
+		add("Evidence", fmt.Sprintf("%s: %s", s.Evidence, gradeOf(s.Evidence).meaning))
+	}
+	if n := s.Numerics; n != nil {
+		add("Error", fmt.Sprintf("%s of the largest value, limit %s, against %s", power(n.MaxRel, 1), power(n.Tolerance, 0), n.Reference))
+	}
+	numberFacts(s, add)
+	if s.AgeS != nil {
+		add("Age", fmt.Sprintf("%s (%s)", Age(*s.AgeS), s.StartedAt.UTC().Format("2006-01-02 15:04")))
+	}
+	add("Host", s.Host)
+	var versions []string
+	for _, k := range slices.Sorted(maps.Keys(s.Versions)) {
+		versions = append(versions, k+" "+s.Versions[k])
+	}
+	add("Versions", strings.Join(versions, ", "))
+	if s.Results > 1 {
+		add("Folded", fmt.Sprintf("%d results", s.Results))
+	}
+	return out
+}
+
+func numberFacts(s matrix.Square, add func(name, value string)) {
+	if l := s.Latency; l != nil {
+		add("Latency", fmt.Sprintf("%s %s, %s b%d, %s", Milliseconds(l.MedianMS), interval(l.MedianMS, l.LoMS, l.HiMS), l.DType, l.Batch, plural(l.Repeats, "repeat")))
+		if !l.Stable {
+			add("Unstable", l.Why)
+		}
+		add("Times are", l.Sync)
+	}
+	if u := s.Speedup; u != nil {
+		add("Over CPU", fmt.Sprintf("%s %s, %s b%d", Times(u.Ratio), ratioSpan(*u), u.DType, u.Batch))
+	}
+	if l := s.Load; l != nil {
+		add("Load", Milliseconds(l.Seconds*1e3))
+	}
+	if p := s.Peak; p != nil {
+		add("Peak memory", Bytes(p.Bytes)+" on the "+p.Where)
+	}
+}

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/cell"
+	"assay/internal/matrix"
+)
+
+// look is how a verdict appears: a mark that needs no colour, a word, and the
+// style's name in the terminal palette and the style sheets.
+type look struct {
+	verdict cell.Verdict
+	mark    string
+	word    string
+	meaning string
+}
+
+// looks has a row for each verdict of a square.
+var looks = []look{
+	{cell.Works, "✓", "works", "ran, and its output was checked against a reference"},
+	{cell.Partial, "◐", "partial", "ran, but some of it elsewhere, or the check could not be made"},
+	{cell.Fails, "✗", "fails", "was tried and failed; the reason is given"},
+	{cell.Unavailable, "–", "unavailable", "no such device on the machines that were asked"},
+	{matrix.Unknown, "?", "unknown", "was tried, but the machine broke before the model could show anything"},
+	{matrix.NotRun, "·", "not run", "nobody tried"},
+}
+
+func lookOf(v cell.Verdict) look {
+	for _, l := range looks {
+		if l.verdict == v {
+			return l
+		}
+	}
+	return look{v, "?", string(v), ""}
+}
+
+// grade is how a kind of evidence appears beside a verdict.
+type grade struct {
+	evidence cell.Evidence
+	short    string // in narrow tables; "" for the kind that needs no remark
+	meaning  string
+}
+
+var grades = []grade{
+	{cell.Measured, "", "ran on that device"},
+	{cell.Emulated, "emu", "ran on the vendor's emulator or a software adapter: its numbers count, its times do not"},
+	{cell.Compiled, "cmp", "converted for the platform, not run"},
+	{cell.Derived, "drv", "from the platform's table of operators"},
+	{cell.Predicted, "prd", "from a model of past results"},
+}
+
+func gradeOf(e cell.Evidence) grade {
+	for _, g := range grades {
+		if g.evidence == e {
+			return g
+		}
+	}
+	return grade{evidence: e}
+}
+
+// isSet reports whether the square holds a result at all.
+func isSet(s matrix.Square) bool {
+	return s.Verdict != matrix.NotRun && s.Verdict != cell.Unavailable && s.Verdict != matrix.Unknown
+}
+
+// weightsWord names the weights shortly: a folder's path says too much.
+func weightsWord(w string) string {
+	switch w {
+	case cell.Random, cell.Hub, "":
+		return w
+	}
+	return "own"
+}
+
+// value is the square's number under the metric, "" where it has none. Settings
+// that are not the square's own stand beside it.
+func value(s matrix.Square, m Metric) string {
+	switch {
+	case m == ByLatency && s.Latency != nil:
+		return Milliseconds(s.Latency.MedianMS) + departs(s, s.Latency.At)
+	case m == ByLoad && s.Load != nil:
+		return Milliseconds(s.Load.Seconds*1e3) + departs(s, s.Load.At)
+	case m == ByMemory && s.Peak != nil:
+		return Bytes(s.Peak.Bytes) + departs(s, s.Peak.At)
+	case m == BySpeedup && s.Speedup != nil:
+		return Times(s.Speedup.Ratio) + departs(s, s.Speedup.At)
+	}
+	return ""
+}
+
+func departs(s matrix.Square, at matrix.At) string {
+	text := ""
+	if at.DType != s.DType {
+		text += " " + string(at.DType)
+	}
+	if at.Batch > 1 {
+		text += fmt.Sprintf(" b%d", at.Batch)
+	}
+	return text
+}
+
+// short is the square in a narrow table: mark, then either the number or the
+// size, and what departs from plain measurement.
+func short(s matrix.Square, m Metric) string {
+	l := lookOf(s.Verdict)
+	if !isSet(s) {
+		return l.mark
+	}
+	if v := value(s, m); v != "" {
+		return v
+	}
+	if m != ByVerdict {
+		return l.mark
+	}
+	parts := []string{l.mark, s.Size}
+	if s.Weights != cell.Random {
+		parts = append(parts, weightsWord(s.Weights))
+	}
+	if g := gradeOf(s.Evidence).short; g != "" {
+		parts = append(parts, g)
+	}
+	if s.Conditions != "" {
+		parts = append(parts, "*")
+	}
+	return strings.Join(parts, " ")
+}
+
+// reason is why a problem is one, in one line.
+func reason(p Problem) string {
+	var parts []string
+	if p.Conditions != "" {
+		parts = append(parts, fmt.Sprintf("%s: %s", lookOf(p.Verdict).word, p.Conditions))
+	}
+	if p.Class != "" {
+		parts = append(parts, string(p.Class))
+	}
+	if p.Why != "" {
+		parts = append(parts, oneLine(p.Why))
+	}
+	return strings.Join(parts, ": ")
+}

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"assay/internal/cell"
+)
+
+// Progress hears of a run under way. It writes to standard error only, so that
+// standard output holds results and nothing else. Calls may come from several
+// goroutines; after Close none may come.
+type Progress interface {
+	// Planned says how many results are expected. A later call corrects it.
+	Planned(cells int)
+	Started(c cell.Cell)
+	Finished(r cell.Result)
+	// Note is a sentence for the user: an environment is being made, a
+	// cell is waiting for memory.
+	Note(text string)
+	// Above returns the writer to use in place of w while the progress shows:
+	// where both are one terminal, lines come out above the bar.
+	Above(w io.Writer) io.Writer
+	// Close leaves the terminal as it should be. It is safe to call twice.
+	Close()
+}
+
+// NewProgress returns bars for a terminal and plain lines for anything else.
+// env is the environment, as os.Environ gives it.
+func NewProgress(w io.Writer, terminal bool, env []string) Progress {
+	if terminal {
+		return newBar(w, env)
+	}
+	return &lines{w: w, now: time.Now}
+}
+
+// lines is progress for a log: a line when a cell ends, which is what somebody
+// who reads it later wants to know.
+type lines struct {
+	mu          sync.Mutex
+	w           io.Writer
+	now         func() time.Time
+	begun       time.Time
+	done, total int
+}
+
+func (p *lines) Planned(cells int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total = cells
+	if p.begun.IsZero() {
+		p.begun = p.now()
+	}
+}
+
+func (p *lines) Started(cell.Cell) {}
+
+func (p *lines) Finished(r cell.Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	fmt.Fprintf(p.w, "%d/%d %s %s on %s: %s (%s)\n", p.done, max(p.total, p.done), lookOf(r.Verdict).mark, r.Cell.Model(), r.Cell.Target,
+		r.Verdict, p.now().Sub(p.begun).Round(time.Second))
+}
+
+func (p *lines) Note(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	fmt.Fprintln(p.w, oneLine(text))
+}
+
+func (p *lines) Above(w io.Writer) io.Writer { return w }
+
+func (p *lines) Close() {}

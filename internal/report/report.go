@@ -1,0 +1,149 @@
+// Package report prints what Assay knows: matrices, results, models, progress.
+//
+// There is one value for each thing that can be shown, and printers over it.
+// A Document holds a matrix and the sections around it; NewDocument makes it
+// from observations once, and text, JSON, Markdown, HTML and SVG are functions
+// from that same Document, so that no format can know more than another.
+// Results of a run under way go to a Results printer as they come: text, JSON and
+// JSON lines are siblings behind that interface, and JUnit is one more.
+// Progress, which is not output, goes to standard error behind an interface of
+// its own: bars on a terminal, plain lines elsewhere.
+//
+// Two rules hold in every format. A number is shown only where it was measured
+// in a way that bears it: no latency from functional runs, emulators or software
+// adapters; an absent number is absent, never zero. And no meaning is carried by
+// colour alone: each verdict has its mark and its word.
+//
+// JSON keeps raw numbers with the unit in the name; everything for people
+// goes through units.go.
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/matrix"
+)
+
+// Metric is what a matrix shows in its squares.
+type Metric string
+
+// The metrics. Squares that have no number show their verdict.
+const (
+	ByVerdict Metric = "verdict"
+	ByLatency Metric = "latency"
+	ByLoad    Metric = "load"
+	ByMemory  Metric = "memory"
+	BySpeedup Metric = "speedup"
+)
+
+// Metrics lists them in the order in which they are offered.
+func Metrics() []Metric { return []Metric{ByVerdict, ByLatency, ByLoad, ByMemory, BySpeedup} }
+
+// ParseMetric returns the metric that a user named.
+func ParseMetric(s string) (Metric, error) {
+	if m := Metric(strings.ToLower(s)); slices.Contains(Metrics(), m) {
+		return m, nil
+	}
+	return "", fmt.Errorf("unknown metric %q: the metrics are verdict, latency, load, memory, speedup", s)
+}
+
+// Options say what a document is about.
+type Options struct {
+	Now    time.Time
+	Title  string         // "" is "Compatibility matrix"
+	Assay  string         // version
+	Metric Metric         // "" is ByVerdict
+	Family bool           // show counts by family in place of models
+	Detail bool           // text has the performance and memory tables too; the other formats always do
+	Models []matrix.Model // rows that are shown though nobody ran them
+	Hosts  []cell.Host    // the machines that the observations name
+}
+
+// Document is a matrix and the sections around it.
+type Document struct {
+	Schema      int                  `json:"schema"`
+	Title       string               `json:"title"`
+	GeneratedAt time.Time            `json:"generated_at"`
+	Assay       string               `json:"assay,omitempty"`
+	Metric      Metric               `json:"metric"`
+	Results     int                  `json:"results"` // observations folded
+	Counts      map[cell.Verdict]int `json:"counts"`
+	Matrix      matrix.Matrix        `json:"matrix"`
+	Families    []matrix.FamilyRow   `json:"families"`
+	Problems    []Problem            `json:"problems"`
+	Performance []Performance        `json:"performance"`
+	Fastest     []matrix.Fastest     `json:"fastest"`
+	Memory      []MemoryUse          `json:"memory"`
+	Hardware    []Hardware           `json:"hardware"`
+
+	byFamily, detail bool
+}
+
+// NewDocument folds observations and draws up the sections.
+func NewDocument(observations []matrix.Observation, o Options) Document {
+	d := Document{Schema: cell.Schema, Title: o.Title, GeneratedAt: o.Now, Assay: o.Assay, Metric: o.Metric,
+		Results: len(observations), byFamily: o.Family, detail: o.Detail}
+	if d.Title == "" {
+		d.Title = "Compatibility matrix"
+	}
+	if d.Metric == "" {
+		d.Metric = ByVerdict
+	}
+	d.Matrix = matrix.Fold(observations, matrix.Options{Now: o.Now, Models: o.Models})
+	d.Families, d.Counts = d.Matrix.Families(), d.Matrix.Count()
+	d.Problems = problems(d.Matrix)
+	order := orderOf(d.Matrix)
+	latest := newest(observations, order)
+	d.Performance, d.Memory = performance(latest), memoryUse(latest)
+	d.Fastest = fastest(observations, order)
+	d.Hardware = hardware(observations, o.Hosts)
+	return d
+}
+
+// Format is a document's form.
+type Format string
+
+// The formats of a document.
+const (
+	Text     Format = "text"
+	JSON     Format = "json"
+	Markdown Format = "md"
+	HTML     Format = "html"
+	SVG      Format = "svg"
+)
+
+// writers has one printer for each format.
+var writers = map[Format]func(io.Writer, Document) error{
+	Text:     writeText,
+	JSON:     writeJSON[Document],
+	Markdown: writeMarkdown,
+	HTML:     writeHTML,
+	SVG:      writeSVG,
+}
+
+// Write prints the document. Text is styled for a terminal when w is one made
+// by Terminal; all other writers get it plain.
+func Write(w io.Writer, f Format, d Document) error {
+	write, ok := writers[f]
+	if !ok {
+		return fmt.Errorf("unknown format %q: the formats are %s", f, formats())
+	}
+	if err := write(w, d); err != nil {
+		return fmt.Errorf("write %s report: %w", f, err)
+	}
+	return nil
+}
+
+func formats() string {
+	var names []string
+	for _, f := range slices.Sorted(maps.Keys(writers)) {
+		names = append(names, string(f))
+	}
+	return strings.Join(names, ", ")
+}

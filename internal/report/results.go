@@ -1,0 +1,243 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"assay/internal/cell"
+	"assay/internal/matrix"
+)
+
+// Results prints the results of one run. Result is called once for each as they
+// come, from one goroutine at a time; Done once, at the end, and returns the
+// first error of all that was written.
+type Results interface {
+	Result(r cell.Result)
+	Done(s Summary) error
+}
+
+// Summary is what is known at the end of a run.
+type Summary struct {
+	Run     cell.Run
+	Host    cell.Host
+	Elapsed time.Duration // 0 is unknown
+	Stopped bool          // by the user, before the plan's end
+}
+
+// TextResults prints a line a cell; failures say why, indented under it.
+func TextResults(w io.Writer) Results {
+	return &textResults{w: plain(w), counts: map[cell.Verdict]int{}}
+}
+
+// JSONResults prints one object when the run is done.
+func JSONResults(w io.Writer) Results { return &jsonResults{w: w} }
+
+// JSONLines prints an object a line as results come.
+func JSONLines(w io.Writer) Results {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return &jsonLines{encoder: e}
+}
+
+// Both prints to several printers at once: the terminal and a JUnit file.
+func Both(printers ...Results) Results { return several(printers) }
+
+type several []Results
+
+func (s several) Result(r cell.Result) {
+	for _, p := range s {
+		p.Result(r)
+	}
+}
+
+func (s several) Done(sum Summary) error {
+	var first error
+	for _, p := range s {
+		if err := p.Done(sum); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+type jsonResults struct {
+	w       io.Writer
+	results []cell.Result
+}
+
+func (p *jsonResults) Result(r cell.Result) { p.results = append(p.results, r) }
+
+func (p *jsonResults) Done(s Summary) error {
+	if p.results == nil {
+		p.results = []cell.Result{}
+	}
+	return writeJSON(p.w, cell.Report{Schema: cell.Schema, Run: s.Run, Host: s.Host, Results: p.results})
+}
+
+type jsonLines struct {
+	encoder *json.Encoder
+	err     error
+}
+
+func (p *jsonLines) Result(r cell.Result) {
+	if p.err == nil {
+		p.err = p.encoder.Encode(struct {
+			Schema int `json:"schema"`
+			cell.Result
+		}{cell.Schema, r})
+	}
+}
+
+func (p *jsonLines) Done(Summary) error { return p.err }
+
+type textResults struct {
+	w      io.Writer
+	counts map[cell.Verdict]int
+	err    error
+}
+
+func (p *textResults) Result(r cell.Result) {
+	p.counts[r.Verdict]++
+	p.print(resultLines(r))
+}
+
+func (p *textResults) Done(s Summary) error {
+	var parts []string
+	total := 0
+	for _, l := range looks {
+		if n := p.counts[l.verdict]; n > 0 {
+			total += n
+			parts = append(parts, ink(l.verdict, fmt.Sprintf("%s %d %s", l.mark, n, l.word)))
+		}
+	}
+	line := "\n" + plural(total, "result")
+	if s.Elapsed > 0 {
+		line += " in " + s.Elapsed.Round(100*time.Millisecond).String()
+	}
+	if len(parts) > 0 {
+		line += ":  " + strings.Join(parts, "  ")
+	}
+	if s.Stopped {
+		line += "  (stopped before the end; what was finished is kept)"
+	}
+	p.print(line + "\n")
+	return p.err
+}
+
+func (p *textResults) print(s string) {
+	if p.err == nil {
+		_, p.err = io.WriteString(p.w, s)
+	}
+}
+
+// resultLines is a result as one line, with its reasons under it.
+func resultLines(r cell.Result) string {
+	l := lookOf(r.Verdict)
+	c := r.Cell
+	line := strings.Join([]string{
+		ink(r.Verdict, l.mark),
+		pad(bold.Render(c.Model()), 24),
+		pad(c.Target, 10),
+		pad(setting(c.Size, c.Weights, string(c.DType), c.Batch, c.Seq, c.Image), 20),
+		ink(r.Verdict, pad(l.word, 7)),
+		pad(evidenceWord(r), 8),
+	}, " ")
+	line += " " + strings.Join(facts(r), "  ")
+	lines := []string{strings.TrimRight(line, " ")}
+	for _, s := range remarks(r) {
+		lines = append(lines, "    "+s)
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func evidenceWord(r cell.Result) string {
+	if r.Evidence == cell.None {
+		return ""
+	}
+	return string(r.Evidence)
+}
+
+// facts are the numbers of a result, those that are known.
+func facts(r cell.Result) []string {
+	var out []string
+	if n := r.Numerics; n != nil {
+		out = append(out, "error "+power(n.MaxRel, 1))
+	}
+	if matrix.Timed(r) {
+		out = append(out, strings.TrimSpace(Milliseconds(r.Latency.MedianMS)+" "+interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS)))
+		if r.Throughput != nil {
+			out = append(out, rate(*r.Throughput))
+		}
+	}
+	if b, where, ok := matrix.PeakBytes(r); ok {
+		out = append(out, fmt.Sprintf("peak %s %s", Bytes(b), where))
+	}
+	if ms, ok := matrix.LoadMS(r); ok {
+		out = append(out, "load "+Milliseconds(ms))
+	}
+	return out
+}
+
+// remarks are the lines under a result: why it is not plainly well.
+func remarks(r cell.Result) []string {
+	var out []string
+	if f := r.Failure; f != nil {
+		out = append(out, fmt.Sprintf("%s: %s", f.Class, oneLine(f.Detail)))
+		if f.Hint != "" {
+			out = append(out, faint.Render("→ "+oneLine(f.Hint)))
+		}
+	}
+	if r.Note != "" {
+		out = append(out, oneLine(r.Note))
+	}
+	if fb := r.Fallback; fb != nil {
+		out = append(out, fallbackLine(*fb))
+	}
+	if a := r.Actual; a != nil && adapted(r) {
+		out = append(out, fmt.Sprintf("adapted: ran in %s with batch %d", a.DType, a.Batch))
+	}
+	if matrix.Timed(r) && !r.Latency.Stable {
+		out = append(out, faint.Render("unstable: "+r.Latency.Why))
+	}
+	if matrix.Timed(r) && r.Latency.Sync != "" {
+		out = append(out, r.Latency.Sync)
+	}
+	return slices.Compact(out)
+}
+
+func adapted(r cell.Result) bool {
+	return r.Actual.DType != r.Requested.DType || r.Actual.Batch != r.Requested.Batch || r.Actual.Seq != r.Requested.Seq && r.Requested.Seq > 0
+}
+
+func fallbackLine(f cell.Fallback) string {
+	line := "falls back to " + f.To
+	if f.From != "" {
+		line = "stands in for " + f.From
+	}
+	if f.Reason != "" {
+		line += ": " + oneLine(f.Reason)
+	}
+	if f.Cost != nil {
+		line += fmt.Sprintf(" (%s as long, %s)", Times(f.Cost.Ratio), f.Cost.Evidence)
+	}
+	return line
+}
+
+// oneLine keeps a text that came out of a log from breaking the table or
+// steering the terminal.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, ansi.Strip(s))
+	return strings.Join(strings.Fields(s), " ")
+}
