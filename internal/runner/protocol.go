@@ -1,0 +1,114 @@
+package runner
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"assay/internal/cell"
+)
+
+// Version is the protocol's version: a runner with another one is refused.
+const Version = 1
+
+// MaxLine is the most bytes that a message may have, its newline not counted.
+const MaxLine = 8 << 20
+
+// JobKind says what a job's child is to do.
+type JobKind string
+
+// The kinds of jobs.
+const (
+	CheckJob   JobKind = "check"   // build, run each point once, compare with the reference
+	TimeJob    JobKind = "time"    // build, then warm-up, timed samples and memory for each point
+	RecipeJob  JobKind = "recipe"  // answer with the recipe of Cell.Type
+	CatalogJob JobKind = "catalog" // answer with the model types of the installed transformers
+	ProbeJob   JobKind = "probe"   // answer with what the detection probe Options["name"] sees
+	NoopJob    JobKind = "noop"    // do what Cell.Task says; see the protocol's last table
+)
+
+// Job is what one child is asked to do.
+type Job struct {
+	Kind   JobKind         `json:"kind"`
+	Cell   cell.Cell       `json:"cell"`
+	Recipe json.RawMessage `json:"recipe,omitempty"` // as the catalogue has it; nil for questions and no-ops
+	Points []Point         `json:"points,omitempty"`
+	Timing *TimingRule     `json:"timing,omitempty"`
+	// Threads is how many the child may compute with; 0 leaves the engine's own choice.
+	Threads int `json:"threads,omitempty"`
+	// Preload asks the runner to import the model's module before it forks,
+	// so that repeats share it.
+	Preload bool `json:"preload,omitempty"`
+	// MemoryLimitBytes is how much the child may allocate beyond what it
+	// inherits; 0 is no limit.
+	MemoryLimitBytes int64          `json:"memory_limit_bytes,omitempty"`
+	Options          map[string]any `json:"options,omitempty"`
+}
+
+// Point is one input size of a job. Zero is the recipe's own.
+type Point struct {
+	Batch int `json:"batch"`
+	Seq   int `json:"seq"`
+	Image int `json:"image"`
+}
+
+// TimingRule says when a repeat may stop: not before MinS and MinN are both
+// reached, and never after MaxS.
+type TimingRule struct {
+	MinS            float64 `json:"min_s"`
+	MinN            int     `json:"min_n"`
+	MaxS            float64 `json:"max_s"`
+	WarmupMaxS      float64 `json:"warmup_max_s"`
+	WarmupWindow    int     `json:"warmup_window"`
+	WarmupTolerance float64 `json:"warmup_tolerance"`
+}
+
+// request is a message to the runner.
+type request struct {
+	Op     string `json:"op"`
+	ID     string `json:"id,omitempty"`
+	Job    *Job   `json:"job,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+// line is the request as it goes over the wire.
+func (r request) line() ([]byte, error) {
+	b, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("write the %s message: %w", r.Op, err)
+	}
+	if len(b) > MaxLine {
+		return nil, fmt.Errorf("the %s message has %d bytes, more than the %d that the protocol allows", r.Op, len(b), MaxLine)
+	}
+	return append(b, '\n'), nil
+}
+
+// Report is what a child says of a finished point. Nil is unknown, never 0.
+type Report struct {
+	Outputs         []cell.Output      `json:"outputs"`
+	Numerics        *cell.Numerics     `json:"numerics"`
+	NumericsNote    string             `json:"numerics_note"` // why numerics are missing or weaker than asked
+	Finite          *bool              `json:"finite"`        // no NaN and no infinity in any output
+	Constant        *bool              `json:"constant"`      // an output that is the same everywhere
+	Placement       *cell.Placement    `json:"placement"`
+	SamplesMS       []float64          `json:"samples_ms"`
+	DeviceSamplesMS []float64          `json:"device_samples_ms"`
+	CPUMSPerIter    *float64           `json:"cpu_ms_per_iter"`
+	Warmup          *Warmup            `json:"warmup"`
+	Sync            string             `json:"sync"`
+	PhasesMS        map[string]float64 `json:"phases_ms"` // first and warmup: those that belong to the point
+	Memory          *cell.Memory       `json:"memory"`
+	SubjectHash     string             `json:"subject_hash"`
+	Parameters      int64              `json:"parameters"`
+	Threads         int                `json:"threads"`
+	AttnImpl        string             `json:"attn_implementation"`
+	InputsInside    string             `json:"inputs_inside"`
+	EnergyJ         *float64           `json:"energy_j"`
+	Context         json.RawMessage    `json:"context"` // what the engine adds to cell.Context
+}
+
+// Warmup is how the iterations before the timed ones went.
+type Warmup struct {
+	Count  int      `json:"count"`
+	MeanMS *float64 `json:"mean_ms"`
+	Stable *bool    `json:"stable"`
+}

@@ -1,0 +1,111 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// inTurn starts runners with these behaviours, the last one again and again.
+func inTurn(t *testing.T, names ...string) func(context.Context) (Runner, error) {
+	var n atomic.Int64
+	return func(ctx context.Context) (Runner, error) {
+		i := int(n.Add(1)) - 1
+		p, err := Start(ctx, as(t, names[min(i, len(names)-1)]), quick)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
+}
+
+func restarting(t *testing.T, names ...string) *Restarting {
+	t.Helper()
+	r, err := NewRestarting(t.Context(), inTurn(t, names...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func TestRestartsAndTellsTheJob(t *testing.T) {
+	t.Parallel()
+	r := restarting(t, "dies after started", "good")
+	var lost *LostError
+	if _, err := r.Run(t.Context(), Job{}, nil); !errors.As(err, &lost) || !lost.Started {
+		t.Fatalf("got %v, want a LostError", err)
+	}
+	if exit, err := r.Run(t.Context(), Job{}, nil); err != nil || exit.Outcome() != Finished {
+		t.Fatalf("%v, %v after the restart", exit, err)
+	}
+	if r.Hello().Runner != "test" {
+		t.Error("no hello after the restart")
+	}
+}
+
+func TestJobThatHadNotBegunIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	r := restarting(t, "dies at a job", "good")
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if exit, err := r.Run(t.Context(), Job{}, nil); err != nil || exit.Outcome() != Finished {
+				t.Errorf("%v, %v", exit, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestGivesUp(t *testing.T) {
+	t.Parallel()
+	for _, later := range []string{"dies after started", "dead at once"} {
+		t.Run(later, func(t *testing.T) {
+			t.Parallel()
+			r := restarting(t, "dies after started", later)
+			var gaveUp *GaveUpError
+			var err error
+			for range mostDeaths + 1 {
+				_, err = r.Run(t.Context(), Job{}, nil)
+			}
+			if !errors.As(err, &gaveUp) || gaveUp.Deaths != mostDeaths || gaveUp.Stderr == "" || !strings.Contains(err.Error(), "last words") {
+				t.Errorf("got %v, want a GaveUpError after %d deaths with the runner's last words", err, mostDeaths)
+			}
+		})
+	}
+}
+
+func TestDeathsAfterWorkAreForgiven(t *testing.T) {
+	t.Parallel()
+	r := restarting(t, "two exits") // finishes a job, then is killed for its second exit
+	for i := range 4 * mostDeaths {
+		if exit, err := r.Run(t.Context(), Job{}, nil); err != nil || exit.Outcome() != Finished {
+			t.Fatalf("job %d: %v, %v", i, exit, err)
+		}
+	}
+}
+
+func TestCloseWhileStarting(t *testing.T) {
+	t.Parallel()
+	r := restarting(t, "dies after started", "never ready")
+	if _, err := r.Run(t.Context(), Job{}, nil); err == nil {
+		t.Fatal("the first runner was to die")
+	}
+	result := make(chan error)
+	go func() {
+		_, err := r.Run(context.Background(), Job{}, nil)
+		result <- err
+	}()
+	time.Sleep(100 * time.Millisecond)
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-result; err == nil {
+		t.Error("a job of a runner that was closed while it started was carried out")
+	}
+}

@@ -1,0 +1,35 @@
+"""The package's commands. Each imports what it needs and nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+COMMANDS = {
+    "zygote": ("start.main", "carry jobs out: what Assay starts (--bare, --spawn)"),
+    "child": ("child.after_spawn", "carry one job out: what a spawning runner starts"),
+    "probe": ("probes.main", "look at the hardware through one library: probe NAME"),
+    "version": ("libraries.main", "print what is installed as JSON, importing none of it"),
+    "catalog": ("catalog.main", "print the model types of the installed transformers"),
+    "recipes": ("recipes.main", "make recipes of the installed transformers"),
+}
+"""Command → function of this package, and what it is for."""
+
+LEAST_PYTHON = (3, 10)
+
+
+def main(argv: list[str]) -> int | str | None:
+    """Run one command."""
+    if sys.version_info < LEAST_PYTHON:
+        return "assay_runner needs Python 3.10 or newer, and this is " + sys.version.split()[0]
+    if not argv or argv[0] not in COMMANDS:
+        print("usage: python -m assay_runner COMMAND", file=sys.stderr)
+        for name, (_, purpose) in COMMANDS.items():
+            print(f"  {name:9} {purpose}", file=sys.stderr)
+        return 2
+    module, _, function = COMMANDS[argv[0]][0].partition(".")
+    return getattr(importlib.import_module(f"{__package__}.{module}"), function)(argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

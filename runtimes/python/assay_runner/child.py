@@ -1,0 +1,129 @@
+"""The child's side: who carries a job out, and what a child does first and last."""
+
+from __future__ import annotations
+
+import contextlib
+import faulthandler
+import gc
+import importlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from . import linux
+from .emit import Emit
+from .protocol import Writer, decode, take_stdin, take_stdout
+
+KINDS = {
+    "noop": "noop.run",
+    "recipe": "recipes.answer",
+    "catalog": "catalog.answer",
+    "probe": "probes.answer",
+}
+"""The jobs that need no engine: kind → module and function of this package."""
+
+ENGINES = {
+    "noop": "noop.run",
+    "torch": "torch_engine.run",
+}
+"""Who carries out `check` and `time`: the cell's engine → module and function of this package."""
+
+_KILL = 9  # which Windows has no name for
+_DEFAULTS_RESTORED = ("SIGCHLD", "SIGINT", "SIGTERM")
+
+
+def function_for(job: dict[str, Any]) -> str:
+    """The module and function that carry the job out."""
+    kind = job.get("kind")
+    if kind in KINDS:
+        return KINDS[kind]
+    if kind not in ("check", "time"):
+        raise ValueError(f"unknown kind of job {kind!r}")
+    engine = job.get("cell", {}).get("engine")
+    if engine not in ENGINES:
+        raise ValueError(f"the engine {engine!r} is not one of this runner's: {', '.join(ENGINES)}")
+    return ENGINES[engine]
+
+
+def execute(job: dict[str, Any], emit: Emit) -> int:
+    """Carry the job out; the child's exit status. What escapes is reported as a failure."""
+    try:
+        _find(function_for(job), emit)(job, emit)
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else int(error.code is not None)
+    except BaseException as error:
+        emit.failure(error)
+        return 1
+    return 0
+
+
+def _find(path: str, emit: Emit) -> Callable[[dict[str, Any], Emit], None]:
+    """The function, its module imported now if the zygote did not do so: engines may start threads at import."""
+    module, _, name = path.partition(".")
+    module = f"{__package__}.{module}"
+    with contextlib.nullcontext() if module in sys.modules else emit.in_phase("import"):
+        return getattr(importlib.import_module(module), name)
+
+
+def after_fork(job: dict[str, Any], zygote: int, protocol: int, output: int, others: list[int]) -> None:
+    """All of a forked child's life. `others` are the zygote's descriptors, which are none of its business."""
+    os.setpgid(0, 0)
+    linux.die_with_parent(zygote, _KILL)
+    _reset_signals()
+    for fd in others:
+        os.close(fd)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    gc.enable()
+    _live(job, protocol)
+
+
+def after_spawn(argv: list[str]) -> None:
+    """All of a spawned child's life: `child PARENT`. Its job is the first line of its standard input."""
+    linux.die_with_parent(int(argv[0]), _KILL)
+    protocol = take_stdout()
+    stdin = os.fdopen(take_stdin(), "rb")
+    job = decode(stdin.readline())
+    # Where the kernel does not tell of the parent's death, the end of the input does.
+    threading.Thread(target=_die_with_input, args=(stdin,), daemon=True).start()
+    _live(job, protocol)
+
+
+def _die_with_input(stdin: Any) -> None:
+    stdin.read()
+    if hasattr(os, "killpg") and os.getpgid(0) == os.getpid():
+        os.killpg(0, _KILL)
+    os._exit(1)
+
+
+def _live(job: dict[str, Any], protocol: int) -> None:
+    linux.prefer_as_victim()
+    # A crash then leaves the Python stack in the log.
+    faulthandler.enable(file=2, all_threads=True)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError):  # a library may have put something else in its place
+            stream.reconfigure(line_buffering=True)
+    status = 1
+    emit = Emit(Writer(protocol))
+    try:
+        linux.limit_memory(int(job.get("memory_limit_bytes") or 0))
+        linux.reset_peak()
+        status = execute(job, emit)
+    except BaseException as error:
+        emit.failure(error)
+    finally:
+        with contextlib.suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        # No finaliser, no exit handler, no destructor of a library: they belong to the parent or cost time.
+        os._exit(status & 0xFF)
+
+
+def _reset_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    for name in _DEFAULTS_RESTORED:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)

@@ -1,0 +1,101 @@
+"""What only Linux can do for us: dying with the parent, inheriting orphans, counting threads.
+
+Everything here is safe to call elsewhere, where it does nothing and says so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from pathlib import Path
+
+if os.name == "posix":
+    import resource
+
+IS_LINUX = sys.platform == "linux"
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+_RESET_PEAK = "5"
+
+_libc = ctypes.CDLL(None, use_errno=True) if IS_LINUX else None
+
+
+def die_with_parent(parent: int, sig: int = signal.SIGTERM) -> None:
+    """Have the kernel send us the signal when our parent's thread ends; leave at once if it is gone already."""
+    if _libc is None:
+        return
+    _libc.prctl(_PR_SET_PDEATHSIG, int(sig), 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def inherit_orphans() -> bool:
+    """Become the parent of descendants whose own parents die, so that none of them escapes us."""
+    return _libc is not None and _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+
+
+def tasks() -> int:
+    """How many threads this process has, by the kernel's account: libraries' own threads count too."""
+    return sum(1 for _ in Path("/proc/self/task").iterdir())
+
+
+def children() -> list[int]:
+    """The processes whose parent we are: ours, and those that we inherited. Zombies count."""
+    try:
+        return [int(pid) for pid in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
+    except OSError:
+        return _children_by_search() if IS_LINUX else []
+
+
+def _children_by_search() -> list[int]:
+    # Kernels without CONFIG_PROC_CHILDREN.
+    me = os.getpid()
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _parent_of(path.name) == me]
+
+
+def _parent_of(pid: str) -> int | None:
+    try:
+        # The name in parentheses may hold anything, also parentheses.
+        return int(Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError):
+        return None
+
+
+def prefer_as_victim() -> None:
+    """When memory runs out, let the kernel take this process rather than Assay or somebody else's."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+def reset_peak() -> None:
+    """Forget the high-water mark of resident memory: what counts is what comes from here on."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
+
+
+def limit_memory(bytes_more: int) -> None:
+    """Allow so many bytes of private memory beyond what we have already; an allocation over it fails."""
+    if IS_LINUX and bytes_more > 0:
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = _private_bytes() + bytes_more
+        resource.setrlimit(resource.RLIMIT_DATA, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
+
+
+def _private_bytes() -> int:
+    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(fields["VmData"].split()[0]) * 1024
+
+
+def raise_file_limit() -> None:
+    """Two descriptors for each job under way can be more than the usual soft limit."""
+    if os.name != "posix":
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wish = 8192 if hard == resource.RLIM_INFINITY else min(8192, hard)
+    if soft != resource.RLIM_INFINITY and soft < wish:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wish, hard))

@@ -1,0 +1,264 @@
+"""The supervisor that forks: one loop, one thread, nothing computed, so that its children start clean.
+
+A child that inherits a thread pool, an OpenMP team or a CUDA context hangs or crashes at its first operation. So the
+zygote only imports, and before each fork the kernel's count of its threads must be one. It sleeps until a descriptor is
+ready: its input, a child's messages, a child's output, or the signal that a process below it ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import selectors
+import signal
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from . import child, linux, noop  # noqa: F401  (noop is imported so that each child has it already)
+from .protocol import Writer
+from .supervised import LAST_WORDS_S, Supervised, Supervisor, exit_of, group_exists, kill_group
+
+_PIECE = 1 << 16
+_STRAYS_EVERY_S = 0.5
+_END_S = 0.5
+
+
+class Forked(Supervised):
+    """A forked child and what of it is still open."""
+
+    def __init__(self, job_id: str, out: Writer) -> None:
+        super().__init__(job_id, out)
+        self.open: set[int] = set()
+
+
+class StartError(Exception):
+    """There could be no child."""
+
+
+class Zygote(Supervisor[Forked]):
+    """Takes jobs from `stdin` and answers on `out` until the input ends. It is its own process's main loop."""
+
+    def __init__(self, stdin: int, out: Writer, preload: Callable[[dict[str, Any]], None] | None = None) -> None:
+        super().__init__(out)
+        self._stdin = stdin
+        self._preload = preload
+        # Not epoll: it refuses files, and is shared with every child that inherits it.
+        self._selector = selectors.PollSelector()
+        self._by_pid: dict[int, Forked] = {}
+        self._spoilt = False
+        self._next_search = float("inf")
+        self._wake_read, self._wake_write = os.pipe()
+
+    def serve(self) -> None:
+        """The loop. Returns when everything below is gone."""
+        self._catch_signals()
+        self._selector.register(self._stdin, selectors.EVENT_READ, self._read_stdin)
+        self._selector.register(self._wake_read, selectors.EVENT_READ, self._woken)
+        try:
+            while not self.stopping and (self.jobs or not self._spoilt):
+                for key, _ in self._selector.select(self._patience()):
+                    key.data()
+                self._keep_appointments()
+        except BrokenPipeError:
+            pass  # Assay is gone; so are we
+        finally:
+            self._end_all()
+
+    def _catch_signals(self) -> None:
+        for fd in (self._wake_read, self._wake_write):
+            os.set_blocking(fd, False)
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self.stop)
+
+    def _read_stdin(self) -> None:
+        self.heard(os.read(self._stdin, _PIECE))
+
+    def kill(self, one: Forked) -> None:
+        """Kill the child's whole group."""
+        kill_group(one.pid)
+
+    def run(self, job_id: str, job: dict[str, Any]) -> None:
+        """Fork a child for the job."""
+        one = Forked(job_id, self.out)
+        imported_ms = self._import_for(job)
+        try:
+            self._fork(one, job)
+        except (OSError, StartError) as error:
+            one.exit(start_error=str(error))
+            return
+        one.started(one.pid)
+        if imported_ms:
+            one.phase("import", imported_ms)
+
+    # Children.
+
+    def _import_for(self, job: dict[str, Any]) -> float:
+        """Import the model's module once for all its repeats. What goes wrong here goes wrong again in the child."""
+        if not job.get("preload") or self._preload is None:
+            return 0.0
+        known, start = len(sys.modules), time.perf_counter()
+        with contextlib.suppress(Exception):
+            self._preload(job)
+        if len(sys.modules) == known:
+            return 0.0
+        gc.freeze()
+        return (time.perf_counter() - start) * 1e3
+
+    def _fork(self, one: Forked, job: dict[str, Any]) -> None:
+        if (count := linux.tasks()) != 1:
+            self._spoilt = True
+            raise StartError(
+                f"the runner has {count} threads, and a child forked from it would hang: "
+                "an imported library started them. Use --spawn with this environment"
+            )
+        zygote = os.getpid()
+        messages, protocol, prints, output = _two_pipes()
+        try:
+            pid = os.fork()
+            if pid == 0:
+                try:
+                    child.after_fork(job, zygote, protocol, output, [*self._descriptors(), messages, prints])
+                finally:
+                    os._exit(70)
+        except OSError:
+            os.close(messages)
+            os.close(prints)
+            raise
+        finally:
+            os.close(protocol)
+            os.close(output)
+        with contextlib.suppress(OSError):  # the child does it too; whoever comes first
+            os.setpgid(pid, pid)
+        one.pid = pid
+        self.jobs[one.id] = self._by_pid[pid] = one
+        self._listen(one, messages, self._hear)
+        self._listen(one, prints, lambda one, piece: one.log.add(piece))
+
+    def _descriptors(self) -> list[int]:
+        registered = [key.fd for key in self._selector.get_map().values()]
+        own = [self.out.fd, self._wake_write]
+        return [fd for fd in registered + own if fd > 2]
+
+    def _listen(self, one: Forked, fd: int, hear: Callable[[Forked, bytes], None]) -> None:
+        one.open.add(fd)
+        self._selector.register(fd, selectors.EVENT_READ, partial(self._read, one, fd, hear))
+
+    def _read(self, one: Forked, fd: int, hear: Callable[[Forked, bytes], None]) -> None:
+        if fd not in one.open:
+            return
+        piece = os.read(fd, _PIECE)
+        if piece:
+            hear(one, piece)
+            return
+        self._close(one, fd)
+        self._settle(one)
+
+    def _close(self, one: Forked, fd: int) -> None:
+        one.open.discard(fd)
+        self._selector.unregister(fd)
+        os.close(fd)
+
+    def _hear(self, one: Forked, piece: bytes) -> None:
+        if not one.hear(piece) and not one.ended:
+            kill_group(one.pid)
+
+    # Ends.
+
+    def _woken(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            os.read(self._wake_read, 512)
+        self._reap()
+
+    def _reap(self) -> None:
+        """Take note of every process below us that ended, ours or inherited."""
+        while (pid := _ended_process()) is not None:
+            one = self._by_pid.get(pid)
+            if one is not None:
+                kill_group(pid)  # before it is reaped: until then nobody else can have its number
+            _, status, usage = os.wait4(pid, 0)
+            if one is not None:
+                one.gone(*exit_of(status), usage)
+                one.overdue = time.monotonic() + LAST_WORDS_S
+                self._next_search = min(self._next_search, time.monotonic() + _STRAYS_EVERY_S)
+        for one in [one for one in self._by_pid.values() if one.ended]:
+            self._settle(one)
+        if all(one.ended for one in self._by_pid.values()) and _has_children():
+            self._kill_strays()
+
+    def _kill_strays(self) -> None:
+        """Kill the inherited processes that left their group, once the job they came from is over."""
+        self._next_search = float("inf")
+        alive = {one.pid for one in self._by_pid.values() if not one.ended}
+        for pid in linux.children():
+            with contextlib.suppress(ProcessLookupError):
+                if pid not in alive and os.getpgid(pid) not in alive:
+                    os.kill(pid, signal.SIGKILL)
+
+    def _settle(self, one: Forked) -> None:
+        """Say its exit if the child, its group and all that it wrote are through."""
+        late = time.monotonic() >= one.overdue
+        if not one.ended or one.id not in self.jobs or (not late and (one.open or group_exists(one.pid))):
+            return
+        for fd in list(one.open):
+            self._close(one, fd)
+        del self.jobs[one.id], self._by_pid[one.pid]
+        one.exit()
+
+    def _patience(self) -> float | None:
+        """How long nothing can be due: for ever, unless a child has just ended."""
+        due = min((one.overdue for one in self._by_pid.values()), default=float("inf"))
+        due = min(due, self._next_search)
+        return None if due == float("inf") else max(0.0, due - time.monotonic())
+
+    def _keep_appointments(self) -> None:
+        now = time.monotonic()
+        if now >= self._next_search:
+            self._next_search = float("inf")
+            if _has_children():
+                self._kill_strays()
+        for one in [one for one in self._by_pid.values() if now >= one.overdue]:
+            self._settle(one)
+
+    def _end_all(self) -> None:
+        """Kill every group and reap; the keeper in front of us sees to what is left."""
+        for pid in self._by_pid:
+            kill_group(pid)
+        end = time.monotonic() + _END_S
+        while _has_children() and time.monotonic() < end:
+            self._kill_strays()
+            while (pid := _ended_process()) is not None:
+                os.wait4(pid, 0)
+            time.sleep(0.002)
+
+
+def _two_pipes() -> tuple[int, int, int, int]:
+    first = os.pipe()
+    try:
+        return first + os.pipe()
+    except OSError:
+        for fd in first:
+            os.close(fd)
+        raise
+
+
+def _ended_process() -> int | None:
+    """A process below us that ended and is not reaped yet."""
+    try:
+        info = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    return None if info is None else info.si_pid
+
+
+def _has_children() -> bool:
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
