@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/environment"
+	"assay/internal/journal"
+	"assay/internal/session"
+)
+
+// version is set when the program is built (-ldflags -X).
+var version = "dev"
+
+const help = `assay-worker carries a plan out on a machine that has nothing but Python.
+
+  assay-worker run --plan FILE --out FILE [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
+      carry the plan's cells out and write the results; bring them home with "assay import FILE"
+  assay-worker detect [--python PATH] [--capture DIR]
+      print what this machine has as JSON, or write a fixture of it
+  assay-worker version
+
+A plan is {"timing":"test|quick|full","cells":[{"type":"bert","platform":"cuda","size":"full","dtype":"fp16"}]}.
+Without --python the managed environment is made on first need.
+Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some cell fails; 130 interrupted.
+`
+
+// usageError is wrong usage: status 2.
+type usageError struct{ error }
+
+var errFails = errors.New("some cell fails")
+
+// run carries one command line out and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	ctx, stop := session.Interruptible(ctx)
+	defer stop()
+	err := command(ctx, args, stdout, stderr)
+	var wrong usageError
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errFails):
+		return 3
+	case errors.Is(context.Cause(ctx), session.ErrInterrupted):
+		fmt.Fprintln(stderr, "assay-worker:", session.ErrInterrupted)
+		return 130
+	case errors.As(err, &wrong):
+		fmt.Fprintf(stderr, "assay-worker: %v (see \"assay-worker --help\")\n", err)
+		return 2
+	}
+	fmt.Fprintln(stderr, "assay-worker:", err)
+	return 1
+}
+
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 {
+		return usageError{errors.New("a command is missing")}
+	}
+	switch args[0] {
+	case "run":
+		return runPlan(ctx, args[1:], stderr)
+	case "detect":
+		return detectHere(ctx, args[1:], stdout, stderr)
+	case "version", "--version":
+		_, err := fmt.Fprintln(stdout, "assay-worker", version)
+		return err
+	case "help", "--help", "-h":
+		_, err := io.WriteString(stdout, help)
+		return err
+	}
+	return usageError{fmt.Errorf("unknown command %q", args[0])}
+}
+
+// flags are those of run and detect.
+type flags struct {
+	*flag.FlagSet
+	python, plan, out, capture string
+	workers                    int
+	timeout                    time.Duration
+	noSetup                    bool
+}
+
+func parse(name string, args []string) (*flags, error) {
+	f := &flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError)}
+	f.SetOutput(io.Discard)
+	f.StringVar(&f.python, "python", "", "")
+	f.StringVar(&f.plan, "plan", "", "")
+	f.StringVar(&f.out, "out", "", "")
+	f.StringVar(&f.capture, "capture", "", "")
+	f.IntVar(&f.workers, "workers", 0, "")
+	f.DurationVar(&f.timeout, "timeout", 0, "")
+	f.BoolVar(&f.noSetup, "no-setup", false, "")
+	if err := f.Parse(args); err != nil {
+		return nil, usageError{err}
+	}
+	if f.NArg() > 0 {
+		return nil, usageError{fmt.Errorf("unknown argument %q", f.Arg(0))}
+	}
+	return f, nil
+}
+
+// maker makes environments in the user's folders.
+func maker(stderr io.Writer) (*environment.Maker, environment.Folders, error) {
+	folders, err := environment.FindFolders(os.Getenv)
+	if err == nil {
+		err = folders.Create()
+	}
+	say := func(s string) { fmt.Fprintln(stderr, s) }
+	return environment.New(folders, os.Environ(), say), folders, err
+}
+
+func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
+	f, err := parse("run", args)
+	if err != nil {
+		return err
+	}
+	if f.plan == "" || f.out == "" {
+		return usageError{errors.New("run needs --plan FILE and --out FILE")}
+	}
+	cat, err := catalog.Load()
+	if err != nil {
+		return err
+	}
+	plan, err := readPlan(f.plan, cat)
+	if err != nil {
+		return usageError{err}
+	}
+	m, folders, err := maker(stderr)
+	if err != nil {
+		return err
+	}
+	choice := environment.Choice{Python: f.python, NoSetup: f.noSetup}
+	s := session.New(session.Options{
+		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, choice) },
+		Bare:        m.Bare, Catalog: cat, Workers: f.workers, Limit: f.timeout, Cache: folders.Cache, Version: version,
+	})
+	defer s.Close()
+	j, err := journal.CreateFile(f.out, s.Header(plan, "worker"))
+	if err != nil {
+		return err
+	}
+	results, err := s.Record(ctx, plan, j, &lines{w: stderr})
+	if err != nil {
+		return err
+	}
+	for _, r := range results {
+		if r.Verdict == cell.Fails {
+			return errFails
+		}
+	}
+	return nil
+}
+
+func readPlan(path string, cat *catalog.Catalog) (cell.Plan, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return cell.Plan{}, err
+	}
+	defer file.Close()
+	plan, err := cell.ReadPlan(file)
+	if err != nil {
+		return plan, fmt.Errorf("%s: %w", path, err)
+	}
+	return plan, session.Describe(cat, plan.Cells)
+}
+
+// lines tells of progress, a line a result.
+type lines struct {
+	w           io.Writer
+	done, total int
+}
+
+func (l *lines) Planned(n int)     { l.total = n }
+func (l *lines) Started(cell.Cell) {}
+func (l *lines) Note(s string)     { fmt.Fprintln(l.w, s) }
+func (l *lines) Finished(r cell.Result) {
+	l.done++
+	fmt.Fprintf(l.w, "%d/%d %s on %s, %s %s batch %d: %s\n", l.done, max(l.done, l.total), r.Cell.Model(), r.Cell.Target, r.Cell.Size, r.Cell.DType, r.Cell.Batch, r.Verdict)
+	if r.Failure != nil {
+		fmt.Fprintf(l.w, "    %s: %s\n", r.Failure.Class, r.Failure.Detail)
+	}
+}
+
+func detectHere(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	f, err := parse("detect", args)
+	if err != nil {
+		return err
+	}
+	m, _, err := maker(stderr)
+	if err != nil {
+		return err
+	}
+	machine := detect.Live()
+	var answers detect.Answers
+	env, err := m.Open(ctx, environment.Choice{Python: f.python, NoSetup: true})
+	switch {
+	case err == nil:
+		answers = detect.Confirm(ctx, detect.PythonChild(env.Python, env.PythonPath), detect.Questions())
+	case !environment.IsKind(err, environment.Forbidden):
+		return err
+	}
+	if f.capture != "" {
+		return detect.Capture(f.capture, machine, answers)
+	}
+	e := json.NewEncoder(stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(detect.Judge(detect.Look(machine), answers))
+}

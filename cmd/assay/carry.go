@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/environment"
+	"assay/internal/journal"
+	"assay/internal/session"
+
+	"github.com/spf13/cobra"
+)
+
+// carryFlags are shared by the commands that run cells.
+type carryFlags struct {
+	selectors
+	platforms        []string
+	size, weights    string
+	dtypes           []string
+	batches, seqs    []int
+	image, seed      int
+	threads, workers int
+	timeout          time.Duration
+	strict, noAdapt  bool
+	plan, junit      string
+	jsonl            bool
+	repeats          int
+}
+
+func (f *carryFlags) add(c *cobra.Command, platform string) {
+	f.selectors.add(c)
+	fs := c.Flags()
+	fs.StringSliceVar(&f.platforms, "platform", []string{platform}, "auto, all, or targets: platform[:device][/engine][@browser]")
+	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
+	fs.StringVar(&f.weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint where it can be had, else random)")
+	fs.StringSliceVar(&f.dtypes, "dtype", nil, "fp32, fp16, bf16, int8 (default: fp32)")
+	fs.IntSliceVar(&f.batches, "batch", []int{1}, "batch sizes")
+	fs.IntSliceVar(&f.seqs, "seq", nil, "input lengths in tokens (default: the recipe's)")
+	fs.IntVar(&f.image, "image", 0, "image side in pixels (default: the recipe's)")
+	fs.IntVar(&f.seed, "seed", 0, "seed of weights and inputs")
+	fs.IntVar(&f.threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
+	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most four)")
+	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
+	fs.BoolVar(&f.strict, "strict", false, "no fallback, and partial counts as failing")
+	fs.BoolVar(&f.noAdapt, "no-adapt", false, "do not lower batch, input size or dtype when memory runs out")
+	fs.StringVar(&f.plan, "plan", "", "carry out the cells of this plan file (- is standard input)")
+	fs.StringVar(&f.junit, "junit", "", "also write a JUnit XML file")
+	fs.BoolVar(&f.jsonl, "jsonl", false, "print each result as a JSON line as it is finished")
+}
+
+// session opens the parts that run cells.
+func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, error) {
+	m, err := a.maker()
+	if err != nil {
+		return nil, err
+	}
+	folders, err := a.folders()
+	if err != nil {
+		return nil, err
+	}
+	return session.New(session.Options{
+		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
+		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx) },
+		Catalog:     cat, Workers: f.workers, Threads: f.threads, Limit: f.timeout,
+		Cache: folders.Cache, Version: version,
+	}), nil
+}
+
+// readPlan reads a plan file, or standard input.
+func (a *app) readPlan(path string) (cell.Plan, error) {
+	if path == "-" {
+		p, err := cell.ReadPlan(a.stdin)
+		return p, planUsage(path, err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return cell.Plan{}, usage("cannot read the plan: %w", err)
+	}
+	defer file.Close()
+	p, err := cell.ReadPlan(file)
+	return p, planUsage(path, err)
+}
+
+func planUsage(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage("%s: %w", path, err)
+}
+
+// carry carries a plan out and journals it. The results that were finished are
+// returned also when it was stopped.
+func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, command string, w session.Watcher) (cell.Report, error) {
+	_, dir, err := a.paths()
+	if err != nil {
+		return cell.Report{}, err
+	}
+	h := s.Header(plan, command)
+	report := cell.Report{Schema: cell.Schema, Run: h.Run, Host: h.Host}
+	j, err := journal.Create(dir, h)
+	if err != nil {
+		return report, err
+	}
+	report.Results, err = s.Record(ctx, plan, j, w)
+	return report, err
+}
+
+// status is the exit status that results ask for.
+func status(results []cell.Result, strict bool) error {
+	var failing, absent int
+	for _, r := range results {
+		switch {
+		case r.Verdict == cell.Fails, strict && r.Verdict == cell.Partial:
+			failing++
+		case strict && r.Verdict == cell.Unavailable:
+			absent++
+		}
+	}
+	switch {
+	case failing > 0:
+		return &statusError{exitFails, nil}
+	case absent > 0:
+		return &statusError{exitUnavailable, fmt.Errorf("%d asked cells have no device here", absent)}
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"assay/internal/detect"
+	"assay/internal/environment"
+	"assay/internal/platform"
+
+	"github.com/spf13/cobra"
+)
+
+func detectCommand(a *app) *cobra.Command {
+	var (
+		names         []string
+		root, capture string
+		fresh, look   bool
+	)
+	c := &cobra.Command{
+		Use:   "detect",
+		Short: "What does this machine have, and how is that known?",
+		Long: `Detect looks at the eight platforms and other accelerators. A first pass reads what the system shows
+without any vendor library; a second asks torch and the other engines of the environment, each in
+a child with a time limit. It installs nothing: without an environment it says what is unknown.`,
+		Example: `  assay detect
+  assay detect --platform cuda,rocm --json
+  assay detect --capture /tmp/this-machine
+  assay detect --root /tmp/this-machine`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			only, err := platforms(names)
+			if err != nil {
+				return err
+			}
+			if capture != "" {
+				return a.capture(c.Context(), capture)
+			}
+			r, err := a.detect(c.Context(), root, fresh, look)
+			if err != nil {
+				return err
+			}
+			r = r.Only(only...)
+			if a.asJSON {
+				return a.printJSON(r)
+			}
+			return detect.Text(a.stdout, r, detect.TextOptions{Width: a.width, Colour: a.colour, UTF8: detect.UTF8Locale(os.LookupEnv), Evidence: a.verbose})
+		},
+	}
+	f := c.Flags()
+	f.StringSliceVar(&names, "platform", nil, "only these platforms")
+	f.StringVar(&root, "root", "", "detect the captured machine in this folder")
+	f.StringVar(&capture, "capture", "", "write a fixture of this machine into this folder, without serial numbers, names or addresses")
+	f.BoolVar(&fresh, "fresh", false, "ask the engines anew rather than take answers from the cache")
+	f.BoolVar(&look, "look", false, "the first pass only: start no child")
+	return c
+}
+
+func platforms(names []string) ([]platform.Name, error) {
+	var out []platform.Name
+	for _, n := range names {
+		if n == "all" {
+			return platform.Names(), nil
+		}
+		p, err := platform.Parse(n)
+		if err != nil {
+			return nil, usage("%w", err)
+		}
+		out = append(out, p.Name)
+	}
+	return out, nil
+}
+
+// detect does what the flags ask for. It never installs anything.
+func (a *app) detect(ctx context.Context, root string, fresh, look bool) (detect.Report, error) {
+	if root != "" {
+		m, answers, err := detect.Open(root)
+		if err != nil {
+			return detect.Report{}, &statusError{exitUsage, err}
+		}
+		return detect.Judge(detect.Look(m), answers), nil
+	}
+	m := detect.Live()
+	if look {
+		return detect.Judge(detect.Look(m), nil), nil
+	}
+	answers, err := a.ask(ctx, m, fresh)
+	if err != nil {
+		return detect.Report{}, err
+	}
+	return detect.Judge(detect.Look(m), answers), ctx.Err()
+}
+
+// ask is the second pass; nil where no environment is installed.
+func (a *app) ask(ctx context.Context, m *detect.Machine, fresh bool) (detect.Answers, error) {
+	maker, err := a.maker()
+	if err != nil {
+		return nil, err
+	}
+	choice := a.choice()
+	choice.NoSetup = true
+	env, err := maker.Open(ctx, choice)
+	if environment.IsKind(err, environment.Forbidden) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := a.folders()
+	if err != nil {
+		return nil, err
+	}
+	cache := detect.NewCache(filepath.Join(f.Cache, "detect"), env.Python, detect.Look(m))
+	cache.Fresh = fresh
+	return detect.Confirm(ctx, cache.Around(detect.PythonChild(env.Python, env.PythonPath)), detect.Questions()), nil
+}
+
+func (a *app) capture(ctx context.Context, dir string) error {
+	m := detect.Live()
+	answers, err := a.ask(ctx, m, true)
+	if err != nil {
+		return err
+	}
+	if err := detect.Capture(dir, m, answers); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "captured this machine into %s; look through it before you share it\n", dir)
+	return nil
+}

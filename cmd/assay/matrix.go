@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/matrix"
+	"assay/internal/report"
+	"assay/internal/session"
+	"assay/internal/store"
+
+	"github.com/spf13/cobra"
+)
+
+// matrixFlags say how a matrix is shown.
+type matrixFlags struct {
+	metric, by, out, format string
+}
+
+func (f *matrixFlags) add(c *cobra.Command) {
+	fs := c.Flags()
+	fs.StringVar(&f.metric, "metric", "verdict", "what squares show: verdict, latency, load, memory, speedup")
+	fs.StringVar(&f.by, "by", "model", "rows: model or family")
+	fs.StringVar(&f.out, "out", "", "also write report.html, report.md, report.json and matrix.svg into this folder")
+	fs.StringVar(&f.format, "format", "text", "print text, json, md, html or svg")
+}
+
+func matrixCommand(a *app) *cobra.Command {
+	f, m := &carryFlags{}, &matrixFlags{}
+	var resume, bench bool
+	c := &cobra.Command{
+		Use:   "matrix [MODEL…]",
+		Short: "Models × platforms: run what is missing, and show it all",
+		Long: `Matrix tests the chosen models on the chosen platforms and prints models down, platforms across.
+A platform that is not here is recorded as unavailable; nothing is run elsewhere in its place.
+` + exitHelp,
+		Example: `  assay matrix --key --platform all
+  assay matrix --representatives --platform cpu --resume
+  assay matrix --key --platform cpu,cuda --bench --metric speedup
+  assay matrix show --by family`,
+		RunE: func(c *cobra.Command, args []string) error {
+			timing := cell.Functional
+			if bench {
+				timing = cell.Quick
+			}
+			return a.runMatrix(c.Context(), f, m, args, timing, resume)
+		},
+	}
+	f.add(c, "all")
+	m.add(c)
+	c.Flags().BoolVar(&resume, "resume", false, "skip cells that this host has a result of with the same versions")
+	c.Flags().BoolVar(&bench, "bench", false, "time every cell that works")
+	c.AddCommand(matrixShow(a))
+	return c
+}
+
+func matrixShow(a *app) *cobra.Command {
+	s, m := &selectors{}, &matrixFlags{}
+	c := &cobra.Command{
+		Use: "show [MODEL…]", Short: "Print what the store and the catalogue know; run nothing",
+		Example: `  assay matrix show
+  assay matrix show --by family
+  assay matrix show --key --metric latency`,
+		RunE: func(c *cobra.Command, args []string) error {
+			cat, err := a.catalog()
+			if err != nil {
+				return err
+			}
+			var rows []matrix.Model
+			if !s.none(args) {
+				entries, err := cat.Select(s.selector(args))
+				if err != nil {
+					return usage("%w", err)
+				}
+				rows = modelsOf(entries)
+			}
+			return a.showMatrix(c.Context(), m, rows, len(rows) > 0)
+		},
+	}
+	s.add(c)
+	m.add(c)
+	return c
+}
+
+// runMatrix runs what is asked for and shows it.
+func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args []string, timing cell.Timing, resume bool) error {
+	if f.plan == "" && f.none(args) {
+		return usage("matrix needs models: names, or a selector such as --key, --representatives or --all")
+	}
+	if _, err := report.ParseMetric(m.metric); err != nil {
+		return usage("%w", err)
+	}
+	cat, err := a.catalog()
+	if err != nil {
+		return err
+	}
+	s, err := a.session(f, cat)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	plan, err := a.plan(ctx, f, args, cat, s)
+	if err != nil {
+		return err
+	}
+	plan.Timing, plan.NoFallback = timing, true
+	rows := planned(plan)
+	results, err := a.fillMatrix(ctx, s, plan, resume)
+	if shown := a.showMatrix(context.WithoutCancel(ctx), m, rows, true); err == nil {
+		err = shown
+	}
+	if err != nil {
+		return err
+	}
+	return status(results, f.strict)
+}
+
+// fillMatrix carries out what the plan still lacks.
+func (a *app) fillMatrix(ctx context.Context, s *session.Session, plan cell.Plan, resume bool) ([]cell.Result, error) {
+	if resume {
+		left, err := a.unfinished(ctx, s, plan)
+		if err != nil {
+			return nil, err
+		}
+		if len(left.Cells) == 0 {
+			a.say("everything asked for is in the store already")
+			return nil, nil
+		}
+		plan = left
+	}
+	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
+	rep, err := a.carry(ctx, s, plan, "matrix", progress)
+	progress.Close()
+	return rep.Results, err
+}
+
+// unfinished is the plan without the cells that this host has results of with
+// the versions in use.
+func (a *app) unfinished(ctx context.Context, s *session.Session, plan cell.Plan) (cell.Plan, error) {
+	st, err := a.store()
+	if err != nil {
+		return plan, err
+	}
+	versions, err := s.Versions(ctx)
+	if err != nil {
+		return plan, err
+	}
+	done, err := st.Finished(ctx, s.Host().ID, versions)
+	if err != nil {
+		return plan, err
+	}
+	plan.Cells = slices.DeleteFunc(slices.Clone(plan.Cells), func(c cell.Cell) bool {
+		timing, ok := done[c.Hash]
+		return ok && (plan.Timing == cell.Functional || timing != cell.Functional)
+	})
+	return plan, nil
+}
+
+// showMatrix prints the matrix of what the store knows; with only, of the
+// named rows alone.
+func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Model, only bool) error {
+	metric, err := report.ParseMetric(m.metric)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if m.by != "model" && m.by != "family" {
+		return usage("unknown rows %q: matrices are shown by model or family", m.by)
+	}
+	st, err := a.store()
+	if err != nil {
+		return err
+	}
+	observations, hosts, err := observe(ctx, st, rows, only)
+	if err != nil {
+		return err
+	}
+	d := report.NewDocument(observations, report.Options{
+		Now: time.Now().UTC(), Assay: version, Metric: metric, Family: m.by == "family", Models: rows, Hosts: hosts,
+	})
+	if err := a.writeDocument(m, d); err != nil {
+		return err
+	}
+	if m.out == "" {
+		return nil
+	}
+	return a.writeFolder(m.out, d)
+}
+
+func (a *app) writeDocument(m *matrixFlags, d report.Document) error {
+	format := report.Format(m.format)
+	if a.asJSON {
+		format = report.JSON
+	}
+	return report.Write(a.styled(), format, d)
+}
+
+// writeFolder writes the report's files; each appears whole or not at all.
+func (a *app) writeFolder(dir string, d report.Document) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder for the report: %w", err)
+	}
+	for _, x := range []struct {
+		name   string
+		format report.Format
+	}{{"report.html", report.HTML}, {"report.md", report.Markdown}, {"report.json", report.JSON}, {"matrix.svg", report.SVG}} {
+		if err := writeFile(filepath.Join(dir, x.name), x.format, d); err != nil {
+			return err
+		}
+	}
+	a.say("wrote " + filepath.Join(dir, "report.html") + ", report.md, report.json and matrix.svg")
+	return nil
+}
+
+func writeFile(path string, f report.Format, d report.Document) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+		}
+	}()
+	if err := errors.Join(report.Write(tmp, f, d), tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// observe reads what the store has of the rows, or of everything.
+func observe(ctx context.Context, st *store.Store, rows []matrix.Model, only bool) ([]matrix.Observation, []cell.Host, error) {
+	var filter store.Filter
+	wanted := map[string]bool{}
+	if only {
+		for _, r := range rows {
+			filter.Types = append(filter.Types, r.Type)
+			wanted[rowName(r.Type, r.Checkpoint)] = true
+		}
+	}
+	stored, err := st.Results(ctx, filter)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []matrix.Observation
+	for _, x := range stored {
+		c := x.Result.Cell
+		if c.Size == cell.Tiny {
+			c.Checkpoint = ""
+		}
+		if !only || wanted[rowName(c.Type, c.Checkpoint)] {
+			out = append(out, matrix.Observation{Result: x.Result, Host: x.HostID})
+		}
+	}
+	hosts, err := st.Hosts(ctx)
+	return out, hosts, err
+}
+
+func rowName(kind, checkpoint string) string { return kind + "\x00" + checkpoint }
+
+// planned is a row for each model of a plan.
+func planned(p cell.Plan) []matrix.Model {
+	var out []matrix.Model
+	for _, c := range p.Cells {
+		m := matrix.Model{Type: c.Type, Checkpoint: c.Checkpoint, Family: c.Family}
+		if c.Size == cell.Tiny {
+			m.Checkpoint = ""
+		}
+		if !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func modelsOf(entries []catalog.Choice) []matrix.Model {
+	out := make([]matrix.Model, len(entries))
+	for i, e := range entries {
+		out[i] = matrix.Model{Type: e.Entry.Type, Checkpoint: e.Checkpoint, Family: e.Entry.Family, Priority: e.Entry.Priority}
+	}
+	return out
+}
+
+func reportCommand(a *app) *cobra.Command {
+	m := &matrixFlags{}
+	c := &cobra.Command{
+		Use: "report", Short: "Write what is known as one HTML file, Markdown, JSON and SVG; run nothing",
+		Example: `  assay report --out out
+  assay report --format md`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return a.showMatrix(c.Context(), m, nil, false) },
+	}
+	m.add(c)
+	return c
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/platform"
+	"assay/internal/session"
+)
+
+// plan turns the command line into a plan: models × targets × dtypes × sizes.
+func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catalog.Catalog, s *session.Session) (cell.Plan, error) {
+	if f.plan != "" {
+		p, err := a.readPlan(f.plan)
+		p.Strict, p.NoAdapt = p.Strict || f.strict, p.NoAdapt || f.noAdapt
+		if err != nil {
+			return p, err
+		}
+		if err := session.Describe(cat, p.Cells); err != nil {
+			return p, usage("%s: %w", f.plan, err)
+		}
+		return p, nil
+	}
+	models, err := a.models(f, args, cat)
+	if err != nil {
+		return cell.Plan{}, err
+	}
+	p := cell.Plan{Strict: f.strict, NoAdapt: f.noAdapt, TimeoutS: f.timeout.Seconds(), Repeats: f.repeats}
+	for _, m := range models {
+		targets, err := a.targets(ctx, f, m, s)
+		if err != nil {
+			return cell.Plan{}, err
+		}
+		for _, t := range targets {
+			p.Cells = append(p.Cells, f.cells(m.On(t))...)
+		}
+	}
+	p, err = p.Normal()
+	if err != nil {
+		return p, usage("%w", err)
+	}
+	return p, nil
+}
+
+// cells spreads one model on one target over the asked settings.
+func (f *carryFlags) cells(c cell.Cell) []cell.Cell {
+	var out []cell.Cell
+	seqs := f.seqs
+	if len(seqs) == 0 {
+		seqs = []int{0}
+	}
+	for _, d := range f.dtypesFor(c.Platform) {
+		for _, b := range f.batches {
+			for _, n := range seqs {
+				c.DType, c.Batch, c.Seq, c.Image, c.Seed = d, b, n, f.image, f.seed
+				c.Hash = ""
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// dtypesFor is what was asked for, or fp32. Names are checked by the plan.
+func (f *carryFlags) dtypesFor(platform.Name) []platform.DType {
+	if len(f.dtypes) == 0 {
+		return []platform.DType{platform.FP32}
+	}
+	out := make([]platform.DType, len(f.dtypes))
+	for i, d := range f.dtypes {
+		parsed, err := platform.ParseDType(d)
+		if err != nil {
+			parsed = platform.DType(d)
+		}
+		out[i] = parsed
+	}
+	return out
+}
+
+// targets are the asked ones; auto chooses by the model's family.
+func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *session.Session) ([]platform.Target, error) {
+	var out []platform.Target
+	for _, name := range f.platforms {
+		switch name {
+		case "all":
+			for _, p := range platform.Names() {
+				out = append(out, platform.Target{Platform: p}.Normal())
+			}
+		case "auto":
+			report, err := s.Report(ctx)
+			if err != nil {
+				return nil, err
+			}
+			best, ok := detect.Best(report, m.Family)
+			if !ok {
+				return nil, errors.New(best.Reason)
+			}
+			a.log.Info("platform auto", "model", m.Model(), "why", best.Reason)
+			out = append(out, best.Target)
+		default:
+			t, err := platform.ParseTarget(name)
+			if err != nil {
+				return nil, usage("%w (or auto, or all)", err)
+			}
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// models are the chosen ones as cells without a target.
+func (a *app) models(f *carryFlags, args []string, cat *catalog.Catalog) ([]cell.Cell, error) {
+	var out []cell.Cell
+	named := f.selector(args)
+	names := named.Models
+	named.Models = nil
+	for _, n := range names {
+		if isPath(n) {
+			c, err := a.folder(n, f)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, c)
+			continue
+		}
+		named.Models = append(named.Models, n)
+	}
+	if len(named.Models) == 0 && len(out) > 0 && f.none(nil) {
+		return out, nil
+	}
+	choices, err := cat.Select(named)
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	if len(choices)+len(out) == 0 {
+		return nil, usage("no model fits all of what was asked for")
+	}
+	for _, ch := range choices {
+		c, err := a.choose(f, cat, ch)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// choose settles size and weights: a type's name means tiny and random, a
+// checkpoint's its true size, with its own weights if they are at hand.
+func (a *app) choose(f *carryFlags, cat *catalog.Catalog, ch catalog.Choice) (cell.Cell, error) {
+	c := cell.Cell{Type: ch.Entry.Type, Family: ch.Entry.Family, Task: ch.Task, Checkpoint: ch.Checkpoint, Size: f.size, Weights: f.weights}
+	if c.Size == "" {
+		c.Size = cell.Tiny
+		if c.Checkpoint != "" {
+			c.Size = cell.Full
+		}
+	}
+	if c.Size == cell.Tiny {
+		c.Checkpoint = ""
+	} else if known := cat.CheckpointsOf(c.Type); c.Checkpoint == "" && len(known) > 0 {
+		c.Checkpoint = known[0].Name
+	}
+	switch {
+	case c.Weights == "" && c.Checkpoint != "" && a.cached(c.Checkpoint):
+		c.Weights = cell.Hub
+	case c.Weights == "":
+		c.Weights = cell.Random
+		if ch.Checkpoint != "" && c.Size == cell.Full {
+			a.say(fmt.Sprintf("%s: its own weights are not in the Hugging Face cache; random weights of its true size are used (--weights hub loads them)", c.Checkpoint))
+		}
+	case c.Weights != cell.Random && c.Weights != cell.Hub:
+		path, err := filepath.Abs(c.Weights)
+		if err != nil {
+			return c, err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return c, usage("--weights is random, hub or a folder: %w", err)
+		}
+		c.Weights = path
+	case c.Weights == cell.Hub && c.Size == cell.Tiny:
+		return c, usage("%s at size tiny has no published weights: name a checkpoint, or --size full", c.Type)
+	}
+	return c, nil
+}
+
+// cached reports whether the Hugging Face cache holds a checkpoint's weights.
+func (a *app) cached(checkpoint string) bool {
+	hub := a.getenv("HF_HUB_CACHE")
+	if home := a.getenv("HF_HOME"); hub == "" && home != "" {
+		hub = filepath.Join(home, "hub")
+	}
+	if home, err := os.UserHomeDir(); hub == "" && err == nil {
+		hub = filepath.Join(home, ".cache", "huggingface", "hub")
+	}
+	found, _ := filepath.Glob(filepath.Join(hub, "models--"+strings.ReplaceAll(checkpoint, "/", "--"), "snapshots", "*", "*.safetensors"))
+	return len(found) > 0
+}
+
+// isPath tells a folder or a config.json from a model's name.
+func isPath(s string) bool {
+	return strings.HasPrefix(s, ".") || filepath.IsAbs(s) || strings.HasSuffix(s, ".json") || strings.HasSuffix(s, string(filepath.Separator))
+}
+
+// folder is a model of the user's: a config.json, with weights beside it or not.
+func (a *app) folder(path string, f *carryFlags) (cell.Cell, error) {
+	config := path
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		config = filepath.Join(path, "config.json")
+	}
+	abs, err := filepath.Abs(config)
+	if err != nil {
+		return cell.Cell{}, err
+	}
+	b, err := os.ReadFile(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cell.Cell{}, usage("there is no %s", config)
+	}
+	if err != nil {
+		return cell.Cell{}, usage("cannot read %s: %w", config, err)
+	}
+	var head struct {
+		ModelType string `json:"model_type"`
+	}
+	if err := json.Unmarshal(b, &head); err != nil {
+		return cell.Cell{}, usage("%s is not JSON: %w", config, err)
+	}
+	if head.ModelType == "" {
+		return cell.Cell{}, usage("%s names no model_type: without it nobody knows what to build", config)
+	}
+	c := cell.Cell{Type: head.ModelType, Checkpoint: abs, Size: cell.Full, Weights: f.weights}
+	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(abs), "*.safetensors")); c.Weights == "" && len(found) > 0 {
+		c.Weights = filepath.Dir(abs)
+	}
+	return c, nil
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"assay/internal/journal"
+	"assay/internal/store"
+
+	"github.com/spf13/cobra"
+)
+
+// store opens the index over the journals.
+func (a *app) store() (*store.Store, error) {
+	db, journals, err := a.paths()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(db, journals)
+}
+
+func importCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE…",
+		Short: "Bring results home: a worker's file, another journal, or the JSON of test and bench",
+		Long:  `Import adds the results of each FILE to this machine's journals. Importing a file twice changes nothing.`,
+		Example: `  assay import results.jsonl
+  assay test bert --json > bert.json && assay import bert.json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			_, dir, err := a.paths()
+			if err != nil {
+				return err
+			}
+			var failed error
+			for _, path := range args {
+				failed = errors.Join(failed, a.importFile(path, dir))
+			}
+			return failed
+		},
+	}
+}
+
+func (a *app) importFile(path, dir string) error {
+	done, err := journal.Import(path, dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range done.Problems {
+		a.say("warning: " + p.Error())
+	}
+	if a.asJSON {
+		return a.printJSON(map[string]any{"schema": 1, "run": done.RunID, "new": done.New, "known": done.Known, "problems": len(done.Problems)})
+	}
+	fmt.Fprintf(a.stdout, "%s: run %s, %d new, %d already here\n", path, done.RunID, done.New, done.Known)
+	return nil
+}
+
+func queryCommand(a *app) *cobra.Command {
+	var (
+		sql, format, out string
+		f                queryFilter
+	)
+	c := &cobra.Command{
+		Use:   "query",
+		Short: "Ask the results: SQL over the views, or a filter",
+		Long: `Query reads what is stored; it changes nothing and answers while a sweep runs. The views for plain SQL:
+  hardware_results(id, model_id, model_type, hardware, success, load_time, inference_time, memory_usage, error,
+    timestamp, output_shape, evidence, verdict, requested, size, weights, dtype, batch, mode, host)
+  hardware_detection(id, hardware_type, available, name, features, timestamp)
+Times are seconds, memory is megabytes; inference_time is null unless bench measured it.`,
+		Example: `  assay query
+  assay query --model bert --platform cpu
+  assay query --sql "select hardware, count(*) from hardware_results group by hardware"
+  assay query --sql "from hardware_detection" --json`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			st, err := a.store()
+			if err != nil {
+				return err
+			}
+			var args []any
+			if sql == "" {
+				sql, args = f.sql()
+			} else if f != (queryFilter{Limit: f.Limit}) {
+				return usage("--sql and the filters --model, --platform, --verdict do not go together")
+			}
+			if out != "" {
+				return a.export(c.Context(), st, sql, args, format, out)
+			}
+			rows, err := st.Query(c.Context(), sql, args...)
+			if err != nil {
+				return a.sqlUsage(err)
+			}
+			return a.printRows(rows, format)
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&sql, "sql", "", "one SELECT")
+	fs.StringVar(&f.Model, "model", "", "results of this type or checkpoint")
+	fs.StringVar(&f.Platform, "platform", "", "results on this platform")
+	fs.StringVar(&f.Verdict, "verdict", "", "results with this verdict")
+	fs.IntVar(&f.Limit, "limit", 50, "at most so many rows, newest first")
+	fs.StringVar(&format, "format", "", "text, json, csv; with --out also parquet")
+	fs.StringVar(&out, "out", "", "write to this file: .csv or .parquet")
+	return c
+}
+
+// queryFilter is the question without SQL.
+type queryFilter struct {
+	Model, Platform, Verdict string
+	Limit                    int
+}
+
+func (f queryFilter) sql() (string, []any) {
+	sql := "select timestamp, model_id, hardware, size, dtype, batch, verdict, evidence, inference_time, memory_usage, error from hardware_results where true"
+	var args []any
+	if f.Model != "" {
+		sql += " and (model_type = ? or model_id = ?)"
+		args = append(args, f.Model, f.Model)
+	}
+	for _, x := range []struct{ column, value string }{{"hardware", f.Platform}, {"verdict", f.Verdict}} {
+		if x.value != "" {
+			sql += " and " + x.column + " = ?"
+			args = append(args, x.value)
+		}
+	}
+	return sql + fmt.Sprintf(" order by timestamp desc, id desc limit %d", f.Limit), args
+}
+
+// sqlUsage tells a question that cannot be asked from a database that cannot answer.
+func (a *app) sqlUsage(err error) error {
+	var bad *store.StatementError
+	if errors.As(err, &bad) {
+		return &statusError{exitUsage, err}
+	}
+	return err
+}
+
+func dbCommand(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "db", Short: "Look after the database", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(&cobra.Command{
+		Use: "rebuild", Short: "Make the database anew from the journals; a broken one is kept aside",
+		Example: "  assay db rebuild", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			st, err := a.store()
+			if err != nil {
+				return err
+			}
+			return a.rebuild(c.Context(), st)
+		},
+	}, &cobra.Command{
+		Use: "path", Short: "Print where the database and its journals lie", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			db, journals, err := a.paths()
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "%s\n%s\n", db, journals)
+			return nil
+		},
+	})
+	return c
+}
+
+// printRows writes the answer as the flags ask.
+func (a *app) printRows(rows *store.Rows, format string) error {
+	if a.asJSON && format == "" {
+		format = "json"
+	}
+	switch format {
+	case "", "text":
+		return rows.WriteText(a.stdout)
+	case "json":
+		return rows.WriteJSON(a.stdout)
+	case "csv":
+		return rows.WriteCSV(a.stdout)
+	}
+	return usage("unknown format %q: the formats are text, json, csv, and with --out parquet", format)
+}
+
+// export writes the answer into a file, whose ending names the format.
+func (a *app) export(ctx context.Context, st *store.Store, sql string, args []any, format, path string) error {
+	if len(args) > 0 {
+		return usage("--out goes with --sql: a filter cannot be written to a file")
+	}
+	if format == "" {
+		format = strings.TrimPrefix(filepath.Ext(path), ".")
+	}
+	if err := st.Export(ctx, sql, store.Format(format), path); err != nil {
+		return a.sqlUsage(err)
+	}
+	fmt.Fprintf(a.stdout, "wrote %s\n", path)
+	return nil
+}
+
+func (a *app) rebuild(ctx context.Context, st *store.Store) error {
+	done, err := st.Rebuild(ctx)
+	if err != nil {
+		return err
+	}
+	if done.Aside != "" {
+		a.say("the old file could not be used; it is kept as " + done.Aside)
+	}
+	for _, p := range done.Problems {
+		a.say("warning: " + p.Error())
+	}
+	fmt.Fprintf(a.stdout, "rebuilt %s from %s\n", st.Path(), st.Journals())
+	return nil
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"assay/internal/environment"
+
+	"github.com/spf13/cobra"
+)
+
+// app is what every command shares: the outside and the global flags.
+type app struct {
+	*env
+	db      string
+	python  string
+	noSetup bool
+	verbose bool
+	asJSON  bool
+	log     *slog.Logger
+}
+
+func root(e *env) *cobra.Command {
+	a := &app{env: e}
+	cmd := &cobra.Command{
+		Use:   "assay",
+		Short: "Does this model really work on that hardware, how well, and how do you know?",
+		Long: `Assay is "can I use" for machine-learning models, with proof: for any Hugging Face model
+and any of eight hardware platforms it says whether it really works there and how well,
+by running it, and each number carries its evidence.`,
+		SilenceErrors: true, SilenceUsage: true,
+		PersistentPreRun: func(*cobra.Command, []string) { a.log = e.logger(a.verbose) },
+	}
+	cmd.SetIn(e.stdin)
+	cmd.SetOut(e.stdout)
+	cmd.SetErr(e.stderr)
+	cmd.CompletionOptions.HiddenDefaultCmd = true
+	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%w (see \"%s --help\")", err, c.CommandPath())
+	})
+	f := cmd.PersistentFlags()
+	f.StringVar(&a.db, "db", "", "database file; its journals lie beside it (default: assay.duckdb in the data folder)")
+	f.StringVar(&a.python, "python", "", "use this Python and what it has instead of the managed environment (also ASSAY_PYTHON)")
+	f.BoolVar(&a.noSetup, "no-setup", false, "never install anything (also ASSAY_OFFLINE=1)")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more (also LOGLEVEL=DEBUG)")
+	f.BoolVar(&a.asJSON, "json", false, "print JSON")
+	for _, make := range []func(*app) *cobra.Command{
+		detectCommand, setupCommand, doctorCommand, modelsCommand, testCommand, benchCommand, matrixCommand,
+		queryCommand, reportCommand, importCommand, dbCommand, versionCommand,
+	} {
+		c := make(a)
+		// An unknown word or a wrong count of arguments is wrong usage.
+		if check := c.Args; check != nil {
+			c.Args = func(c *cobra.Command, args []string) error { return asUsage(c, check(c, args)) }
+		}
+		cmd.AddCommand(c)
+	}
+	cmd.Args = func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usage("unknown command %q (see \"assay --help\")", args[0])
+		}
+		return nil
+	}
+	cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	return cmd
+}
+
+func asUsage(c *cobra.Command, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usage("%w (see \"%s --help\")", err, c.CommandPath())
+}
+
+// folders are where this user's data, caches and settings lie.
+func (a *app) folders() (environment.Folders, error) {
+	f, err := environment.FindFolders(a.getenv)
+	if err != nil {
+		return f, err
+	}
+	return f, f.Create()
+}
+
+// paths are the database and the folder of its journals.
+func (a *app) paths() (db, journals string, err error) {
+	if a.db != "" {
+		return a.db, a.db + ".journals", nil
+	}
+	f, err := a.folders()
+	if err != nil {
+		return "", "", err
+	}
+	return filepath.Join(f.Data, "assay.duckdb"), filepath.Join(f.Data, "journals"), nil
+}
+
+// say prints a line for people on stderr.
+func (a *app) say(text string) { fmt.Fprintln(a.stderr, text) }

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"assay/internal/environment"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when the program is built (-ldflags -X).
+var version = "dev"
+
+func versionCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		Example: "  assay version",
+		RunE: func(*cobra.Command, []string) error {
+			if a.asJSON {
+				return a.printJSON(map[string]any{"schema": 1, "version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+			}
+			fmt.Fprintf(a.stdout, "assay %s (%s, %s/%s)\n", version, goVersion(), runtime.GOOS, runtime.GOARCH)
+			return nil
+		},
+	}
+}
+
+func goVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.GoVersion
+	}
+	return runtime.Version()
+}
+
+// printJSON writes one indented object on standard output.
+func (a *app) printJSON(v any) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+func setupCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "setup", Short: "Make the managed Python environment (other commands do so by themselves on first need)",
+		Args: cobra.NoArgs,
+		Example: `  assay setup
+  assay setup --python .venv/bin/python   # check your own instead`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			m, err := a.maker()
+			if err != nil {
+				return err
+			}
+			env, err := m.Open(c.Context(), a.choice())
+			if err != nil {
+				return err
+			}
+			if a.asJSON {
+				return a.printJSON(struct {
+					Schema int `json:"schema"`
+					environment.Environment
+				}{1, env})
+			}
+			fmt.Fprintf(a.stdout, "ready: %s\n", env.Python)
+			for _, name := range []string{"python", "torch", "transformers"} {
+				fmt.Fprintf(a.stdout, "  %s %s\n", name, orNone(env.Versions[name]))
+			}
+			for _, name := range env.Missing {
+				fmt.Fprintf(a.stdout, "  %s is absent\n", name)
+			}
+			return nil
+		},
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "absent"
+	}
+	return s
+}
+
+func (a *app) maker() (*environment.Maker, error) {
+	f, err := a.folders()
+	if err != nil {
+		return nil, err
+	}
+	return environment.New(f, a.environ(), a.say), nil
+}
+
+// choice is which environment the user asked for.
+func (a *app) choice() environment.Choice {
+	return environment.Choice{Python: a.python, NoSetup: a.noSetup}
+}

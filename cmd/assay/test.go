@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/report"
+
+	"github.com/spf13/cobra"
+)
+
+func testCommand(a *app) *cobra.Command {
+	f := &carryFlags{}
+	c := &cobra.Command{
+		Use:   "test [MODEL…]",
+		Short: "Does the model work there? Load it, run it, check its output",
+		Long: `Test runs each cell once in a child of its own and checks what comes out: shapes, finite values,
+agreement with a reference, and a negative control that proves the check can fail.
+MODEL is a type (bert: tiny, random weights), a checkpoint (bert-base-uncased: its true size),
+or a folder with a config.json. Times of test runs are not shown: use bench.
+` + exitHelp,
+		Example: `  assay test bert
+  assay test bert-base-uncased --platform auto
+  assay test --key --platform cpu,cuda --dtype fp32,fp16
+  assay test bert --platform cuda --strict`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runCells(c.Context(), f, args, "test", cell.Functional)
+		},
+	}
+	f.add(c, "auto")
+	return c
+}
+
+func benchCommand(a *app) *cobra.Command {
+	f := &carryFlags{}
+	var quick bool
+	var repeats int
+	c := &cobra.Command{
+		Use:   "bench [MODEL…]",
+		Short: "How well does it work there? Latency, throughput, memory, each with its certainty",
+		Long: `Bench checks each cell as test does, then times it: fresh children one at a time, alone on the
+machine, warmed up until stable, the device synchronised at both ends of each sample. The headline
+is the median of the repeats' medians; intervals come from repeats, never from iterations.
+` + exitHelp,
+		Example: `  assay bench --quick bert
+  assay bench bert vit --batch 1,4,8
+  assay bench --key --size full --platform cuda --dtype fp16`,
+		RunE: func(c *cobra.Command, args []string) error {
+			timing := cell.Thorough
+			if quick {
+				timing = cell.Quick
+			}
+			f.repeats = repeats
+			return a.runCells(c.Context(), f, args, "bench", timing)
+		},
+	}
+	f.add(c, "auto")
+	c.Flags().BoolVar(&quick, "quick", false, "3 repeats of 0.2 s instead of 6 of 1 s: no interval")
+	c.Flags().IntVar(&repeats, "repeats", 0, "fresh children a cell (default 6, with --quick 3)")
+	return c
+}
+
+// runCells is test and bench: plan, carry out, print, and the exit status.
+func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, command string, timing cell.Timing) error {
+	if f.plan == "" && f.none(args) {
+		return usage("%s needs a model: a type (bert), a checkpoint (bert-base-uncased), a folder, or a selector such as --key", command)
+	}
+	cat, err := a.catalog()
+	if err != nil {
+		return err
+	}
+	s, err := a.session(f, cat)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	plan, err := a.plan(ctx, f, args, cat, s)
+	if err != nil {
+		return err
+	}
+	if plan.Timing == "" || f.plan == "" {
+		plan.Timing = timing
+	}
+	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
+	printer, done := a.printer(f, progress.Above(a.stdout))
+	begun := time.Now()
+	rep, err := a.carry(ctx, s, plan, command, &shown{Progress: progress, results: printer})
+	progress.Close()
+	summary := report.Summary{Run: rep.Run, Host: rep.Host, Elapsed: time.Since(begun), Stopped: ctx.Err() != nil}
+	err = errors.Join(err, printer.Done(summary), done())
+	if err != nil {
+		return err
+	}
+	return status(rep.Results, f.strict || plan.Strict)
+}
+
+// shown is a run's watcher: progress on standard error, results on standard output.
+type shown struct {
+	report.Progress
+	results report.Results
+}
+
+func (s *shown) Finished(r cell.Result) {
+	s.Progress.Finished(r)
+	s.results.Result(r)
+}
+
+// printer is what the flags ask for; done writes what goes to files.
+func (a *app) printer(f *carryFlags, stdout io.Writer) (p report.Results, done func() error) {
+	switch {
+	case f.jsonl:
+		p = report.JSONLines(stdout)
+	case a.asJSON:
+		p = report.JSONResults(a.stdout)
+	default:
+		p = report.TextResults(report.Terminal(stdout, a.environ()))
+	}
+	if f.junit == "" {
+		return p, func() error { return nil }
+	}
+	var b bytes.Buffer
+	return report.Both(p, report.JUnit(&b)), func() error { return os.WriteFile(f.junit, b.Bytes(), 0o644) }
+}

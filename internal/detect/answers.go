@@ -1,0 +1,107 @@
+package detect
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Answers holds what the children said, by probe. A probe that is not there
+// was not asked.
+type Answers map[string]Answer
+
+// Answer is one child's. Exactly one field is set.
+type Answer struct {
+	Data   json.RawMessage `json:"data,omitempty"`
+	Absent string          `json:"absent,omitempty"` // the library is not there, and why
+	Error  string          `json:"error,omitempty"`  // there was no answer: a time-out, a crash, garbage
+}
+
+// parseAnswer reads what a child printed: one JSON object.
+func parseAnswer(out []byte) Answer {
+	var head struct {
+		Absent string `json:"absent"`
+		Error  string `json:"error"`
+	}
+	if err := json.Unmarshal(out, &head); err != nil {
+		return Answer{Error: fmt.Sprintf("its answer is not a JSON object: %v", err)}
+	}
+	if head.Absent != "" || head.Error != "" {
+		return Answer{Absent: head.Absent, Error: head.Error}
+	}
+	var compact json.RawMessage
+	if err := json.Unmarshal(out, &compact); err != nil || compact[0] != '{' {
+		return Answer{Error: "its answer is not a JSON object"}
+	}
+	return Answer{Data: compact}
+}
+
+// into decodes the answer's data; false when there is none of that form.
+func (a Answer) into(v any) bool {
+	return a.Data != nil && json.Unmarshal(a.Data, v) == nil
+}
+
+// The answers of the four probes. Unknown values are null and stay nil.
+type (
+	nvmlAnswer struct {
+		Driver  string `json:"driver"`
+		CUDA    string `json:"cuda"`
+		Devices []struct {
+			Name        string `json:"name"`
+			UUID        string `json:"uuid"`
+			MemoryBytes *int64 `json:"memory_bytes"`
+			Capability  []int  `json:"capability"`
+		} `json:"devices"`
+	}
+
+	torchAnswer struct {
+		Version   string        `json:"version"`
+		CUDA      string        `json:"cuda"` // version built for; "" when none
+		HIP       string        `json:"hip"`
+		CuDNN     string        `json:"cudnn"`
+		Devices   []torchDevice `json:"devices"`
+		CUDAError string        `json:"cuda_error"`
+		MPS       struct {
+			Built     bool   `json:"built"`
+			Available bool   `json:"available"`
+			MaxBytes  *int64 `json:"recommended_max_bytes"`
+		} `json:"mps"`
+		XPU []struct {
+			Name        string `json:"name"`
+			MemoryBytes *int64 `json:"memory_bytes"`
+		} `json:"xpu"`
+	}
+
+	torchDevice struct {
+		Index       int    `json:"index"`
+		Name        string `json:"name"`
+		MemoryBytes *int64 `json:"memory_bytes"`
+		Capability  []int  `json:"capability"`
+		Arch        string `json:"arch"` // gfx942 on ROCm
+		BF16        *bool  `json:"bf16"`
+		Half        *bool  `json:"half"` // a small fp16 product came out right on the device; nil: not tried
+		HalfError   string `json:"half_error"`
+	}
+
+	openvinoAnswer struct {
+		Version string `json:"version"`
+		Devices []struct {
+			ID           string   `json:"id"`
+			Name         string   `json:"name"`
+			Capabilities []string `json:"capabilities"`
+			MemoryBytes  *int64   `json:"memory_bytes"`
+		} `json:"devices"`
+	}
+
+	ortAnswer struct {
+		Version   string   `json:"version"`
+		Providers []string `json:"providers"`
+		QNN       struct {
+			Version  string   `json:"version"`
+			Absent   string   `json:"absent"`
+			Error    string   `json:"error"`
+			Library  bool     `json:"library"`
+			Emulator bool     `json:"emulator"`
+			Devices  []string `json:"devices"`
+		} `json:"qnn"`
+	}
+)

@@ -1,0 +1,51 @@
+package detect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+)
+
+// host makes the fingerprint. It uses only the first pass, and of that only
+// what stays: an update of the kernel or a variable leaves the host the same;
+// other cores, memory or cards make another one.
+func host(s Sighting) cell.Host {
+	h := cell.Host{
+		OS: s.OS, Kernel: s.Kernel, Arch: s.Arch, CPU: s.CPU.Model,
+		Cores: s.CPU.Usable, MemoryBytes: s.Memory.Usable, Instance: s.Instance,
+	}
+	for _, name := range []platform.Name{platform.CUDA, platform.ROCm, platform.MPS} {
+		h.Devices = append(h.Devices, s.Platforms[name].Hardware...)
+	}
+	for _, d := range s.Platforms[platform.OpenVINO].Devices {
+		if d.ID != "CPU" {
+			h.Devices = append(h.Devices, d.Name)
+		}
+	}
+	for _, a := range s.Accelerators {
+		if a.Kind != "npu" || a.Note != viaOpenVINO { // those stand above
+			h.Devices = append(h.Devices, a.Name)
+		}
+	}
+	h.ID = fingerprint(h)
+	return h
+}
+
+func fingerprint(h cell.Host) string {
+	facts := struct {
+		OS, Arch, CPU string
+		Cores         int
+		GiB           int64 // the kernel's own share varies by megabytes
+		Instance      string
+		Devices       []string
+	}{h.OS, h.Arch, h.CPU, h.Cores, (h.MemoryBytes + 1<<29) >> 30, h.Instance, h.Devices}
+	data, err := json.Marshal(facts)
+	if err != nil {
+		return "" // strings and numbers always marshal
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:8])
+}

@@ -1,0 +1,199 @@
+package detect
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assay/internal/platform"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const machinesDir = "testdata/machines"
+
+// machines lists the captured machines.
+func machines(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(machinesDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func TestMachines(t *testing.T) {
+	t.Parallel()
+	names := machines(t)
+	if len(names) < 9 {
+		t.Fatalf("%d captured machines, want at least 9", len(names))
+	}
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(machinesDir, name)
+			r := detectCaptured(t, dir)
+			data, err := json.MarshalIndent(r, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, filepath.Join(dir, "report.json"), append(data, '\n'))
+			var text bytes.Buffer
+			if err := Text(&text, r, TextOptions{UTF8: true, Evidence: true}); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, filepath.Join(dir, "report.txt"), text.Bytes())
+			checkInvariants(t, r)
+		})
+	}
+}
+
+func detectCaptured(t *testing.T, dir string) Report {
+	t.Helper()
+	r, err := Captured(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got):\n%s", file, diff)
+	}
+}
+
+// checkInvariants holds for every report, whatever the machine.
+func checkInvariants(t *testing.T, r Report) {
+	t.Helper()
+	if r.Schema != Schema || r.Host.ID == "" {
+		t.Errorf("schema %d, host id %q", r.Schema, r.Host.ID)
+	}
+	for i, name := range platform.Names() {
+		p := r.Platforms[i]
+		info, _ := platform.Get(name)
+		switch {
+		case p.Platform != name:
+			t.Errorf("platform %d is %s, want %s", i, p.Platform, name)
+		case p.Devices == nil || p.Evidence == nil:
+			t.Errorf("%s has null lists", name)
+		case p.Status == Present && (p.Engine == nil || len(p.Devices) == 0 || !info.Runs):
+			t.Errorf("%s is present without an engine, a device or a runner", name)
+		case p.Status != Present && p.Hint == "":
+			t.Errorf("%s is %s without a hint", name, p.Status)
+		case p.Status != Present && len(p.Evidence) == 0:
+			t.Errorf("%s is %s without evidence", name, p.Status)
+		}
+	}
+}
+
+func TestEveryMachineHasItsLine(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join(machinesDir, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range machines(t) {
+		_, line, ok := strings.Cut(string(readme), "\n| "+name+" | ")
+		if !ok || !strings.HasPrefix(line, "really captured") && !strings.HasPrefix(line, "made") {
+			t.Errorf("README.md does not say where %s comes from", name)
+		}
+	}
+}
+
+// TestWhatMachinesHave states, apart from the golden files, what must be found.
+func TestWhatMachinesHave(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		machine  string
+		platform platform.Name
+		status   Status
+		devices  int
+		says     string // somewhere in the platform's evidence, hint and devices
+	}{
+		{"h200", platform.CUDA, Present, 1, "sm_90"},
+		{"h200", platform.CUDA, Present, 1, "driver 580.95.05"},
+		{"h200", platform.CPU, Present, 1, "amx_bf16"},
+		{"mi300x", platform.ROCm, Absent, 1, "gfx942"},
+		{"mi300x", platform.ROCm, Absent, 1, "HIP_VISIBLE_DEVICES=1 leaves 1 of 2 devices"},
+		{"mi300x", platform.ROCm, Absent, 1, "came out right"},
+		{"mi300x", platform.CUDA, Absent, 0, "no NVIDIA GPU"},
+		{"amd-laptop", platform.ROCm, Absent, 1, "is not a ROCm build"},
+		{"apple-m3", platform.MPS, Absent, 1, "67 % of the unified memory"},
+		{"apple-m3", platform.MPS, Absent, 1, "generation M3"},
+		{"intel-laptop", platform.OpenVINO, Absent, 3, "Intel(R) AI Boost"},
+		{"intel-laptop", platform.OpenVINO, Absent, 3, "2022.3 LTS"},
+		{"snapdragon-x", platform.QNN, Absent, 1, "htp v73"},
+		{"snapdragon-x-windows", platform.QNN, Absent, 1, "Snapdragon X"},
+		{"container-hiding-devices", platform.CUDA, Absent, 1, "there is no /dev/nvidia0"},
+		{"container-hiding-devices", platform.CUDA, Absent, 1, "--gpus all"},
+		{"container-hiding-devices", platform.CPU, Present, 1, "control group allows 2.5 CPUs"},
+		{"empty", platform.CPU, Unknown, 1, "assay setup"},
+		{"epyc-vm", platform.CPU, Present, 1, "AVX-512 BF16"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.machine+"/"+string(tt.platform), func(t *testing.T) {
+			t.Parallel()
+			p, _ := detectCaptured(t, filepath.Join(machinesDir, tt.machine)).Get(tt.platform)
+			if p.Status != tt.status || len(p.Devices) != tt.devices {
+				t.Errorf("status %s with %d devices, want %s with %d", p.Status, len(p.Devices), tt.status, tt.devices)
+			}
+			if all := describe(t, p); !strings.Contains(all, tt.says) {
+				t.Errorf("nothing says %q in %s", tt.says, all)
+			}
+		})
+	}
+}
+
+func describe(t *testing.T, v any) string {
+	t.Helper()
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestAccelerators(t *testing.T) {
+	t.Parallel()
+	wants := map[string][]string{
+		"amd-laptop":   {"AMD XDNA NPU (Phoenix, Hawk Point)"},
+		"intel-laptop": {"Intel NPU (Meteor Lake)", "Intel Neural Compute Stick 2 (Myriad X)"},
+		"snapdragon-x": {"Qualcomm Hexagon compute DSP", "Qualcomm Hexagon audio DSP"},
+		"empty":        nil,
+	}
+	for machine, want := range wants {
+		var got []string
+		for _, a := range detectCaptured(t, filepath.Join(machinesDir, machine)).Accelerators {
+			got = append(got, a.Name)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", machine, diff)
+		}
+	}
+}

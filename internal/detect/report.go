@@ -1,0 +1,116 @@
+package detect
+
+import (
+	"assay/internal/cell"
+	"assay/internal/platform"
+)
+
+// Schema is the version of the report's JSON form.
+const Schema = 1
+
+// Status says whether cells can run on a platform.
+type Status string
+
+// The three statuses.
+const (
+	Present Status = "present" // a cell can run there
+	Absent  Status = "absent"  // it cannot, and the evidence says what is missing
+	Unknown Status = "unknown" // it could not be determined
+)
+
+// Report is what detection found: the top level of detect --json.
+type Report struct {
+	Schema       int               `json:"schema"`
+	Host         cell.Host         `json:"host"`
+	CPU          CPU               `json:"cpu"`
+	Memory       Memory            `json:"memory"`
+	Platforms    []Platform        `json:"platforms"`
+	Accelerators []Accelerator     `json:"accelerators"` // other than the platforms' own
+	Browsers     []Browser         `json:"browsers"`
+	Environment  map[string]string `json:"environment"` // the variables that matter and are set
+}
+
+// Platform is what is known of one platform on this machine.
+type Platform struct {
+	Platform platform.Name `json:"platform"`
+	Status   Status        `json:"status"`
+	Engine   *Engine       `json:"engine"` // nil when none was confirmed
+	Devices  []Device      `json:"devices"`
+	Evidence []Evidence    `json:"evidence"`
+	Hint     string        `json:"hint"`
+}
+
+// Engine is the confirmed software that executes cells on a platform.
+type Engine struct {
+	Name    platform.Engine `json:"name"`
+	Version string          `json:"version"`
+}
+
+// Device is one piece of a platform. ID is what stands behind the colon of a
+// target, except where a platform has only one device (cpu, mps).
+type Device struct {
+	ID          string    `json:"id"`
+	Name        string    `json:"name"`
+	MemoryBytes *int64    `json:"memory_bytes"` // nil is unknown
+	Features    []string  `json:"features"`
+	Software    bool      `json:"software"` // an emulator or a software adapter
+	Settings    *Settings `json:"settings"` // nil where too little is known to advise
+}
+
+// Settings is what a cell should be run with on a device when the user asks
+// for nothing else. Why gives the reason of each.
+type Settings struct {
+	DType   platform.DType `json:"dtype"`
+	Batch   int            `json:"batch"`
+	Threads int            `json:"threads"`
+	Why     string         `json:"why"`
+}
+
+// Evidence is one observation and where it was made.
+type Evidence struct {
+	Source string `json:"source"`
+	Detail string `json:"detail"`
+}
+
+// Accelerator is a device that no engine of Assay drives yet, or one that was
+// retired by its own software.
+type Accelerator struct {
+	Kind   string `json:"kind"` // npu, tpu, gaudi, ascend, neuron, dsp, vpu, fpga
+	Name   string `json:"name"`
+	Source string `json:"source"`
+	Note   string `json:"note,omitempty"`
+}
+
+// Browser is an installed browser.
+type Browser struct {
+	Name string `json:"name"` // as in a target: chromium, chrome, edge, firefox, safari
+	Path string `json:"path"`
+}
+
+// Get returns the report's row for a platform.
+func (r Report) Get(name platform.Name) (Platform, bool) {
+	for _, p := range r.Platforms {
+		if p.Platform == name {
+			return p, true
+		}
+	}
+	return Platform{}, false
+}
+
+// Only returns the report with the named platforms alone, in the fixed order.
+func (r Report) Only(names ...platform.Name) Report {
+	if len(names) == 0 {
+		return r
+	}
+	kept := []Platform{}
+	for _, p := range r.Platforms {
+		for _, n := range names {
+			if p.Platform == n {
+				kept = append(kept, p)
+				break
+			}
+		}
+	}
+	r.Platforms = kept
+	return r
+}

@@ -1,0 +1,84 @@
+package detect
+
+import (
+	"fmt"
+	"strings"
+
+	"assay/internal/platform"
+)
+
+// webProbe is for WebNN and WebGPU: both live in browsers.
+type webProbe struct{ name platform.Name }
+
+func (w webProbe) Platform() platform.Name { return w.name }
+
+func (w webProbe) Look(m *Machine) Seen {
+	s := Seen{}
+	for _, b := range lookBrowsers(m) {
+		s.note("browser", fmt.Sprintf("%s at %s", b.Name, b.Path))
+	}
+	return s
+}
+
+// Judge says no more than that browsers are there: which adapter a browser has,
+// and whether it is a real one, only the browser itself can tell.
+func (w webProbe) Judge(s Sighting, _ Answers) Platform {
+	p := Platform{Platform: w.name, Evidence: s.Platforms[w.name].Evidence}
+	if len(s.Browsers) == 0 {
+		return p.absent("no browser is installed", "install Chromium, Chrome, Edge or Firefox")
+	}
+	p.Status, p.Hint = Unknown, "the browser was not asked for its adapter"
+	return p
+}
+
+// browsers says where each browser is installed, by system.
+var browsers = []struct {
+	name     string
+	commands []string
+	darwin   string
+	windows  []string
+}{
+	{"chromium", []string{"chromium", "chromium-browser"}, "Applications/Chromium.app/Contents/MacOS/Chromium",
+		[]string{"Program Files/Chromium/Application/chrome.exe"}},
+	{"chrome", []string{"google-chrome", "google-chrome-stable"}, "Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+		[]string{"Program Files/Google/Chrome/Application/chrome.exe", "Program Files (x86)/Google/Chrome/Application/chrome.exe"}},
+	{"edge", []string{"microsoft-edge", "microsoft-edge-stable"}, "Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+		[]string{"Program Files (x86)/Microsoft/Edge/Application/msedge.exe", "Program Files/Microsoft/Edge/Application/msedge.exe"}},
+	{"firefox", []string{"firefox", "firefox-esr"}, "Applications/Firefox.app/Contents/MacOS/firefox",
+		[]string{"Program Files/Mozilla Firefox/firefox.exe"}},
+	{"safari", nil, "Applications/Safari.app/Contents/MacOS/Safari", nil},
+}
+
+func lookBrowsers(m *Machine) []Browser {
+	var found []Browser
+	for _, b := range browsers {
+		var files []string
+		switch m.OS {
+		case "darwin":
+			files = []string{b.darwin}
+		case "windows":
+			files = b.windows
+		}
+		if path, ok := firstBrowser(m, b.commands, files); ok {
+			found = append(found, Browser{b.name, path})
+		}
+	}
+	return found
+}
+
+func firstBrowser(m *Machine, commands, files []string) (string, bool) {
+	for _, c := range commands {
+		if path, ok := m.find(c); ok {
+			return path, true
+		}
+	}
+	for _, f := range files {
+		if m.exists(f) {
+			if m.OS == "windows" {
+				return `C:\` + strings.ReplaceAll(f, "/", `\`), true
+			}
+			return "/" + f, true
+		}
+	}
+	return "", false
+}

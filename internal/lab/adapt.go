@@ -1,0 +1,95 @@
+package lab
+
+import (
+	"fmt"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+)
+
+// The smallest input sizes that adaptation goes down to.
+const (
+	leastSeq   = 8
+	leastImage = 32
+)
+
+// lower returns the cell with less need of memory: first half the batch, then
+// half the input size, then a smaller dtype. It reports false at the end of
+// that ladder. Seq and image of 0 are the recipe's own, given beside.
+func lower(c cell.Cell, seq, image int) (cell.Cell, bool) {
+	if c.Seq == 0 {
+		c.Seq = seq
+	}
+	if c.Image == 0 {
+		c.Image = image
+	}
+	switch {
+	case c.Batch > 1:
+		c.Batch /= 2
+	case c.Seq/2 >= leastSeq:
+		c.Seq /= 2
+	case c.Image/2 >= leastImage:
+		c.Image /= 2
+	default:
+		smaller, ok := smallerDType(c)
+		if !ok {
+			return c, false
+		}
+		c.DType = smaller
+	}
+	return c.Normal(), true
+}
+
+// smallerDType is the half precision that suits the platform.
+func smallerDType(c cell.Cell) (platform.DType, bool) {
+	if c.DType != platform.FP32 {
+		return "", false
+	}
+	half := platform.FP16
+	if c.Platform == platform.CPU {
+		half = platform.BF16
+	}
+	p, _ := platform.Get(c.Platform)
+	return half, p.HasDType(half)
+}
+
+var dtypeBytes = map[platform.DType]int64{platform.FP32: 4, platform.FP16: 2, platform.BF16: 2, platform.INT8: 1}
+
+// childBytes is what a child needs besides the model: its private part of the
+// interpreter and the libraries' working memory.
+const childBytes = 300 << 20
+
+// estimate is the memory that a job over these parameters needs, from the
+// parameters alone: the fit check and admission need an order of magnitude.
+// A check holds its reference beside the model: float64 for fp32 on the CPU,
+// else the fp32 weights.
+func estimate(c cell.Cell, parameters int64, check bool) need {
+	n := need{silicon: silicon(c.Where(), false), hostBytes: childBytes + 4*parameters}
+	if n.silicon != "cpu" {
+		n.deviceBytes = dtypeBytes[c.DType] * parameters
+		return n
+	}
+	switch {
+	case check && c.DType == platform.FP32:
+		n.hostBytes = childBytes + 12*parameters
+	case c.DType != platform.FP32:
+		n.hostBytes = childBytes + (4+dtypeBytes[c.DType])*parameters
+	}
+	return n
+}
+
+// fits is the check before loading: the weights alone must fit on the device.
+// It returns a sentence when they cannot.
+func fits(c cell.Cell, parameters int64, here Presence, hostBytes int64) string {
+	weights := dtypeBytes[c.DType] * parameters
+	room, where := hostBytes, "this machine has free"
+	if silicon(c.Where(), here.Software) != "cpu" {
+		room, where = here.MemoryBytes, c.Target+" has"
+	}
+	if room <= 0 || weights <= room {
+		return ""
+	}
+	return fmt.Sprintf("its weights take %s in %s, %s %s", gib(weights), c.DType, where, gib(room))
+}
+
+func gib(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }

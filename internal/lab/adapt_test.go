@@ -1,0 +1,80 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// The order is fixed: batch, then input size, then dtype.
+func TestLowerGoesDownTheLadder(t *testing.T) {
+	t.Parallel()
+	c := cell.Cell{Type: "vit", Platform: platform.CUDA, Batch: 4}.Normal()
+	var got []string
+	for {
+		smaller, ok := lower(c, 16, 64)
+		if !ok {
+			break
+		}
+		got = append(got, changed(cell.Cell{Batch: c.Batch, Seq: or(c.Seq, 16), Image: or(c.Image, 64), DType: c.DType},
+			cell.Cell{Batch: smaller.Batch, Seq: smaller.Seq, Image: smaller.Image, DType: smaller.DType}))
+		c = smaller
+	}
+	want := []string{"batch 4 → 2", "batch 2 → 1", "seq 16 → 8", "image 64 → 32", "dtype fp32 → fp16"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func or(a, b int) int {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+func TestLowerAlwaysEnds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SampledFrom(platform.All()).Draw(t, "platform")
+		c := cell.Cell{Type: "x", Platform: p.Name, DType: p.DTypes[0], Batch: rapid.IntRange(1, 65536).Draw(t, "batch")}.Normal()
+		seq, image := rapid.IntRange(0, 1<<20).Draw(t, "seq"), rapid.IntRange(0, 16384).Draw(t, "image")
+		for steps := 0; ; steps++ {
+			if steps > 100 {
+				t.Fatal("the ladder does not end")
+			}
+			smaller, ok := lower(c, seq, image)
+			if !ok {
+				return
+			}
+			if err := smaller.Validate(); err != nil {
+				t.Fatalf("lowered to an invalid cell: %v", err)
+			}
+			c = smaller
+		}
+	})
+}
+
+func TestFits(t *testing.T) {
+	t.Parallel()
+	gpu := Presence{Present: true, MemoryBytes: 8 << 30}
+	c := cell.Cell{Type: "llava", Platform: platform.CUDA}.Normal()
+	if why := fits(c, 7_000_000_000, gpu, 64<<30); !strings.Contains(why, "26.1 GiB in fp32, cuda has 8.0 GiB") {
+		t.Errorf("7 B parameters on 8 GiB: %q", why)
+	}
+	if why := fits(c, 1_000_000_000, gpu, 1<<30); why != "" {
+		t.Errorf("1 B parameters on 8 GiB: %q", why)
+	}
+	c = cell.Cell{Type: "llava"}.Normal()
+	if why := fits(c, 3_000_000_000_000, Presence{Present: true}, 24<<30); !strings.Contains(why, "this machine has free") {
+		t.Errorf("3 T parameters on the CPU: %q", why)
+	}
+	if why := fits(c, 3_000_000_000_000, Presence{Present: true}, 0); why != "" {
+		t.Errorf("unknown memory must not forbid: %q", why)
+	}
+}

@@ -1,0 +1,259 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/failure"
+	"assay/internal/platform"
+	"assay/internal/runner"
+)
+
+// attempt is a route being carried out: what is asked now, after adaptation.
+type attempt struct {
+	route
+	recipe   Recipe
+	now      cell.Cell // settings as they are tried now
+	attempts int
+	began    time.Time
+	result   *cell.Result // once the check is done
+}
+
+// checkAll carries a functional plan out.
+func (c *carrying) checkAll(ctx context.Context, routes []route) error {
+	c.announce(routes)
+	release, err := c.hush(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return c.each(ctx, groups(routes), func(ctx context.Context, g group) error {
+		done, err := c.check(ctx, g)
+		if err != nil {
+			return err
+		}
+		for _, a := range done {
+			c.finish(*a.result)
+		}
+		return nil
+	})
+}
+
+// announce finishes what cannot run here.
+func (c *carrying) announce(routes []route) {
+	for _, r := range routes {
+		if r.absent != "" {
+			c.finish(c.unavailable(r))
+		}
+	}
+}
+
+// hush asks the other programs on this host for silence, or joins them.
+func (c *carrying) hush(ctx context.Context, alone bool) (func(), error) {
+	if c.Hush == nil {
+		return func() {}, nil
+	}
+	return c.Hush(ctx, alone, c.obs.Note)
+}
+
+// each carries groups out side by side; slots bound how many at once. The
+// first error stops the rest.
+func (c *carrying) each(ctx context.Context, gs []group, do func(context.Context, group) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	queue := make(chan group)
+	for range max(1, min(c.Workers, len(gs))) {
+		wg.Go(func() {
+			for g := range queue {
+				if err := do(ctx, g); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	for _, g := range gs {
+		select {
+		case queue <- g:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(queue)
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return nil
+}
+
+// check carries a group's functional part out, adaptation and second routes
+// included, and returns its attempts with their results.
+func (c *carrying) check(ctx context.Context, g group) ([]*attempt, error) {
+	var done []*attempt
+	open := c.open(ctx, g)
+	for len(open) > 0 {
+		a := open[0]
+		if a.result != nil {
+			open, done = open[1:], append(done, a)
+			continue
+		}
+		batch := sameSettings(open)
+		out, err := c.checkOnce(ctx, batch)
+		if err != nil {
+			return done, err
+		}
+		c.settle(batch, out)
+	}
+	return c.seconds(ctx, done)
+}
+
+// open begins a group's attempts. What has no recipe or cannot fit is settled
+// at once.
+func (c *carrying) open(ctx context.Context, g group) []*attempt {
+	recipe, err := c.Recipes.Recipe(ctx, g.head())
+	out := make([]*attempt, len(g.routes))
+	for i, r := range g.routes {
+		c.obs.Started(r.cell)
+		r.cell.Class, r.cell.Task = recipe.Class, recipe.Task
+		a := &attempt{route: r, recipe: recipe, now: r.cell, began: time.Now().UTC()}
+		if err != nil {
+			c.fail(a, noRecipe(err))
+		} else {
+			c.fit(a)
+		}
+		out[i] = a
+	}
+	return out
+}
+
+// noRecipe is the failure of a cell that cannot be built from what is known.
+func noRecipe(err error) cell.Failure {
+	var f interface{ Failure() cell.Failure }
+	if errors.As(err, &f) {
+		return f.Failure()
+	}
+	return failure.Classify(failure.Evidence{Message: err.Error(), Phase: "recipe"})
+}
+
+// fit is the check before loading: settings are lowered until the weights can
+// fit, or the attempt fails without having loaded anything.
+func (c *carrying) fit(a *attempt) {
+	for {
+		why := fits(a.now, a.recipe.Parameters, a.here, c.Machine.FreeBytes())
+		if why == "" {
+			return
+		}
+		smaller, ok := smallerDType(a.now)
+		if c.plan.NoAdapt || !ok {
+			c.fail(a, failure.Of(cell.OutOfMemory, why))
+			return
+		}
+		a.now.DType = smaller
+		a.now = a.now.Normal()
+	}
+}
+
+// sameSettings returns the open attempts that one child can serve with the first.
+func sameSettings(open []*attempt) []*attempt {
+	var out []*attempt
+	for _, a := range open {
+		if a.result == nil && a.now.DType == open[0].now.DType {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// checkOnce runs one child over the attempts' points.
+func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, error) {
+	a := batch[0]
+	release, err := c.slots.acquire(ctx, estimate(a.now, a.recipe.Parameters, true))
+	if err != nil {
+		return outcome{}, err
+	}
+	defer release()
+	for _, a := range batch {
+		a.attempts++
+	}
+	return c.execute(ctx, c.job(runner.CheckJob, batch, nil))
+}
+
+// job is the child's task over these attempts.
+func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.TimingRule) runner.Job {
+	a := batch[0]
+	j := runner.Job{Kind: kind, Cell: a.now, Recipe: a.recipe.JSON, Timing: timing, Threads: c.threads(a), Preload: timing != nil}
+	if a.now.Engine == platform.Noop {
+		j.Kind = runner.NoopJob
+	}
+	for _, a := range batch {
+		j.Points = append(j.Points, runner.Point{Batch: a.now.Batch, Seq: a.now.Seq, Image: a.now.Image})
+	}
+	return j
+}
+
+func (c *carrying) threads(a *attempt) int {
+	for _, n := range []int{a.now.Threads, c.Threads, a.here.Threads} {
+		if n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+// settle gives each attempt of the batch its result, or lowers its settings
+// for another try. After a failure at one point the later ones stay open: they
+// are tried again in a child of their own.
+func (c *carrying) settle(batch []*attempt, out outcome) {
+	for i, a := range batch {
+		if report, ok := out.reports[i]; ok {
+			c.report(a, out, report)
+			continue
+		}
+		if out.failedAt >= 0 && i > out.failedAt {
+			continue
+		}
+		if c.adapt(a, out.failure) {
+			continue
+		}
+		c.fail(a, *out.failure)
+		a.result.PhasesMS = out.phases
+	}
+}
+
+// adapt lowers the settings of an attempt that ran out of memory.
+func (c *carrying) adapt(a *attempt, f *cell.Failure) bool {
+	if c.plan.NoAdapt || f.Class != cell.OutOfMemory {
+		return false
+	}
+	smaller, ok := lower(a.now, a.recipe.Seq, a.recipe.Image)
+	if ok {
+		c.obs.Note(a.now.Model() + " on " + a.now.Target + " ran out of memory: trying again with " + changed(a.now, smaller))
+		a.now = smaller
+	}
+	return ok
+}
+
+// seconds sends attempts that failed for their platform's sake elsewhere.
+func (c *carrying) seconds(ctx context.Context, done []*attempt) ([]*attempt, error) {
+	var moved []route
+	for _, a := range done {
+		if r, ok := c.second(a.route, a.result.Failure); ok {
+			a.result.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent}
+			c.obs.Note(a.cell.Model() + " fails on " + a.cell.Target + " (" + r.absent + "): running on " + r.cell.Target + " instead")
+			moved = append(moved, r)
+		}
+	}
+	for _, g := range groups(moved) {
+		more, err := c.check(ctx, g)
+		if err != nil {
+			return done, err
+		}
+		done = append(done, more...)
+	}
+	return done, nil
+}

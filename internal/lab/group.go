@@ -1,0 +1,43 @@
+package lab
+
+import (
+	"cmp"
+	"slices"
+
+	"assay/internal/cell"
+)
+
+// group is what one loaded model serves: cells alike but for batch and input
+// size, smallest first, so that what memory allows is done before what it
+// does not.
+type group struct {
+	routes []route
+}
+
+// head is the cell that stands for all in what they share.
+func (g group) head() cell.Cell { return g.routes[0].cell }
+
+// groups gathers the routes that run into groups, in the plan's order.
+func groups(routes []route) []group {
+	at := map[cell.Cell]int{}
+	var out []group
+	for _, r := range routes {
+		if !r.runs {
+			continue
+		}
+		key := r.cell
+		key.Batch, key.Seq, key.Image, key.Hash = 0, 0, 0, ""
+		if i, ok := at[key]; ok {
+			out[i].routes = append(out[i].routes, r)
+			continue
+		}
+		at[key] = len(out)
+		out = append(out, group{routes: []route{r}})
+	}
+	for _, g := range out {
+		slices.SortStableFunc(g.routes, func(a, b route) int {
+			return cmp.Or(cmp.Compare(a.cell.Batch, b.cell.Batch), cmp.Compare(a.cell.Seq, b.cell.Seq), cmp.Compare(a.cell.Image, b.cell.Image))
+		})
+	}
+	return out
+}

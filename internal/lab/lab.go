@@ -1,0 +1,169 @@
+// Package lab carries a plan out on this machine.
+//
+// A plan's cells are first laid onto what the machine has (route.go): a target
+// that is not there becomes an unavailable result and, unless forbidden, a
+// fallback cell elsewhere. Cells that differ only in batch or input size form a
+// group (group.go), because one loaded model serves them all. Each group is
+// checked once in a child of its own, side by side with others as far as
+// workers and memory allow (slots.go); what works is then timed, if the plan
+// asks for it, in fresh children one at a time, the repeats of neighbouring
+// groups interleaved (timed.go). When memory runs out the settings are lowered
+// in a fixed order (adapt.go). What the children report becomes one result a
+// cell (verdict.go), handed to the observer as soon as it is final.
+//
+// The lab knows runners only by the Runner interface, recipes by Recipes, the
+// machine by Machine. It keeps nothing: the observer writes the journal.
+package lab
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+	"assay/internal/runner"
+)
+
+// Runner executes one job in a fresh child. It is safe for concurrent use.
+// Cancelling ctx kills the child's whole process group; Run returns when it is
+// gone. An error means that the runner itself was lost, not that the job failed.
+type Runner interface {
+	Run(ctx context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error)
+}
+
+// Recipe says how a cell's model is built and fed, with the few facts that the
+// lab itself needs. JSON goes to the runner untouched.
+type Recipe struct {
+	JSON       json.RawMessage
+	Class      string
+	Task       string
+	Parameters int64
+	Seq, Image int // the sizes used when the cell names none; 0 where there is no such size
+}
+
+// Recipes finds a cell's recipe. Its error is a sentence for the user and
+// becomes the cell's failure.
+type Recipes interface {
+	Recipe(ctx context.Context, c cell.Cell) (Recipe, error)
+}
+
+// Presence is what the machine says of a target.
+type Presence struct {
+	Present     bool
+	Reason      string // why it is not present
+	Software    bool   // an emulator or a software adapter: evidence is emulated, times do not count
+	MemoryBytes int64  // of the device; 0 is unknown
+	Threads     int    // that its settings recommend; 0 leaves it to the runner
+}
+
+// Machine tells what is here. Both methods are quick and never fail.
+type Machine interface {
+	Presence(t platform.Target) Presence
+	// FreeBytes is the host memory that new children may use now; 0 is unknown.
+	FreeBytes() int64
+}
+
+// Observer hears of a plan's progress. Calls come one at a time. An error from
+// Finished (a journal on a full disk) stops the plan.
+type Observer interface {
+	Planned(cells int)
+	Started(c cell.Cell)
+	Finished(r cell.Result) error
+	Note(text string)
+}
+
+// Lab carries plans out. Its fields are set once, before Carry.
+type Lab struct {
+	Runner  Runner
+	Recipes Recipes
+	Machine Machine
+	// Workers is how many functional children may run side by side.
+	Workers int
+	// Limit is how long one child may take when the plan does not say.
+	Limit time.Duration
+	// Threads for each child; 0 takes the device's setting.
+	Threads int
+	// Hush waits until no other assay on this host times or runs what would
+	// disturb; alone asks for silence, otherwise company is welcome. Nil is
+	// for tests, where nothing else runs.
+	Hush func(ctx context.Context, alone bool, note func(string)) (release func(), err error)
+	// Context holds what is the same for every result: versions, environment.
+	Context cell.Context
+}
+
+// Carry carries the plan out. It returns an error when the plan could not go
+// on: cancelled, runner gone for good, observer failed. A failing cell is a
+// result, not an error.
+func (l *Lab) Carry(ctx context.Context, plan cell.Plan, obs Observer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := &carrying{Lab: l, plan: plan, obs: &oneAtATime{Observer: obs}, stop: cancel}
+	c.slots = newSlots(l.Workers, l.Machine.FreeBytes(), c.deviceMemory())
+	routes := c.routes()
+	obs.Planned(len(routes))
+	var err error
+	if plan.Timing == cell.Functional {
+		err = c.checkAll(ctx, routes)
+	} else {
+		err = c.timeAll(ctx, routes)
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
+}
+
+// carrying is one Carry under way.
+type carrying struct {
+	*Lab
+	plan  cell.Plan
+	obs   *oneAtATime
+	slots *slots
+	stop  context.CancelCauseFunc
+}
+
+// finish hands a final result over; a failing observer stops the plan.
+func (c *carrying) finish(r cell.Result) {
+	if err := c.obs.Finished(r); err != nil {
+		c.stop(err)
+	}
+}
+
+// deviceMemory is the memory of each device the plan names, by silicon.
+func (c *carrying) deviceMemory() map[string]int64 {
+	m := map[string]int64{}
+	for _, x := range c.plan.Cells {
+		p := c.Machine.Presence(x.Where())
+		if s := silicon(x.Where(), p.Software); s != "cpu" && p.MemoryBytes > 0 {
+			m[s] = p.MemoryBytes
+		}
+	}
+	return m
+}
+
+// oneAtATime serialises an observer's calls.
+type oneAtATime struct {
+	mu sync.Mutex
+	Observer
+}
+
+func (o *oneAtATime) Started(c cell.Cell) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Observer.Started(c)
+}
+
+func (o *oneAtATime) Finished(r cell.Result) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.Observer.Finished(r)
+}
+
+func (o *oneAtATime) Note(text string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Observer.Note(text)
+}

@@ -1,0 +1,89 @@
+package lab
+
+import (
+	"fmt"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+)
+
+// route is a cell of the plan on its way to where it runs.
+type route struct {
+	asked cell.Cell // as the plan has it
+	cell  cell.Cell // as it runs: asked, or moved by a fallback
+	here  Presence  // of cell's target
+	// absent is why asked cannot run; "" when it can.
+	absent string
+	// runs is false when there is nothing to run: absent and no fallback.
+	runs bool
+}
+
+// routes lays every cell of the plan onto the machine.
+func (c *carrying) routes() []route {
+	out := make([]route, len(c.plan.Cells))
+	for i, x := range c.plan.Cells {
+		out[i] = c.route(x)
+	}
+	return out
+}
+
+func (c *carrying) route(asked cell.Cell) route {
+	here := c.Machine.Presence(asked.Where())
+	if here.Present {
+		return route{asked: asked, cell: asked, here: here, runs: true}
+	}
+	r := route{asked: asked, cell: asked, absent: here.Reason}
+	if c.plan.Strict || c.plan.NoFallback {
+		return r
+	}
+	if to, here, ok := c.fallback(asked); ok {
+		r.cell, r.here, r.runs = to, here, true
+	}
+	return r
+}
+
+// fallback moves a cell to the first platform of its fallback order that is here.
+func (c *carrying) fallback(asked cell.Cell) (cell.Cell, Presence, bool) {
+	p, _ := platform.Get(asked.Platform)
+	for _, name := range p.Fallback {
+		t := platform.Target{Platform: name}.Normal()
+		to, _ := platform.Get(name)
+		if here := c.Machine.Presence(t); here.Present && to.HasDType(asked.DType) {
+			return asked.On(t), here, true
+		}
+	}
+	return cell.Cell{}, Presence{}, false
+}
+
+// unavailable is the asked target's own result when it is not there.
+func (c *carrying) unavailable(r route) cell.Result {
+	res := cell.Result{
+		Cell: r.asked, Verdict: cell.Unavailable, Evidence: cell.None, Note: r.absent, Timing: c.plan.Timing,
+		Requested: cell.SettingsOf(r.asked), Context: c.Context, StartedAt: time.Now().UTC(),
+	}
+	if r.runs {
+		res.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent}
+		c.obs.Note(fmt.Sprintf("%s is not here (%s): %s runs on %s instead", r.asked.Target, r.absent, r.asked.Model(), r.cell.Target))
+	}
+	return res
+}
+
+// elsewhere lists the failures for which another platform may do better.
+var elsewhere = map[cell.FailureClass]bool{
+	cell.UnsupportedOperator: true,
+	cell.UnsupportedDType:    true,
+	cell.OutOfMemory:         true,
+	cell.Driver:              true,
+}
+
+// second is the route after a failure on a platform that was there, if the
+// plan allows one and another platform may do better.
+func (c *carrying) second(r route, f *cell.Failure) (route, bool) {
+	if c.plan.Strict || c.plan.NoFallback || r.absent != "" || f == nil || !elsewhere[f.Class] {
+		return route{}, false
+	}
+	to, here, ok := c.fallback(r.asked)
+	reason := fmt.Sprintf("%s: %s", f.Class, f.Detail)
+	return route{asked: r.asked, cell: to, here: here, absent: reason, runs: ok}, ok
+}

@@ -1,0 +1,172 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/lab"
+	"assay/internal/platform"
+	"assay/internal/runner"
+)
+
+// Report is what both passes of detection found, the second one asked in
+// children of the runner, which has torch imported already.
+func (s *Session) Report(ctx context.Context) (detect.Report, error) {
+	r, err := s.runner(ctx, false)
+	if err != nil {
+		return detect.Report{}, err
+	}
+	seen := s.sighting()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.report == nil {
+		child := detect.NewCache(s.o.Cache, r.env.Python, seen).Around(forked(r))
+		report := detect.Judge(seen, detect.Confirm(ctx, child, detect.Questions()))
+		s.report = &report
+	}
+	return *s.report, ctx.Err()
+}
+
+// forked asks a probe in a child of the runner.
+func forked(r runner.Runner) detect.Child {
+	return func(ctx context.Context, probe string) ([]byte, error) {
+		var answer json.RawMessage
+		var raised error
+		exit, err := r.Run(ctx, runner.Job{Kind: runner.ProbeJob, Options: map[string]any{"name": probe}}, func(e runner.Event) {
+			switch e := e.(type) {
+			case runner.Data:
+				answer = e.Data
+			case runner.Failure:
+				raised = fmt.Errorf("%s: %s", e.Type, e.Message)
+			}
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case raised != nil:
+			return nil, raised
+		case answer == nil:
+			return nil, fmt.Errorf("the probe %s", exit)
+		}
+		return answer, nil
+	}
+}
+
+// where is the machine as the plan needs it: a plan for the CPU alone asks no
+// driver anything, because the runner's own torch answers.
+func (s *Session) where(ctx context.Context, plan cell.Plan, r *open) (lab.Machine, error) {
+	for _, c := range plan.Cells {
+		if c.Platform != platform.CPU {
+			report, err := s.Report(ctx)
+			return machine{report, true}, err
+		}
+	}
+	answers := detect.Answers{}
+	if v := r.Hello().Versions["torch"]; v != "" {
+		b, err := json.Marshal(map[string]string{"version": v})
+		if err != nil {
+			return nil, err
+		}
+		answers["torch"] = detect.Answer{Data: b}
+	} else {
+		answers["torch"] = detect.Answer{Absent: r.Hello().Missing["torch"]}
+	}
+	return machine{detect.Judge(s.sighting(), answers), !onlyNoops(plan)}, nil
+}
+
+// machine answers the lab from a detection report.
+type machine struct {
+	report detect.Report
+	torch  bool // cells need torch; no-ops run on any CPU
+}
+
+// Presence looks the target's device up.
+func (m machine) Presence(t platform.Target) lab.Presence {
+	t = t.Normal()
+	if t.Engine == platform.Noop {
+		return lab.Presence{Present: true, Threads: 1}
+	}
+	p, ok := m.report.Get(t.Platform)
+	if !ok || p.Status != detect.Present {
+		return lab.Presence{Reason: reason(p, t)}
+	}
+	if p.Engine != nil && p.Engine.Name != t.Engine {
+		return lab.Presence{Reason: fmt.Sprintf("this version of Assay does not run the engine %s on %s yet", t.Engine, t.Platform)}
+	}
+	for _, d := range p.Devices {
+		if t.Device == "" || d.ID == t.Device {
+			return presence(d)
+		}
+	}
+	return lab.Presence{Reason: fmt.Sprintf("there is no device %s: the devices are %s", t.Device, ids(p.Devices))}
+}
+
+func presence(d detect.Device) lab.Presence {
+	here := lab.Presence{Present: true, Software: d.Software}
+	if d.MemoryBytes != nil {
+		here.MemoryBytes = *d.MemoryBytes
+	}
+	if d.Settings != nil {
+		here.Threads = d.Settings.Threads
+	}
+	return here
+}
+
+// reason is what is missing, as detection says it.
+func reason(p detect.Platform, t platform.Target) string {
+	for _, e := range p.Evidence {
+		if e.Source == "missing" {
+			return e.Detail
+		}
+	}
+	if p.Hint != "" {
+		return p.Hint
+	}
+	return fmt.Sprintf("%s is %s", t.Platform, detect.Absent)
+}
+
+func ids(ds []detect.Device) string {
+	out := make([]string, len(ds))
+	for i, d := range ds {
+		out[i] = d.ID
+	}
+	return strings.Join(out, ", ")
+}
+
+// reserve is left to the rest of the machine.
+const reserve = 1 << 30
+
+// FreeBytes is what new children may use: the kernel's estimate of available
+// memory, within a control group's limit, less a reserve. 0 where nothing is told.
+func (m machine) FreeBytes() int64 {
+	free := m.report.Memory.Usable
+	if n, ok := available(); ok && (free == 0 || n < free) {
+		free = n
+	}
+	if free <= reserve {
+		return free
+	}
+	return free - reserve
+}
+
+// available is the kernel's own estimate, which Linux alone gives.
+func available() (int64, bool) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, false
+	}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
+		if len(fields) > 1 && fields[0] == "MemAvailable:" {
+			kib, err := strconv.ParseInt(fields[1], 10, 64)
+			return kib << 10, err == nil
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,90 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/journal"
+	"assay/internal/platform"
+)
+
+// Watcher is told of a run's progress: the printers. Calls come one at a time.
+type Watcher interface {
+	Planned(cells int)
+	Started(c cell.Cell)
+	Finished(r cell.Result)
+	Note(text string)
+}
+
+// Header begins the journal of a plan that is to be carried out here and now.
+func (s *Session) Header(plan cell.Plan, command string) journal.Header {
+	now := time.Now().UTC()
+	return journal.Header{
+		Schema: journal.Schema, Host: s.Host(), Plan: &plan,
+		Run: cell.Run{ID: journal.NewRunID(now), StartedAt: now, PlanHash: plan.Hash(), Command: command, Assay: s.o.Version},
+	}
+}
+
+// Record carries a plan out and journals each result before anyone hears of
+// it, then closes the journal. What was finished is returned also when the
+// plan was stopped.
+func (s *Session) Record(ctx context.Context, plan cell.Plan, j *journal.Writer, w Watcher) ([]cell.Result, error) {
+	rec := &recorder{journal: j, Watcher: w}
+	err := s.Carry(ctx, plan, rec)
+	if d, ok := s.Detected(); ok {
+		b, marshal := json.Marshal(d)
+		if marshal == nil {
+			_, marshal = j.AppendDetection(time.Now().UTC(), b)
+		}
+		err = errors.Join(err, marshal)
+	}
+	if err == nil {
+		err = j.End()
+	}
+	return rec.results, errors.Join(err, j.Close())
+}
+
+// recorder is the observer that stands between the lab and the watcher.
+type recorder struct {
+	Watcher
+	journal *journal.Writer
+	results []cell.Result
+}
+
+// Finished commits the result first.
+func (r *recorder) Finished(res cell.Result) error {
+	if _, err := r.journal.Append(res); err != nil {
+		return err
+	}
+	r.results = append(r.results, res)
+	r.Watcher.Finished(res)
+	return nil
+}
+
+// Describe fills in what the catalogue knows of a plan file's cells.
+func Describe(cat *catalog.Catalog, cells []cell.Cell) error {
+	for i := range cells {
+		c := &cells[i]
+		if c.Engine == platform.Noop {
+			continue
+		}
+		r, err := cat.Resolve(c.Type)
+		if err != nil {
+			return fmt.Errorf("cell %d: %w", i+1, err)
+		}
+		c.Type = r.Entry.Type
+		if c.Family == "" {
+			c.Family = r.Entry.Family
+		}
+		if known := cat.CheckpointsOf(c.Type); c.Size == cell.Full && c.Checkpoint == "" && len(known) > 0 {
+			c.Checkpoint = known[0].Name
+		}
+		*c = c.Normal()
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+// Package session puts the parts together for a program that runs cells: the
+// environment, its runner, what this machine has, the catalogue's recipes, and
+// the lab that carries a plan out. Each is made on first need and at most once,
+// so that a command pays only for what it uses: a plan of no-ops starts a bare
+// runner without torch, a plan for the CPU asks no GPU's driver anything.
+//
+// Both programs are built on it, the full one and the static worker; it holds
+// nothing that needs cgo.
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/environment"
+	"assay/internal/lab"
+	"assay/internal/platform"
+	"assay/internal/runner"
+	"assay/internal/runner/python"
+)
+
+// Options are set once, in main.
+type Options struct {
+	// Environment opens the environment the user chose, making it if need be.
+	Environment func(context.Context) (environment.Environment, error)
+	// Bare opens any Python at all with the runner's sources: enough for no-ops.
+	Bare    func(context.Context) (environment.Environment, error)
+	Catalog *catalog.Catalog
+	// Workers is how many functional children run side by side; 0 is one a core, at most four.
+	Workers int
+	Threads int
+	// Limit is how long one child may take; 0 is ten minutes.
+	Limit time.Duration
+	// Cache is the folder for answers of detection's second pass.
+	Cache   string
+	Version string // of the program
+}
+
+// Session is one program's use of this machine.
+type Session struct {
+	o Options
+
+	mu      sync.Mutex
+	runners map[bool]*open // by bare
+	machine *detect.Machine
+	seen    *detect.Sighting
+	report  *detect.Report
+}
+
+// open is a runner and the environment it lives in.
+type open struct {
+	runner.Runner
+	env environment.Environment
+}
+
+// New returns a session; nothing is started yet.
+func New(o Options) *Session {
+	if o.Workers <= 0 {
+		o.Workers = min(4, runtime.NumCPU())
+	}
+	if o.Limit <= 0 {
+		o.Limit = 10 * time.Minute
+	}
+	return &Session{o: o, runners: map[bool]*open{}, machine: detect.Live()}
+}
+
+// Close ends what was started.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	for _, r := range s.runners {
+		err = errors.Join(err, r.Close())
+	}
+	clear(s.runners)
+	return err
+}
+
+// runner returns the runner that a plan needs, started.
+func (s *Session) runner(ctx context.Context, bare bool) (*open, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.runners[bare]; r != nil {
+		return r, nil
+	}
+	find := s.o.Environment
+	if bare {
+		find = s.o.Bare
+	}
+	env, err := find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := python.Runner{Python: env.Python, Env: env.Environ(), Bare: bare}.StartRestarting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.runners[bare] = &open{Runner: r, env: env}
+	return s.runners[bare], nil
+}
+
+// Carry carries a plan out on this machine.
+func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) error {
+	r, err := s.runner(ctx, onlyNoops(plan))
+	if err != nil {
+		return err
+	}
+	m, err := s.where(ctx, plan, r)
+	if err != nil {
+		return err
+	}
+	l := &lab.Lab{
+		Runner: r, Recipes: &recipes{catalog: s.o.Catalog, runner: r}, Machine: m,
+		Workers: s.o.Workers, Threads: s.o.Threads, Limit: s.o.Limit,
+		Hush: lab.Hush(os.TempDir()), Context: s.context(r),
+	}
+	return l.Carry(ctx, plan, obs)
+}
+
+func onlyNoops(p cell.Plan) bool {
+	for _, c := range p.Cells {
+		if c.Engine != platform.Noop {
+			return false
+		}
+	}
+	return true
+}
+
+// context is what is the same for every result of this session.
+func (s *Session) context(r *open) cell.Context {
+	versions := map[string]string{"assay": s.o.Version}
+	for name, v := range r.Hello().Versions {
+		versions[name] = v
+	}
+	return cell.Context{Versions: versions, EnvironmentID: r.env.ID}
+}
+
+// Host is this machine's fingerprint, from the first pass alone.
+func (s *Session) Host() cell.Host { return detect.Judge(s.sighting(), nil).Host }
+
+func (s *Session) sighting() detect.Sighting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil {
+		seen := detect.Look(s.machine)
+		s.seen = &seen
+	}
+	return *s.seen
+}
+
+// Versions are those that decide whether an old result still speaks: a cell
+// done with the same ones need not be done again.
+func (s *Session) Versions(ctx context.Context) (map[string]string, error) {
+	r, err := s.runner(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for _, name := range []string{"python", "torch", "transformers"} {
+		if v := r.Hello().Versions[name]; v != "" {
+			out[name] = v
+		}
+	}
+	return out, nil
+}
+
+// Detected is the full detection of this session, if one was needed.
+func (s *Session) Detected() (detect.Report, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.report == nil {
+		return detect.Report{}, false
+	}
+	return *s.report, true
+}
