@@ -168,6 +168,9 @@ func dbCommand(a *app) *cobra.Command {
 
 // printRows writes the answer as the flags ask.
 func (a *app) printRows(rows *store.Rows, format string) error {
+	for _, n := range rows.Notes {
+		a.say("note: " + n)
+	}
 	if a.asJSON && format == "" {
 		format = "json"
 	}

@@ -1,0 +1,193 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"assay/internal/cell"
+)
+
+// maxReport bounds the JSON of test and bench that is taken into memory.
+const maxReport = 1 << 30
+
+// Imported says what an import changed.
+type Imported struct {
+	RunID string
+	Path  string // the journal that now holds the run
+	New   int    // results and detections that were not there before
+	Known int    // those that were
+	// Problems are the lines of the source that could not be used.
+	Problems []Problem
+}
+
+// Import brings the file src into a folder of journals. src is a journal, or
+// the JSON that test and bench print. A line that is there already is left
+// alone, so importing twice changes nothing, and a longer version of a run
+// extends a shorter one. When the two disagree it is a *ConflictError and
+// nothing changes. It is all or nothing, whenever it is stopped.
+func Import(src, dir string) (Imported, error) {
+	s, err := readSource(src)
+	if err != nil {
+		return Imported{}, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return Imported{}, fmt.Errorf("make the folder of journals: %w", err)
+	}
+	path := Path(dir, s.header.Run.ID)
+	done := Imported{RunID: s.header.Run.ID, Path: path, Problems: s.problems}
+	done.New, done.Known, err = s.mergeInto(path)
+	return done, err
+}
+
+// source is a file that is to be imported, as lines.
+type source struct {
+	path     string
+	header   Header
+	lines    []sourceLine
+	problems []Problem
+}
+
+// sourceLine is one line to be imported, encoded, and what it is known by.
+type sourceLine struct {
+	kind Kind
+	id   string
+	sum  string // of its content without its id
+	data []byte
+}
+
+func readSource(path string) (source, error) {
+	r, err := Open(path)
+	foreign := (*ForeignError)(nil)
+	if errors.As(err, &foreign) {
+		return readReport(path)
+	}
+	if err != nil {
+		return source{}, err
+	}
+	s, err := readLines(r)
+	return s, errors.Join(err, r.Close())
+}
+
+func readLines(r *Reader) (source, error) {
+	s := source{path: r.path, header: r.header}
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			s.problems = r.Problems()
+			return s, nil
+		}
+		if err != nil {
+			return s, err
+		}
+		if line.Kind != KindResult && line.Kind != KindDetection && line.Kind != KindEnd {
+			continue
+		}
+		l, err := newSourceLine(line)
+		if err != nil {
+			return s, err
+		}
+		s.lines = append(s.lines, l)
+	}
+}
+
+func newSourceLine(l Line) (sourceLine, error) {
+	w := wire{Kind: l.Kind, ID: l.ID, Result: l.Body, Detection: l.Detection}
+	if l.Kind == KindDetection {
+		w.At = &l.At
+	}
+	data, err := w.encode(MaxLine)
+	return sourceLine{l.Kind, l.ID, w.sum(), data}, err
+}
+
+// sum is over what the line holds, not over its id nor how it was spaced or
+// escaped: the same result may come in a journal and in a report.
+func (w wire) sum() string {
+	body := w.Result
+	if w.Kind == KindDetection {
+		body = w.Detection
+	}
+	sum := sha256.Sum256(canonical(body))
+	return string(w.Kind) + "-" + hex.EncodeToString(sum[:8])
+}
+
+func canonical(body []byte) []byte {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return body
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return body
+	}
+	return b
+}
+
+// summed reports whether the line's id was made of its content.
+func (l sourceLine) summed() bool { return strings.HasSuffix(l.id, "."+l.sum) }
+
+// readReport makes the same lines every time from the JSON of test and bench:
+// the ids of its results are hashes of what they hold.
+func readReport(path string) (source, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return source{}, fmt.Errorf("open result file: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxReport+1))
+	if err != nil {
+		return source{}, fmt.Errorf("read result file: %w", err)
+	}
+	if len(b) > maxReport {
+		return source{}, &ForeignError{path, "it is too large to be the result of test or bench"}
+	}
+	return parseReport(path, b)
+}
+
+func parseReport(path string, b []byte) (source, error) {
+	var mark struct {
+		Schema int `json:"schema"`
+	}
+	if json.Unmarshal(b, &mark) == nil && mark.Schema > cell.Schema {
+		return source{}, &NewerError{path, mark.Schema}
+	}
+	var report struct {
+		cell.Report
+		Results []json.RawMessage `json:"results"`
+	}
+	if err := json.Unmarshal(b, &report); err != nil || report.Schema < 1 || report.Results == nil {
+		return source{}, &ForeignError{path, "it is neither a journal nor what test --json or bench --json print"}
+	}
+	if err := checkRunID(report.Run.ID); err != nil {
+		return source{}, &ForeignError{path, err.Error()}
+	}
+	s := source{path: path, header: Header{Schema: Schema, Run: report.Run, Host: report.Host}}
+	return s, s.addResults(report.Results)
+}
+
+func (s *source) addResults(results []json.RawMessage) error {
+	for i, body := range results {
+		line := Line{Kind: KindResult, Body: body}
+		if err := line.decode(); err != nil {
+			s.problems = append(s.problems, Problem{s.path, 0, fmt.Errorf("result %d: %w", i+1, err)})
+			continue
+		}
+		line.ID = s.header.Run.ID + "." + wire{Kind: KindResult, Result: body}.sum()
+		l, err := newSourceLine(line)
+		if err != nil {
+			return err
+		}
+		s.lines = append(s.lines, l)
+	}
+	end, err := newSourceLine(Line{Kind: KindEnd, ID: s.header.Run.ID + "." + string(KindEnd)})
+	s.lines = append(s.lines, end)
+	return err
+}

@@ -1,0 +1,177 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assay/internal/cell"
+)
+
+func report(t *testing.T, id string, results ...cell.Result) string {
+	t.Helper()
+	h := header(id)
+	b, err := json.MarshalIndent(cell.Report{Schema: 1, Run: h.Run, Host: h.Host, Results: results}, "", "  ")
+	must(t, err)
+	return put(t, t.TempDir(), "report.json", b)
+}
+
+func imported(t *testing.T, src, dir string, fresh, known int) {
+	t.Helper()
+	got, err := Import(src, dir)
+	must(t, err)
+	if got.New != fresh || got.Known != known || got.Path != Path(dir, got.RunID) {
+		t.Errorf("imported %d new, %d known, want %d and %d (%s)", got.New, got.Known, fresh, known, got.Path)
+	}
+}
+
+func TestImportTwice(t *testing.T) {
+	t.Parallel()
+	src, dir := write(t, t.TempDir(), "run-1", 3), t.TempDir()
+	imported(t, src, dir, 4, 0)
+	first := bytesOf(t, Path(dir, "run-1"))
+	imported(t, src, dir, 0, 4)
+	imported(t, Path(dir, "run-1"), dir, 0, 4)
+	if !bytes.Equal(first, bytesOf(t, Path(dir, "run-1"))) || !bytes.Equal(first, bytesOf(t, src)) {
+		t.Error("importing changed the journal")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+}
+
+func TestImportExtends(t *testing.T) {
+	t.Parallel()
+	far, dir := t.TempDir(), t.TempDir()
+	w, err := Create(far, header("run-1"))
+	must(t, err)
+	_, err = w.Append(result(0))
+	must(t, err)
+	imported(t, w.Path(), dir, 1, 0)
+	_, err = w.Append(result(1))
+	must(t, err)
+	must(t, w.End())
+	must(t, w.Close())
+	imported(t, w.Path(), dir, 1, 1)
+	if !bytes.Equal(bytesOf(t, w.Path()), bytesOf(t, Path(dir, "run-1"))) {
+		t.Error("the extended journal is not the same as the one brought home")
+	}
+}
+
+func TestImportWhileItIsWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w, err := Create(dir, header("run-1"))
+	must(t, err)
+	defer w.Close()
+	_, err = w.Append(result(0))
+	must(t, err)
+	imported(t, w.Path(), dir, 0, 1)
+}
+
+func TestImportOfATornJournal(t *testing.T) {
+	t.Parallel()
+	b := bytesOf(t, write(t, t.TempDir(), "run-1", 3))
+	src, dir := put(t, t.TempDir(), "out.jsonl", b[:len(b)-60]), t.TempDir()
+	got, err := Import(src, dir)
+	must(t, err)
+	if got.New != 3 || len(got.Problems) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if _, problems := read(t, got.Path); len(problems) != 0 {
+		t.Errorf("the torn line came along: %v", problems)
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	imported(t, write(t, t.TempDir(), "run-1", 2), dir, 3, 0)
+	before := bytesOf(t, Path(dir, "run-1"))
+
+	other := bytesOf(t, Path(dir, "run-1"))
+	otherResult := put(t, t.TempDir(), "a.jsonl", bytes.Replace(other, []byte(`"median_ms":1.5`), []byte(`"median_ms":9.5`), 1))
+	otherHost := put(t, t.TempDir(), "b.jsonl", bytes.Replace(other, []byte("h-1"), []byte("h-2"), 1))
+	for _, src := range []string{otherResult, otherHost} {
+		conflict := (*ConflictError)(nil)
+		if _, err := Import(src, dir); !errors.As(err, &conflict) {
+			t.Errorf("%s: %v", src, err)
+		}
+	}
+	if !bytes.Equal(before, bytesOf(t, Path(dir, "run-1"))) {
+		t.Error("a conflict changed the journal")
+	}
+}
+
+func TestImportOfAReport(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	src := report(t, "run-1", result(0), result(1))
+	imported(t, src, dir, 2, 0)
+	first := bytesOf(t, Path(dir, "run-1"))
+	imported(t, src, dir, 0, 2)
+	imported(t, report(t, "run-1", result(1), result(2)), dir, 1, 1)
+	if !bytes.HasPrefix(bytesOf(t, Path(dir, "run-1")), first) {
+		t.Error("the journal was not only appended to")
+	}
+	lines, problems := read(t, Path(dir, "run-1"))
+	if len(problems) != 0 || len(lines) != 4 {
+		t.Fatalf("%v %v", ids(lines), problems)
+	}
+	if d := cmp.Diff(result(0), *lines[0].Result); d != "" {
+		t.Error(d)
+	}
+}
+
+// A run's own report says nothing that its journal does not, whichever of the
+// two comes first.
+func TestReportAndJournalOfOneRun(t *testing.T) {
+	t.Parallel()
+	src := write(t, t.TempDir(), "run-1", 2)
+	own := report(t, "run-1", result(1), result(0))
+	dir := t.TempDir()
+	imported(t, src, dir, 3, 0)
+	imported(t, own, dir, 0, 2)
+	dir = t.TempDir()
+	imported(t, own, dir, 2, 0)
+	imported(t, src, dir, 1, 2) // the detection is new
+	imported(t, src, dir, 0, 3)
+}
+
+func TestImportOfOtherFiles(t *testing.T) {
+	t.Parallel()
+	foreign, newer := (*ForeignError)(nil), (*NewerError)(nil)
+	for text, as := range map[string]any{
+		"hello":                  &foreign,
+		`{"schema":1,"rows":[]}`: &foreign,
+		`{"schema":1,"run":{"id":"../x"},"host":{},"results":[]}`: &foreign,
+		`{"schema":7,"run":5,"results":[]}`:                       &newer,
+		`[1,2,3]`:                                                 &foreign,
+	} {
+		dir := t.TempDir()
+		if _, err := Import(put(t, dir, "x.json", []byte(text)), filepath.Join(dir, "j")); !errors.As(err, as) {
+			t.Errorf("%s: %v", text, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "j")); err == nil {
+			t.Errorf("%s: the folder was made for nothing", text)
+		}
+	}
+	if _, err := Import(filepath.Join(t.TempDir(), "none"), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a missing file gave %v", err)
+	}
+}
+
+func FuzzParseReport(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"run":{"id":"r"},"host":{},"results":[{"cell":{"type":"bert"}},{}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := parseReport("x", b)
+		if err == nil && checkRunID(s.header.Run.ID) != nil {
+			t.Errorf("took run id %q", s.header.Run.ID)
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/duckdb/duckdb-go/v2"
+)
+
+// NewerError says that the database was made by a newer Assay.
+type NewerError struct {
+	Path string
+	Why  string
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("%s was made by a newer Assay (%s): update Assay, or name another database with --db", e.Path, e.Why)
+}
+
+// BrokenError says that the file cannot be used as the database: it is
+// damaged, or something else altogether.
+type BrokenError struct {
+	Path string
+	Why  string
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("%s cannot be used: %s; run `assay db rebuild`, which keeps this file aside and makes the database again from the journals, so that no result is lost",
+		e.Path, e.Why)
+}
+
+// BusyError says that others kept the database for longer than was waited.
+type BusyError struct{ Path string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("%s is in use by another program for a long time: close it, or try again later", e.Path)
+}
+
+// StatementError says that a statement is not one that a question may be.
+type StatementError struct{ Why string }
+
+func (e *StatementError) Error() string {
+	return "only questions are answered here, and the database is read-only: " + e.Why
+}
+
+// errHeld is DuckDB's own lock on the file, held by a program that is not
+// Assay, such as DuckDB's shell.
+var errHeld = errors.New("the database file is locked")
+
+// openings tells, by DuckDB's words, what an error while opening means.
+var openings = []struct {
+	words string
+	means func(path, text string) error
+}{
+	{"Could not set lock on file", held},
+	{"Conflicting lock", held},
+	{"being used by another process", held},
+	{"newer version of DuckDB", newer},
+	{"Trying to read a database file with version number", newer},
+	{"sqlite_scanner", other},
+	{"Loading external extensions is disabled", other},
+	{"Permission denied", plain},
+	{"No space left", plain},
+	{"Cannot open file", plain},
+}
+
+func held(string, string) error     { return errHeld }
+func newer(path, text string) error { return &NewerError{path, text} }
+func other(path, _ string) error {
+	return &BrokenError{path, "it is the file of another database program"}
+}
+func plain(path, text string) error       { return fmt.Errorf("open database %s: %s", path, text) }
+func broken(path string, err error) error { return &BrokenError{path, message(err)} }
+
+// explainOpen turns an error of opening a file into one that a user can act on.
+func explainOpen(path string, err error) error {
+	text := message(err)
+	for _, o := range openings {
+		if strings.Contains(text, o.words) {
+			return o.means(path, text)
+		}
+	}
+	if e := (*duckdb.Error)(nil); !errors.As(err, &e) || !damage[e.Type] {
+		return plain(path, text)
+	}
+	return broken(path, err)
+}
+
+// damage are the kinds of errors that a sound file never gives.
+var damage = map[duckdb.ErrorType]bool{
+	duckdb.ErrorTypeIO:            true,
+	duckdb.ErrorTypeSerialization: true,
+	duckdb.ErrorTypeFatal:         true,
+	duckdb.ErrorTypeInternal:      true,
+}
+
+// explain does the same for an error of an open database.
+func explain(path string, err error) error {
+	var e *duckdb.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if strings.Contains(e.Msg, "No space left") {
+		return plain(path, message(err))
+	}
+	if damage[e.Type] {
+		return broken(path, err)
+	}
+	return err
+}
+
+// message is the first line of DuckDB's own words.
+func message(err error) string {
+	text := err.Error()
+	if e := (*duckdb.Error)(nil); errors.As(err, &e) {
+		text = e.Msg
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	return text
+}

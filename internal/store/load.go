@@ -1,0 +1,204 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	"assay/internal/journal"
+)
+
+// loader brings journals into the tables, within one transaction.
+type loader struct {
+	ses     *session
+	dir     string
+	done    Synced
+	pending pending
+}
+
+// load brings one journal up to date.
+func (l *loader) load(ctx context.Context, c change) error {
+	l.done.Journals++
+	if c.now < 0 {
+		return l.forget(ctx, c.entry)
+	}
+	path := filepath.Join(l.dir, c.file)
+	r, err := journal.Open(path)
+	if err != nil {
+		return l.unreadable(ctx, c, err)
+	}
+	defer r.Close()
+	if want := journal.Path("", r.Header().Run.ID); want != c.file {
+		return l.unreadable(ctx, c, fmt.Errorf("the file is named otherwise than its run, %s: bring it in with assay import", want))
+	}
+	if !grown(path, c) {
+		if err := l.forget(ctx, c.entry); err != nil {
+			return err
+		}
+		c.entry = entry{file: c.file}
+	}
+	return l.read(ctx, c, r, path)
+}
+
+// grown reports whether the journal still begins with what was loaded.
+func grown(path string, c change) bool {
+	if c.runID == "" || c.now < c.bytes {
+		return false
+	}
+	sum, err := tail(path, c.bytes)
+	return err == nil && sum == c.tail
+}
+
+// unreadable notes a file that is no journal, so that it is not tried again
+// until it changes. One that is only empty so far is no problem.
+func (l *loader) unreadable(ctx context.Context, c change, why error) error {
+	if err := l.forget(ctx, c.entry); err != nil {
+		return err
+	}
+	if !errors.Is(why, journal.ErrEmpty) {
+		l.problem(journal.Problem{Path: filepath.Join(l.dir, c.file), Err: why})
+	}
+	return l.ses.exec(ctx, "INSERT INTO journals VALUES (?, NULL, ?, 0, 0, '')", c.file, c.now)
+}
+
+// read loads the lines that are new, and notes how far it came.
+func (l *loader) read(ctx context.Context, c change, r *journal.Reader, path string) error {
+	seen := map[string]bool{}
+	if c.runID == "" {
+		if err := l.ses.insertRun(ctx, r.Header()); err != nil {
+			return err
+		}
+	} else {
+		if err := r.Resume(c.bytes, c.lines); err != nil {
+			return err
+		}
+		if err := l.ses.lineIDs(ctx, c.runID, seen); err != nil {
+			return err
+		}
+	}
+	if err := l.lines(ctx, r, path, seen); err != nil {
+		return err
+	}
+	return l.note(ctx, c, r, path)
+}
+
+func (l *loader) lines(ctx context.Context, r *journal.Reader, path string, seen map[string]bool) error {
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if seen[line.ID] {
+			l.problem(journal.Problem{Path: path, Line: line.Number, Err: fmt.Errorf("the id %s is there twice", line.ID)})
+			continue
+		}
+		seen[line.ID] = true
+		if err := l.line(ctx, r.Header(), line, path); err != nil {
+			return err
+		}
+	}
+	problems := r.Problems()
+	if r.Torn() {
+		problems = problems[:len(problems)-1]
+	}
+	for _, p := range problems {
+		l.problem(p)
+	}
+	return nil
+}
+
+func (l *loader) line(ctx context.Context, h journal.Header, line journal.Line, path string) error {
+	switch line.Kind {
+	case journal.KindResult:
+		l.done.Results++
+		l.pending.addResult(h, line)
+	case journal.KindDetection:
+		l.done.Detections++
+		if err := l.pending.addDetection(h, line); err != nil {
+			l.problem(journal.Problem{Path: path, Line: line.Number, Err: err})
+		}
+	case journal.KindEnd:
+		return l.ses.exec(ctx, "UPDATE runs SET ended = true WHERE id = ?", h.Run.ID)
+	}
+	if l.pending.bytes > flushBytes {
+		return l.flush()
+	}
+	return nil
+}
+
+func (l *loader) note(ctx context.Context, c change, r *journal.Reader, path string) error {
+	sum, err := tail(path, r.Offset())
+	if err != nil {
+		return err
+	}
+	if err := l.ses.exec(ctx, "DELETE FROM journals WHERE file = ?", c.file); err != nil {
+		return err
+	}
+	return l.ses.exec(ctx, "INSERT INTO journals VALUES (?, ?, ?, ?, ?, ?)",
+		c.file, r.Header().Run.ID, max(c.now, r.Offset()), r.Offset(), r.Number(), sum)
+}
+
+func (l *loader) problem(p journal.Problem) {
+	l.done.Problems = append(l.done.Problems, p)
+	line := any(p.Line)
+	if p.Line == 0 {
+		line = nil
+	}
+	l.pending.add("problems", row{{"file", filepath.Base(p.Path)}, {"line", line}, {"detail", p.Err.Error()}})
+}
+
+// forget removes all that came from a journal.
+func (l *loader) forget(ctx context.Context, e entry) error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	for _, d := range []struct{ query, arg string }{
+		{"DELETE FROM timings WHERE starts_with(result_id, ? || '.')", e.runID},
+		{"DELETE FROM outputs WHERE starts_with(result_id, ? || '.')", e.runID},
+		{"DELETE FROM results WHERE run_id = ?", e.runID},
+		{"DELETE FROM detections WHERE run_id = ?", e.runID},
+		{"DELETE FROM runs WHERE id = ?", e.runID},
+		{"DELETE FROM problems WHERE file = ?", e.file},
+		{"DELETE FROM journals WHERE file = ?", e.file},
+	} {
+		if err := l.ses.exec(ctx, d.query, d.arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush appends the rows that wait.
+func (l *loader) flush() error {
+	for _, t := range l.pending.tables {
+		if err := l.ses.append(t); err != nil {
+			return err
+		}
+	}
+	l.pending = pending{}
+	return nil
+}
+
+// append adds rows in DuckDB's own bulk way, within the open transaction.
+func (s *session) append(t *table) error {
+	return s.conn.Raw(func(c any) error {
+		a, err := duckdb.NewAppenderWithColumns(c.(driver.Conn), "", "", t.name, t.columns)
+		if err != nil {
+			return explain(s.path, err)
+		}
+		for _, r := range t.rows {
+			if err := a.AppendRow(r...); err != nil {
+				return errors.Join(fmt.Errorf("load into %s: %w", t.name, explain(s.path, err)), a.Close())
+			}
+		}
+		return explain(s.path, a.Close())
+	})
+}

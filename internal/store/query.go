@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/duckdb/duckdb-go/v2"
+
+	"assay/internal/journal/filelock"
+)
+
+// Query answers one question in SQL, after a sync. Results finished a moment
+// ago, by whatever process, are in the answer. The error is a *StatementError
+// when it is not a question.
+func (s *Store) Query(ctx context.Context, query string, args ...any) (rows *Rows, err error) {
+	err = s.ask(ctx, query, func(ses *session, notes []string) error {
+		if rows, err = ses.query(ctx, query, args...); err == nil {
+			rows.Notes = notes
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// ask opens the database for reading, synced, and calls f if the statement is
+// a question.
+func (s *Store) ask(ctx context.Context, query string, f func(ses *session, notes []string) error) (err error) {
+	if err := checkWords(query); err != nil {
+		return err
+	}
+	ses, notes, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, ses.Close()) }()
+	if err := ses.checkKind(query); err != nil {
+		return err
+	}
+	return f(ses, notes)
+}
+
+// read opens the database for reading, synced. If it cannot be synced because
+// others keep reading it, what it holds is better than nothing, and a note says
+// so.
+func (s *Store) read(ctx context.Context) (*session, []string, error) {
+	ses, err := s.readFresh(ctx)
+	if ses != nil || err != nil {
+		return ses, nil, err
+	}
+	var notes []string
+	done, err := s.Sync(ctx)
+	if busy := (*BusyError)(nil); errors.As(err, &busy) && exists(s.path) {
+		notes = append(notes, "the newest results are not in this answer: others keep the database in use")
+	} else if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range done.Problems {
+		notes = append(notes, "passed over: "+p.Error())
+	}
+	ses, err = s.openLocked(ctx, filelock.Shared, reading())
+	return ses, notes, err
+}
+
+// readFresh opens the database for reading if it needs no sync, and returns
+// nil if it does. Most questions find nothing new, and so never lock others
+// out.
+func (s *Store) readFresh(ctx context.Context) (*session, error) {
+	if !exists(s.path) || exists(s.walPath()) {
+		return nil, nil
+	}
+	ses, err := s.openLocked(ctx, filelock.Shared, reading())
+	if busy := (*BusyError)(nil); errors.As(err, &busy) || err != nil && !exists(s.path) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := s.fresh(ctx, ses)
+	if fresh && err == nil {
+		return ses, nil
+	}
+	return nil, errors.Join(err, ses.Close())
+}
+
+func (s *Store) fresh(ctx context.Context, ses *session) (bool, error) {
+	all, err := migrations()
+	if err != nil {
+		return false, err
+	}
+	at, err := ses.version(ctx)
+	if err != nil || at < len(all) {
+		return false, err
+	}
+	changed, err := s.changes(ctx, ses)
+	return len(changed) == 0, err
+}
+
+// questions are the words that a question may begin with.
+var questions = map[string]bool{
+	"select": true, "with": true, "from": true, "describe": true, "show": true, "explain": true,
+	"summarize": true, "values": true, "table": true, "pragma": true,
+}
+
+// checkWords looks at the first word only, for the sake of a clear sentence;
+// DuckDB's parser has the last word in checkKind.
+func checkWords(query string) error {
+	word := firstWord(query)
+	if word == "" {
+		return &StatementError{"there is no statement"}
+	}
+	if !questions[strings.ToLower(word)] {
+		return &StatementError{fmt.Sprintf("a question begins with SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE or EXPLAIN, not with %.40q", word)}
+	}
+	return nil
+}
+
+// firstWord passes over spaces, comments and parentheses.
+func firstWord(query string) string {
+	for {
+		query = strings.TrimLeft(query, " \t\r\n\f\v;(")
+		switch {
+		case strings.HasPrefix(query, "--"):
+			_, query, _ = strings.Cut(query, "\n")
+		case strings.HasPrefix(query, "/*"):
+			_, query, _ = strings.Cut(query, "*/")
+		default:
+			end := strings.IndexFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && r != '_' })
+			switch {
+			case end < 0:
+				return query
+			case end == 0: // no word: show what stands there
+				return query[:1]
+			}
+			return query[:end]
+		}
+	}
+}
+
+// checkKind lets DuckDB's own parser say whether it is one statement, and of
+// which kind.
+func (s *session) checkKind(query string) error {
+	return s.conn.Raw(func(c any) error {
+		// Unlike PrepareContext, Prepare takes one statement only and runs none.
+		stmt, err := c.(*duckdb.Conn).Prepare(query) //nolint:staticcheck // see above
+		if err != nil {
+			return explainQuestion(err)
+		}
+		defer stmt.Close()
+		kind, err := stmt.(*duckdb.Stmt).StatementType()
+		if err != nil {
+			return err
+		}
+		if kind != duckdb.STATEMENT_TYPE_SELECT && kind != duckdb.STATEMENT_TYPE_EXPLAIN {
+			return &StatementError{"this statement would change something"}
+		}
+		return nil
+	})
+}
+
+func explainQuestion(err error) error {
+	var e *duckdb.Error
+	if !errors.As(err, &e) {
+		// The driver's own refusal of several statements has no type.
+		return &StatementError{"there must be exactly one statement"}
+	}
+	if e.Type == duckdb.ErrorTypePermission {
+		return &StatementError{"no file but the database may be read or written from SQL"}
+	}
+	return err
+}
+
+// query reads all rows into memory, so that the database can be closed.
+func (s *session) query(ctx context.Context, query string, args ...any) (*Rows, error) {
+	r, err := s.conn.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, explain(s.path, err)
+	}
+	defer r.Close()
+	types, err := r.ColumnTypes()
+	if err != nil {
+		return nil, err
+	}
+	out := &Rows{}
+	for _, t := range types {
+		out.addColumn(t.Name(), t.DatabaseTypeName())
+	}
+	for r.Next() {
+		values := make([]any, len(types))
+		into := make([]any, len(types))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := r.Scan(into...); err != nil {
+			return nil, err
+		}
+		out.Values = append(out.Values, values)
+	}
+	return out, explain(s.path, r.Err())
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"assay/internal/journal/filelock"
+)
+
+// Rebuilt says what a rebuild did.
+type Rebuilt struct {
+	Synced
+	// Aside is where a file that could not be used was put; "" when there was
+	// none.
+	Aside string
+}
+
+// Rebuild makes the database again from the journals, and only then puts it in
+// the place of the old one. A file there that is damaged or not Assay's is kept
+// under another name; one made by a newer Assay is left alone and is an error.
+func (s *Store) Rebuild(ctx context.Context) (done Rebuilt, err error) {
+	lock, err := s.lock(ctx, filelock.Exclusive)
+	if err != nil {
+		return Rebuilt{}, err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	useless := (*BrokenError)(nil)
+	if err := s.inspect(ctx); err != nil && !errors.As(err, &useless) {
+		return Rebuilt{}, err
+	}
+	fresh := s.path + ".new"
+	done.Synced, err = s.build(ctx, fresh)
+	if err != nil {
+		return Rebuilt{}, errors.Join(err, removeAll(fresh, fresh+".wal"))
+	}
+	if useless != nil {
+		if done.Aside, err = s.setAside(); err != nil {
+			return Rebuilt{}, err
+		}
+	}
+	// A log left by a killed process belongs to the old file only.
+	if err := removeAll(s.walPath()); err != nil {
+		return Rebuilt{}, err
+	}
+	return done, os.Rename(fresh, s.path)
+}
+
+// inspect says what is wrong with the file there is, if any.
+func (s *Store) inspect(ctx context.Context) error {
+	if !exists(s.path) {
+		return nil
+	}
+	ses, err := s.open(ctx, s.path, writing())
+	if err != nil {
+		return err
+	}
+	_, err = ses.version(ctx)
+	return errors.Join(err, ses.Close())
+}
+
+func (s *Store) build(ctx context.Context, path string) (done Synced, err error) {
+	if err := removeAll(path, path+".wal"); err != nil {
+		return Synced{}, err
+	}
+	ses, err := s.open(ctx, path, writing())
+	if err != nil {
+		return Synced{}, err
+	}
+	defer func() { err = errors.Join(err, ses.Close()) }()
+	return s.load(ctx, ses)
+}
+
+// setAside renames the file and its log, never over another file.
+func (s *Store) setAside() (string, error) {
+	aside := s.path + ".broken-" + time.Now().UTC().Format("20060102T150405Z")
+	for n := 2; exists(aside); n++ {
+		aside = fmt.Sprintf("%s.broken-%s-%d", s.path, time.Now().UTC().Format("20060102T150405Z"), n)
+	}
+	if err := os.Rename(s.path, aside); err != nil {
+		return "", err
+	}
+	if err := os.Rename(s.walPath(), aside+".wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	return aside, nil
+}
+
+func removeAll(paths ...string) error {
+	for _, p := range paths {
+		if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/cell"
+)
+
+// Stored is a result and where it came from.
+type Stored struct {
+	ID     string
+	RunID  string
+	HostID string
+	Result cell.Result
+}
+
+// Filter chooses results; what is empty chooses all.
+type Filter struct {
+	IDs       []string
+	Runs      []string
+	Hosts     []string
+	Types     []string
+	Models    []string // checkpoint, or type where there is none
+	Families  []string
+	Platforms []string // as asked, see cell.Cell.Platform
+	Sizes     []string
+	Verdicts  []cell.Verdict
+	Evidence  []cell.Evidence
+	Timings   []cell.Timing
+	Cells     []string // hashes
+	Since     time.Time
+	Limit     int // 0 is no limit
+	// Samples brings the raw samples along; without it they are nil.
+	Samples bool
+}
+
+// where is the filter as SQL and its values.
+func (f Filter) where() (string, []any) {
+	terms, args := []string{"true"}, []any{}
+	for _, l := range []struct {
+		column string
+		values []string
+	}{
+		{"id", f.IDs}, {"run_id", f.Runs}, {"host_id", f.Hosts}, {"type", f.Types}, {"model", f.Models}, {"family", f.Families},
+		{"platform", f.Platforms}, {"size", f.Sizes}, {"verdict", texts(f.Verdicts)}, {"evidence", texts(f.Evidence)},
+		{"timing", texts(f.Timings)}, {"cell_hash", f.Cells},
+	} {
+		if len(l.values) > 0 {
+			terms = append(terms, fmt.Sprintf("list_contains(?::VARCHAR[], %s)", l.column))
+			args = append(args, l.values)
+		}
+	}
+	if !f.Since.IsZero() {
+		terms, args = append(terms, "started_at >= ?"), append(args, f.Since.UTC())
+	}
+	return strings.Join(terms, " AND "), args
+}
+
+func texts[T ~string](list []T) []string {
+	out := make([]string, len(list))
+	for i, v := range list {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// Results returns the chosen results, newest first, after a sync.
+func (s *Store) Results(ctx context.Context, f Filter) (out []Stored, err error) {
+	ses, _, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ses.Close()) }()
+	where, args := f.where()
+	query := "SELECT id, run_id, host_id, result::VARCHAR, " + samplesColumns(f.Samples) +
+		" FROM results r WHERE " + where + " ORDER BY started_at DESC NULLS LAST, id DESC"
+	if f.Limit > 0 {
+		query += fmt.Sprintf(" LIMIT %d", f.Limit)
+	}
+	err = ses.rows(ctx, func(scan func(...any) error) error {
+		stored, err := scanStored(scan)
+		out = append(out, stored)
+		return err
+	}, query, args...)
+	return out, err
+}
+
+func samplesColumns(wanted bool) string {
+	if !wanted {
+		return "NULL, NULL"
+	}
+	return `(SELECT to_json(list(ms ORDER BY repeat))::VARCHAR FROM timings WHERE result_id = r.id),
+		(SELECT to_json(list(device_ms ORDER BY repeat) FILTER (device_ms IS NOT NULL))::VARCHAR FROM timings WHERE result_id = r.id)`
+}
+
+func scanStored(scan func(...any) error) (Stored, error) {
+	var s Stored
+	var body string
+	var ms, deviceMS *string
+	if err := scan(&s.ID, &s.RunID, &s.HostID, &body, &ms, &deviceMS); err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal([]byte(body), &s.Result); err != nil {
+		return s, fmt.Errorf("result %s: %w", s.ID, err)
+	}
+	if s.Result.Latency == nil {
+		return s, nil
+	}
+	return s, errors.Join(lists(ms, &s.Result.Latency.SamplesMS), lists(deviceMS, &s.Result.Latency.DeviceSamples))
+}
+
+func lists(text *string, into *[][]float64) error {
+	if text == nil {
+		return nil
+	}
+	return json.Unmarshal([]byte(*text), into)
+}
+
+// thoroughness orders timings: a later one says all that an earlier one does.
+var thoroughness = []cell.Timing{cell.Functional, cell.Quick, cell.Thorough}
+
+// Finished returns the cells, by hash, that a host has a result of with these
+// versions of software, and the most thorough timing of each: what a resumed
+// run need not do again. A cell that the machine itself broke is not finished.
+func (s *Store) Finished(ctx context.Context, hostID string, versions map[string]string) (done map[string]cell.Timing, err error) {
+	ses, _, err := s.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, ses.Close()) }()
+	query := "SELECT cell_hash, timing FROM results WHERE host_id = ? AND coalesce(failure_class, '') <> ?"
+	args := []any{hostID, string(cell.Environment)}
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
+		query += " AND versions[?] = ?"
+		args = append(args, name, versions[name])
+	}
+	done = map[string]cell.Timing{}
+	err = ses.rows(ctx, func(scan func(...any) error) error {
+		var hash, timing string
+		err := scan(&hash, &timing)
+		if t := cell.Timing(timing); slices.Index(thoroughness, t) >= slices.Index(thoroughness, done[hash]) {
+			done[hash] = t
+		}
+		return err
+	}, query, args...)
+	return done, err
+}

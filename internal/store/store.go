@@ -1,0 +1,90 @@
+// Package store is the database: a DuckDB file that indexes a folder of
+// journals, so that results can be asked for in SQL.
+//
+// The journals are the truth. The database can be deleted and made again at
+// will, and holds nothing of its own. That is what makes it simple: Sync loads
+// what the journals have grown by since it last looked, in one transaction;
+// Rebuild starts from nothing and must come to the same rows.
+//
+// While one process holds a DuckDB file open for writing no other may even
+// read it, so nobody holds it for long. Every use takes a lock on a file beside
+// the database (shared to read, exclusive to write), opens, does its work, reads
+// the rows into memory and closes. A sweep never opens it: it writes its
+// journal, and whoever asks a question syncs first.
+//
+// Questions are read-only three times over: by the kind of statement, by the
+// mode in which the file is opened, and because the session may touch no other
+// file.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/internal/journal/filelock"
+)
+
+// Store is a database and the folder of journals it indexes. It holds no open
+// file between calls; its methods may be used from several goroutines and
+// several processes at once.
+type Store struct {
+	path     string
+	journals string
+
+	// Wait is how long a call waits while others use the database.
+	Wait time.Duration
+	// Waiting, if not nil, is told in a sentence when a call has to wait.
+	Waiting func(message string)
+}
+
+// DefaultWait is long enough for a large sync by another process.
+const DefaultWait = 15 * time.Second
+
+// Open names a database file and its folder of journals. Nothing is opened or
+// made until it is used.
+func Open(path, journals string) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("find the database: %w", err)
+	}
+	// The driver takes its settings behind the path, as in a URL.
+	if strings.ContainsAny(abs, "?#%") {
+		return nil, fmt.Errorf("the database's path %s holds one of ? # %%, which DuckDB's driver cannot take: name another with --db", abs)
+	}
+	return &Store{path: abs, journals: journals, Wait: DefaultWait}, nil
+}
+
+// Path is the database file.
+func (s *Store) Path() string { return s.path }
+
+// Journals is the folder of journals.
+func (s *Store) Journals() string { return s.journals }
+
+func (s *Store) lockPath() string { return s.path + ".lock" }
+func (s *Store) walPath() string  { return s.path + ".wal" }
+
+// lock takes the lock beside the database. Closing the file lets it go.
+func (s *Store) lock(ctx context.Context, m filelock.Mode) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return nil, fmt.Errorf("make the database's folder: %w", err)
+	}
+	f, err := filelock.Wait(ctx, s.lockPath(), m, s.Wait, func() {
+		if s.Waiting != nil {
+			s.Waiting("waiting for another assay that is using " + s.path)
+		}
+	})
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, &BusyError{s.path}
+	}
+	return f, err
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
