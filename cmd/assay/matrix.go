@@ -69,7 +69,7 @@ func matrixShow(a *app) *cobra.Command {
   assay matrix show --by family
   assay matrix show --key --metric latency`,
 		RunE: func(c *cobra.Command, args []string) error {
-			cat, err := a.catalog()
+			cat, err := a.catalog(c.Context())
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if _, err := report.ParseMetric(m.metric); err != nil {
 		return usage("%w", err)
 	}
-	cat, err := a.catalog()
+	cat, err := a.catalog(ctx)
 	if err != nil {
 		return err
 	}

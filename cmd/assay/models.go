@@ -1,10 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"assay/internal/catalog"
@@ -15,12 +18,73 @@ import (
 )
 
 // catalog is the embedded one, or that of the environment in use where it has
-// another release of transformers and its types are known.
-func (a *app) catalog() (*catalog.Catalog, error) { return catalog.Load() }
+// another release of transformers and its types were read before.
+func (a *app) catalog(ctx context.Context) (*catalog.Catalog, error) {
+	cat, err := catalog.Load()
+	if err != nil {
+		return nil, err
+	}
+	release, path, err := a.release(ctx)
+	if err != nil || release == "" || release == cat.Transformers {
+		return cat, nil // without an environment, what is embedded is what is known
+	}
+	if _, err := os.Stat(path); err != nil {
+		a.log.Info("the environment has another transformers; its own types are read by \"assay models --refresh\"", "environment", release, "catalogue", cat.Transformers)
+		return cat, nil
+	}
+	return cat.WithFile(path)
+}
+
+// release is the transformers of the environment in use, and where its
+// catalogue is kept.
+func (a *app) release(ctx context.Context) (release, path string, err error) {
+	m, err := a.maker()
+	if err != nil {
+		return "", "", err
+	}
+	choice := a.choice()
+	choice.NoSetup = true
+	env, err := m.Open(ctx, choice)
+	if err != nil {
+		return "", "", err
+	}
+	f, err := a.folders()
+	release = env.Versions["transformers"]
+	return release, filepath.Join(f.Cache, "catalog-"+release+".json"), err
+}
+
+// refresh reads the types of the environment in use by introspection.
+func (a *app) refresh(ctx context.Context) error {
+	cat, err := catalog.Load()
+	if err != nil {
+		return err
+	}
+	s, err := a.session(&carryFlags{}, cat)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	a.say("reading the model types of the installed transformers; this takes a minute or two")
+	b, err := s.Catalog(ctx)
+	if err != nil {
+		return err
+	}
+	fresh, err := cat.With(b)
+	if err != nil {
+		return err
+	}
+	_, path, err := a.release(ctx)
+	if err != nil {
+		return err
+	}
+	a.say(fmt.Sprintf("%d types of transformers %s", len(fresh.Types()), fresh.Transformers))
+	return os.WriteFile(path, b, 0o644)
+}
 
 func modelsCommand(a *app) *cobra.Command {
 	s := &selectors{}
 	var search string
+	var refresh bool
 	c := &cobra.Command{
 		Use:   "models [MODEL…]",
 		Short: "Which models are there? The catalogue of types, tasks, families and checkpoints",
@@ -28,8 +92,13 @@ func modelsCommand(a *app) *cobra.Command {
   assay models --family state-space
   assay models --search whisper --json
   assay models show bert`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			cat, err := a.catalog()
+		RunE: func(c *cobra.Command, args []string) error {
+			if refresh {
+				if err := a.refresh(c.Context()); err != nil {
+					return err
+				}
+			}
+			cat, err := a.catalog(c.Context())
 			if err != nil {
 				return err
 			}
@@ -46,6 +115,7 @@ func modelsCommand(a *app) *cobra.Command {
 	}
 	s.add(c)
 	c.Flags().StringVar(&search, "search", "", "only models with this text in their type, class, task, family or checkpoint")
+	c.Flags().BoolVar(&refresh, "refresh", false, "first read the types of the environment in use, if it has another transformers")
 	c.AddCommand(modelsShow(a))
 	return c
 }
@@ -66,8 +136,8 @@ func modelsShow(a *app) *cobra.Command {
 		Example: `  assay models show bert
   assay models show tinyllama --json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			cat, err := a.catalog()
+		RunE: func(c *cobra.Command, args []string) error {
+			cat, err := a.catalog(c.Context())
 			if err != nil {
 				return err
 			}

@@ -70,7 +70,7 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 	if f.plan == "" && f.none(args) {
 		return usage("%s needs a model: a type (bert), a checkpoint (bert-base-uncased), a folder, or a selector such as --key", command)
 	}
-	cat, err := a.catalog()
+	cat, err := a.catalog(ctx)
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ type Latency struct {
 	P90MS         *float64    `json:"p90_ms"` // nil when n is too small
 	P95MS         *float64    `json:"p95_ms"`
 	P99MS         *float64    `json:"p99_ms"`
-	CVWithin      float64     `json:"cv_within"`
+	CVWithin      *float64    `json:"cv_within"`  // nil when no repeat has two iterations
 	CVBetween     *float64    `json:"cv_between"` // nil with one repeat
 	Stable        bool        `json:"stable"`
 	Why           string      `json:"why,omitempty"`             // why it is not stable

@@ -85,5 +85,5 @@ func as(t *testing.T, name string) Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Command{Path: self, Env: []string{behaviour + "=" + name}}
+	return Command{Path: self, Env: append(os.Environ(), behaviour+"="+name)}
 }

@@ -15,7 +15,7 @@ import (
 type Command struct {
 	Path string   // the program
 	Args []string // its arguments, without its name
-	Env  []string // "KEY=value", added to this process's environment; later ones win
+	Env  []string // "KEY=value", all of its environment; nil is ours
 	Dir  string   // its working directory; "" is ours
 }
 
@@ -114,7 +114,7 @@ func (p *Process) launch() error {
 	}
 	p.stdin, p.stdout = inWrite, outRead
 	p.cmd = exec.Command(p.command.Path, p.command.Args...)
-	p.cmd.Env = append(os.Environ(), p.command.Env...)
+	p.cmd.Env = p.command.Env
 	p.cmd.Dir = p.command.Dir
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = inRead, outWrite, p.stderr
 	// A stray that holds the runner's standard error must not hold us.

@@ -36,25 +36,11 @@ func (s *Session) Report(ctx context.Context) (detect.Report, error) {
 // forked asks a probe in a child of the runner.
 func forked(r runner.Runner) detect.Child {
 	return func(ctx context.Context, probe string) ([]byte, error) {
-		var answer json.RawMessage
-		var raised error
-		exit, err := r.Run(ctx, runner.Job{Kind: runner.ProbeJob, Options: map[string]any{"name": probe}}, func(e runner.Event) {
-			switch e := e.(type) {
-			case runner.Data:
-				answer = e.Data
-			case runner.Failure:
-				raised = fmt.Errorf("%s: %s", e.Type, e.Message)
-			}
-		})
-		switch {
-		case err != nil:
-			return nil, err
-		case raised != nil:
-			return nil, raised
-		case answer == nil:
-			return nil, fmt.Errorf("the probe %s", exit)
+		answer, raised, err := ask(ctx, r, runner.Job{Kind: runner.ProbeJob, Options: map[string]any{"name": probe}})
+		if raised != nil {
+			return nil, fmt.Errorf("%s: %s", raised.Type, raised.Message)
 		}
-		return answer, nil
+		return answer, err
 	}
 }
 

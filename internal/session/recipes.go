@@ -38,24 +38,12 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 
 // ask has the runner make a recipe.
 func (r *recipes) ask(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
-	var answer json.RawMessage
-	var raised *runner.Failure
-	job := runner.Job{Kind: runner.RecipeJob, Cell: c, Options: map[string]any{"config": c.Checkpoint}}
-	exit, err := r.runner.Run(ctx, job, func(e runner.Event) {
-		switch e := e.(type) {
-		case runner.Data:
-			answer = e.Data
-		case runner.Failure:
-			raised = &e
-		}
-	})
-	switch {
-	case err != nil:
+	answer, raised, err := ask(ctx, r.runner, runner.Job{Kind: runner.RecipeJob, Cell: c, Options: map[string]any{"config": c.Checkpoint}})
+	if raised != nil {
+		err = &recipeError{*raised}
+	}
+	if err != nil {
 		return lab.Recipe{}, err
-	case raised != nil:
-		return lab.Recipe{}, &recipeError{*raised, exit.Log}
-	case answer == nil:
-		return lab.Recipe{}, fmt.Errorf("the child that makes the recipe %s", exit)
 	}
 	return parse(answer)
 }
@@ -73,10 +61,7 @@ func parse(b json.RawMessage) (lab.Recipe, error) {
 }
 
 // recipeError is a recipe that the runner could not make.
-type recipeError struct {
-	raised runner.Failure
-	log    string
-}
+type recipeError struct{ raised runner.Failure }
 
 func (e *recipeError) Error() string { return e.raised.Message }
 
@@ -84,6 +69,6 @@ func (e *recipeError) Error() string { return e.raised.Message }
 func (e *recipeError) Failure() cell.Failure {
 	return failure.Classify(failure.Evidence{
 		Exception: e.raised.Type, Bases: e.raised.Bases, Message: e.raised.Message,
-		Traceback: e.raised.Traceback, Phase: "recipe", Log: e.log,
+		Traceback: e.raised.Traceback, Phase: "recipe",
 	})
 }

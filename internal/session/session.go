@@ -10,7 +10,9 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"sync"
@@ -153,6 +155,36 @@ func (s *Session) sighting() detect.Sighting {
 		s.seen = &seen
 	}
 	return *s.seen
+}
+
+// Catalog reads the model types of the environment's transformers.
+func (s *Session) Catalog(ctx context.Context) (json.RawMessage, error) {
+	r, err := s.runner(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	answer, raised, err := ask(ctx, r, runner.Job{Kind: runner.CatalogJob})
+	if raised != nil {
+		err = fmt.Errorf("the types cannot be read: %s: %s", raised.Type, raised.Message)
+	}
+	return answer, err
+}
+
+// ask runs a job that is a question. Without an answer there is an exception
+// or an error.
+func ask(ctx context.Context, r runner.Runner, job runner.Job) (answer json.RawMessage, raised *runner.Failure, err error) {
+	exit, err := r.Run(ctx, job, func(e runner.Event) {
+		switch e := e.(type) {
+		case runner.Data:
+			answer = e.Data
+		case runner.Failure:
+			raised = &e
+		}
+	})
+	if err == nil && raised == nil && answer == nil {
+		err = fmt.Errorf("the child %s", exit)
+	}
+	return answer, raised, err
 }
 
 // Versions are those that decide whether an old result still speaks: a cell

@@ -20,8 +20,10 @@ type Runner struct {
 	Bare bool
 	// Spawn gives each job a fresh interpreter instead of a fork. Systems
 	// that cannot fork safely do so anyway.
-	Spawn  bool
-	Env    []string // "KEY=value", added to the environment
+	Spawn bool
+	// Env is all of its environment, as internal/environment makes it; nil is
+	// ours with what Environment adds.
+	Env    []string
 	Limits runner.Limits
 }
 
@@ -34,7 +36,11 @@ func (r Runner) Command() runner.Command {
 	if r.Spawn {
 		args = append(args, "--spawn")
 	}
-	return runner.Command{Path: r.Python, Args: args, Env: append(Environment(r.Sources), r.Env...)}
+	env := r.Env
+	if env == nil {
+		env = append(os.Environ(), Environment(r.Sources)...)
+	}
+	return runner.Command{Path: r.Python, Args: args, Env: env}
 }
 
 // Environment is what every command of assay_runner needs to be found and to

@@ -1,6 +1,7 @@
 package python
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -31,7 +32,7 @@ func bare(t testing.TB, spawn bool) Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Runner{Python: interpreter(t), Sources: sources, Bare: true, Spawn: spawn, Env: []string{"PYTHONDONTWRITEBYTECODE=1"}}
+	return Runner{Python: interpreter(t), Sources: sources, Bare: true, Spawn: spawn, Env: append(append(os.Environ(), Environment(sources)...), "PYTHONDONTWRITEBYTECODE=1")}
 }
 
 // interpreter is a Python that the runner supports.
