@@ -1,0 +1,30 @@
+"""The failures that are the harness's own to name.
+
+Everything else (torch's OutOfMemoryError, an operator's NotImplementedError, an
+exception of the model's code) travels under its own type: the name of an
+exception is the first thing a failure is classified by.
+"""
+
+
+class RunnerError(Exception):
+    """Base of every failure that this package raises by itself."""
+
+
+class AbsentDevice(RunnerError):
+    """The asked device is not on this machine, or this build of torch cannot reach it."""
+
+
+class MissingWeights(RunnerError):
+    """The asked weights are neither on disk nor to be had."""
+
+
+class BadRecipe(RunnerError):
+    """The recipe or the job says something that cannot be carried out."""
+
+
+class UnsupportedDType(RunnerError):
+    """The engine has no such numeric type."""
+
+
+class TooLarge(RunnerError, MemoryError):
+    """The model cannot fit: known from its parameter count, before anything was allocated."""

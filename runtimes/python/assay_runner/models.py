@@ -1,0 +1,210 @@
+"""Finds, constructs and loads the model that a recipe names.
+
+`preimport` and `preload` only import: the parent process that forks children
+calls them, and it must compute nothing and start no thread.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from assay_runner.errors import BadRecipe, MissingWeights, TooLarge
+
+_PREIMPORT = (
+    "numpy",
+    "torch",
+    "torch.utils._python_dispatch",
+    "torch.multiprocessing.reductions",
+    "transformers",
+    "transformers.modeling_utils",
+    "transformers.configuration_utils",
+    "transformers.modeling_outputs",
+    "transformers.masking_utils",
+    "transformers.integrations.sdpa_attention",
+    "assay_runner.torch_engine",
+)
+# Parts that older versions of transformers do not have.
+_SINCE_LATER = frozenset({"transformers.masking_utils", "transformers.integrations.sdpa_attention"})
+# Models stated to be at least this large are counted without memory before they are built; smaller ones are
+# watched while they are built, which costs nothing.
+_COUNT_FROM = 20_000_000
+
+
+def preimport() -> dict[str, str]:
+    """Imports what every job needs. Returns what could not be imported, and why."""
+    missing = {}
+    for name in _PREIMPORT:
+        try:
+            importlib.import_module(name)
+        except ImportError as err:
+            if name not in _SINCE_LATER:
+                missing[name] = str(err)
+    return missing
+
+
+def preload(job: Mapping[str, Any]) -> None:
+    """Imports the modelling module of the job's recipe, and what models take from the library while they are built."""
+    if job.get("recipe"):
+        importlib.import_module("transformers.modeling_utils")
+        model_class(job["recipe"])
+
+
+def model_class(recipe: Mapping[str, Any]) -> type:
+    """The class that a recipe names: from the top of transformers, or from its type's own module."""
+    return _find(recipe["class"], recipe, "modeling")
+
+
+def config_class(recipe: Mapping[str, Any]) -> type:
+    """The configuration class that a recipe names, else the model class's own."""
+    if not recipe.get("config_class"):
+        return model_class(recipe).config_class
+    return _find(recipe["config_class"], recipe, "configuration")
+
+
+def _find(name: str, recipe: Mapping[str, Any], part: str) -> type:
+    import transformers
+
+    if not name.isidentifier():
+        raise BadRecipe(f"{name!r} is not the name of a class")
+    found = getattr(transformers, name, None)
+    kind = recipe.get("type", "").replace("-", "_")
+    for module in (recipe.get("module", ""), f"transformers.models.{kind}.{part}_{kind}"):
+        if found is None and module.startswith("transformers.models."):
+            try:
+                found = getattr(importlib.import_module(module), name, None)
+            except ModuleNotFoundError:
+                continue
+    if not inspect.isclass(found):
+        raise BadRecipe(f"transformers {transformers.__version__} has no class {name}")
+    return found
+
+
+def config(recipe: Mapping[str, Any], attention: str | None = None) -> Any:
+    """The configuration; attention names an implementation, None leaves the choice to the library."""
+    made = config_class(recipe)(**_copied(recipe.get("config", {})))
+    if attention is not None:
+        made._attn_implementation = attention
+    return made
+
+
+def _copied(value: Any) -> Any:
+    """A deep copy of JSON values: configuration classes keep and change what they are given."""
+    if isinstance(value, Mapping):
+        return {k: _copied(v) for k, v in value.items()}
+    return [_copied(v) for v in value] if isinstance(value, list) else value
+
+
+@contextmanager
+def default_dtype(dtype: Any) -> Any:
+    """New tensors are of this dtype inside: how transformers itself builds in half precision, so that tables which
+    name float32 themselves (rotary frequencies) keep it."""
+    import torch
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+@dataclass
+class Built:
+    """A model ready to run, and what is to be known of it."""
+
+    model: Any
+    parameters: int
+    attention: str | None
+    weights: dict[str, Any]  # what decides its weights: part of the subject
+
+
+def parameter_count(recipe: Mapping[str, Any]) -> int | None:
+    """How many parameters the model would have, found without memory; None where construction needs real tensors."""
+    import torch
+
+    made = config(recipe)
+    try:
+        with torch.device("meta"):
+            return count(model_class(recipe)(made))
+    except (NotImplementedError, RuntimeError):
+        return None
+
+
+def count(model: Any) -> int:
+    """Parameters, tied ones once."""
+    return sum(p.numel() for p in model.parameters())
+
+
+def refuse_too_large(recipe: Mapping[str, Any], bytes_each: int, available: int | None) -> None:
+    """Raises TooLarge, before anything is allocated, for a model that cannot fit."""
+    stated = recipe.get("parameters") or _COUNT_FROM
+    if available is None or stated < _COUNT_FROM:
+        return
+    n = parameter_count(recipe)
+    if n is not None and n * bytes_each > available:
+        need, have = n * bytes_each / 1e9, available / 1e9
+        raise TooLarge(f"{n:,} parameters of {bytes_each} bytes need {need:,.1f} GB; {have:,.1f} GB are available")
+
+
+def build(
+    recipe: Mapping[str, Any],
+    dtype: Any,
+    seed: int,
+    *,
+    attention: str | None = None,
+    threads: int = 1,
+    available: int | None = None,
+) -> Built:
+    """A model with drawn weights, in eval mode, on the CPU."""
+    from assay_runner import stream, weights
+
+    cls, made = model_class(recipe), config(recipe, attention)
+    gain = float(recipe.get("gain", 1.0))
+    with default_dtype(dtype):
+        drawn = weights.drawn(lambda: cls(made), seed, gain, threads, available)
+    model = drawn.model.eval()
+    keep_float32(model, dtype)
+    facts = {"weights": "random", "stream": stream.VERSION, "seed": seed, "gain": gain, "drawn": drawn.names}
+    return Built(model, count(model), attention_of(model), facts)
+
+
+def load(recipe: Mapping[str, Any], folder: str, dtype: Any, *, attention: str | None = None) -> Built:
+    """A model with the weights of a folder: safetensors only, since a pickle can run code."""
+    from assay_runner import checkpoints
+
+    options: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
+    if attention is not None:
+        options["attn_implementation"] = attention
+    checkpoints.require(folder)
+    try:
+        model, info = model_class(recipe).from_pretrained(
+            folder, torch_dtype=dtype, output_loading_info=True, **options
+        )
+    except OSError as err:
+        raise MissingWeights(f"cannot read weights from {folder}: {err}") from err
+    facts = {"weights": checkpoints.digest(folder), "missing": sorted(info.get("missing_keys", []))}
+    return Built(model.eval(), count(model), attention_of(model), facts)
+
+
+def keep_float32(model: Any, dtype: Any) -> None:
+    """Parts that a class says must stay in float32 do, as they would when loaded."""
+    import torch
+
+    names = list(getattr(model, "_keep_in_fp32_modules_strict", None) or [])
+    if dtype is torch.float16:
+        names += list(getattr(model, "_keep_in_fp32_modules", None) or [])
+    if not names or dtype is torch.float32:
+        return
+    for name, parameter in model.named_parameters():
+        if parameter.is_floating_point() and any(part in names for part in name.split(".")):
+            parameter.data = parameter.data.float()
+
+
+def attention_of(model: Any) -> str | None:
+    """The attention implementation that the library chose."""
+    return getattr(getattr(model, "config", None), "_attn_implementation", None)

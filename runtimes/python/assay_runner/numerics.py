@@ -1,0 +1,120 @@
+"""Compares outputs with a reference's.
+
+The measure of a floating output is its largest error over the reference's
+largest magnitude; that of the cell is its worst output's. Outputs of whole
+numbers or truth values are compared exactly and the share of equal elements is
+reported, but it decides only where a model gives nothing else: one flipped
+index among candidates is no wrong model.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from assay_runner.outputs import Tensors
+
+TOLERANCE = {"fp32": 1e-3, "fp16": 1e-2, "bf16": 3e-2}
+CONTROL_FACTOR = 10  # a damaged model must differ by this many tolerances
+
+
+@dataclass(frozen=True)
+class Wider:
+    """A tolerance that differs from the table, with its reason."""
+
+    type: str
+    dtype: str
+    tolerance: float
+    reason: str
+
+
+WIDER: tuple[Wider, ...] = ()
+
+
+def tolerance(model_type: str, dtype: str) -> float:
+    """The tolerance of a cell."""
+    for row in WIDER:
+        if (row.type, row.dtype) == (model_type, dtype):
+            return row.tolerance
+    return TOLERANCE[dtype]
+
+
+@dataclass
+class Comparison:
+    """The worst of all outputs. Infinite where shapes differ or numbers are missing."""
+
+    max_abs: float = 0.0
+    max_rel: float = 0.0
+    output: str = ""
+    exact: dict[str, float] = field(default_factory=dict)  # share of equal elements of the other outputs
+
+    def take(self, name: str, error: float, scale: float) -> None:
+        """Keeps an output if it is the worst so far."""
+        rel = error / scale if scale > 0 else (0.0 if error == 0 else math.inf)
+        if not self.output or rel > self.max_rel:
+            self.max_abs, self.max_rel, self.output = error, rel, name
+
+    def report(self, tolerance: float, reference: str) -> dict[str, Any]:
+        """As the protocol has it; what is not finite is null."""
+        return {
+            "max_abs": _finite(self.max_abs),
+            "max_rel": _finite(self.max_rel),
+            "tolerance": tolerance,
+            "reference": reference,
+            "pass": self.max_rel <= tolerance,
+            "output": self.output,
+            "exact_share": self.exact or None,
+            "control": None,
+        }
+
+
+def _finite(x: float) -> float | None:
+    return x if math.isfinite(x) else None
+
+
+def compare(actual: Tensors, reference: Tensors) -> Comparison:
+    """Compares by name; both on the CPU. A missing output is an infinite error."""
+    result = Comparison()
+    for name, expected in reference.items():
+        got = actual.get(name)
+        if got is None or got.shape != expected.shape:
+            result.take(name, math.inf, 1.0)
+        elif got.numel() == 0:
+            continue
+        elif expected.is_floating_point() or expected.is_complex():
+            result.take(name, *_error(got, expected))
+        else:
+            result.exact[name] = float((got == expected).double().mean())
+    if not result.output:
+        for name, share in result.exact.items():
+            result.take(name, 1 - share, 1.0)
+    return result
+
+
+def _error(got: torch.Tensor, expected: torch.Tensor) -> tuple[float, float]:
+    """Largest error and largest magnitude. An infinity counts as equal where both have the same one (masks)."""
+    wide = torch.complex128 if expected.is_complex() else torch.float64
+    got, expected = got.to(wide), expected.to(wide)
+    same = got == expected
+    error = (got - expected).abs().masked_fill_(same, 0.0)
+    scale = expected.abs()
+    scale = scale.masked_fill(~torch.isfinite(scale), 0.0).max().item()
+    worst = error.max().item()
+    return (worst if math.isfinite(worst) else math.inf), scale
+
+
+def finite(actual: Tensors, reference: Tensors | None) -> bool:
+    """No NaN anywhere, and no infinity but where the reference has it too."""
+    for name, t in actual.items():
+        if not (t.is_floating_point() or t.is_complex()) or bool(torch.isfinite(t).all()):
+            continue
+        expected = (reference or {}).get(name)
+        if expected is None or expected.shape != t.shape or bool(torch.isnan(t).any()):
+            return False
+        bad = ~torch.isfinite(t)
+        if not bool((t[bad].double() == expected[bad].double()).all()):
+            return False
+    return True

@@ -1,0 +1,117 @@
+"""Recipes on demand: ``python -m assay_runner recipes`` and the protocol's ``recipe`` job.
+
+Making one means searching, so it is done when the catalogue is made, and again only for
+a type or a configuration that has no recipe. Carrying a cell out just follows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import published
+from .emit import Emit
+
+SCHEMA = 1
+LIMIT_S = 300  # for one type; the search itself is bounded by its tables, this is for models that hang
+
+
+def answer(job: dict[str, Any], emit: Emit) -> None:
+    """Answers a ``recipe`` job: for the cell's type or checkpoint, or for ``options.config``, a config.json's path."""
+    from . import given, making
+
+    cell, options = job.get("cell") or {}, job.get("options") or {}
+    if options.get("config"):
+        recipe = given.recipe(Path(options["config"]), cell.get("task", ""))
+    elif cell.get("checkpoint"):
+        recipe = making.full(published.named(cell["checkpoint"]))
+    elif cell.get("size") == "full":
+        recipe = making.full(given.first_checkpoint(cell["type"]))
+    else:
+        recipe = making.tiny(cell.get("type", ""), cell.get("task", ""))
+    emit.data(recipe)
+
+
+def make_one(order: tuple[str, str]) -> dict[str, Any]:
+    """Makes one recipe: (type, checkpoint), the checkpoint empty for tiny. A failure is returned, not raised."""
+    import torch
+
+    from . import making
+
+    torch.set_num_threads(1)
+    model_type, checkpoint = order
+    try:
+        recipe = making.full(published.named(checkpoint)) if checkpoint else making.tiny(model_type)
+    except Exception as error:  # noqa: BLE001 - one type's failure is a line in the list of failures
+        return {"type": model_type, "checkpoint": checkpoint, "error": f"{type(error).__name__}: {error}"}
+    return recipe
+
+
+def make(orders: Sequence[tuple[str, str]], workers: int, report: Callable[[dict[str, Any]], None]) -> list[dict[str, Any]]:
+    """Makes recipes in fresh processes, so that one that crashes or hangs costs only itself. Failures carry ``error``."""
+    import transformers
+
+    from . import isolation, making  # noqa: F401 - imported once here, shared by all children
+
+    transformers.logging.set_verbosity(transformers.logging.CRITICAL)
+    made = []
+    for outcome in isolation.outcomes(make_one, orders, workers, LIMIT_S):
+        model_type, checkpoint = outcome.argument
+        recipe = outcome.answer or {"type": model_type, "checkpoint": checkpoint, "error": outcome.trouble}
+        report(recipe)
+        made.append(recipe)
+    return made
+
+
+def write(recipes: Sequence[dict[str, Any]], path: Path, version: str) -> None:
+    """Writes recipes by type, one recipe a line."""
+    rows = sorted(recipes, key=lambda r: (r["type"], r["size"] == "full", r["checkpoint"]))
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
+    head = json.dumps({"schema": SCHEMA, "transformers": version})[:-1]
+    path.write_text(f'{head}, "recipes": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def write_index(recipes: Sequence[dict[str, Any]], path: Path) -> None:
+    """Writes the checkpoints that have a recipe, with their sizes and sources, for looking names up."""
+    counts = {row["checkpoint"]: row["parameters"] for row in recipes if row["checkpoint"]}
+    kept = ("name", "type", "class", "task", "published", "source")
+    rows = [{**{key: row[key] for key in kept}, "parameters": counts[row["name"]]}
+            for row in published.checkpoints() if row["name"] in counts]  # fmt: skip
+    lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
+    path.write_text(f'{{"schema": {SCHEMA}, "checkpoints": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Makes recipes and writes those that hold; prints the others with their reasons."""
+    parser = argparse.ArgumentParser(prog="assay_runner recipes", description=__doc__)
+    parser.add_argument("--types", nargs="*", default=[], help="tiny recipes for these types; all types when left out")
+    parser.add_argument("--checkpoints", nargs="*", help="full recipes for these checkpoints (all known ones when left out)")
+    parser.add_argument("--out", type=Path, required=True, help="the file of recipes to write")
+    parser.add_argument("--index", type=Path, help="the list of checkpoints to write")
+    parser.add_argument("--workers", type=int, default=2, help="how many are made side by side (default 2)")
+    options = parser.parse_args(argv)
+
+    import transformers
+
+    from .introspect import classes
+
+    known = [row["name"] for row in published.checkpoints()]
+    names = known if options.checkpoints is None else options.checkpoints
+    orders = [(model_type, "") for model_type in options.types or classes.all_types()]
+    orders += [(published.named(name)["type"], published.named(name)["name"]) for name in names]
+    made = make(orders, options.workers, _report)
+    good = [recipe for recipe in made if "error" not in recipe]
+    write(good, options.out, transformers.__version__)
+    if options.index:
+        write_index(good, options.index)
+    print(f"{len(good)} recipes, {len(made) - len(good)} without", file=sys.stderr)
+    return 0
+
+
+def _report(recipe: dict[str, Any]) -> None:
+    name = recipe["checkpoint"] or recipe["type"]
+    print(f"{name}: {recipe.get('error') or recipe['class']}", file=sys.stderr, flush=True)

@@ -1,0 +1,114 @@
+"""The reference: the same weights and inputs computed in another way.
+
+For cpu fp32 it is float64, or another attention implementation where a model
+cannot run in float64; for all others it is the CPU in float32. The model itself is
+widened in place, run, and narrowed again, which is exact and needs no second
+copy of the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from assay_runner import models, weights
+from assay_runner.outputs import Tensors
+
+# Types whose arithmetic takes other branches in float64, so that float64 is no reference for them.
+NOT_IN_FLOAT64: dict[str, str] = {}
+_OTHER_ATTENTION = {"sdpa": "eager", "eager": "sdpa"}
+
+Inputs = Mapping[str, torch.Tensor]
+Forward = Callable[[torch.nn.Module, Inputs], Tensors]
+
+
+@dataclass
+class Reference:
+    """One set of outputs for each point, or why there is none."""
+
+    label: str
+    outputs: list[Tensors] | None
+    note: str = ""
+
+
+@contextmanager
+def widened(model: torch.nn.Module, dtype: torch.dtype) -> Iterator[None]:
+    """Inside, every narrower float tensor of the model is of this dtype, and so are new tensors."""
+    before = [(t, t.dtype) for _, t in weights.named_tensors(model) if t.is_floating_point()]
+    before = [(t, own) for t, own in before if own.itemsize < dtype.itemsize]
+    try:
+        for t, _ in before:
+            t.data = t.data.to(dtype)
+        with models.default_dtype(dtype):
+            yield
+    finally:
+        for t, own in before:
+            t.data = t.data.to(own)
+
+
+def compute(
+    built: models.Built,
+    recipe: Mapping[str, Any],
+    narrow: bool,
+    points: list[Inputs],
+    forward: Forward,
+    rebuild: Callable[[str], models.Built],
+    available: int | None,
+) -> Reference:
+    """The reference outputs of every point. narrow: the cell is not cpu fp32, so float32 on the CPU serves."""
+    if narrow:
+        return _wide(built, torch.float32, "cpu fp32", points, forward, available)
+    why = NOT_IN_FLOAT64.get(recipe.get("type", ""), "")
+    if not why:
+        first = _wide(built, torch.float64, "cpu fp64", points, forward, available)
+        if first.outputs is not None:
+            return first
+        why = first.note
+    return _other_attention(built, why, points, forward, rebuild, available)
+
+
+def _wide(
+    built: models.Built, dtype: torch.dtype, label: str, points: list[Inputs], forward: Forward, available: int | None
+) -> Reference:
+    held = sum(t.numel() * t.element_size() for _, t in weights.named_tensors(built.model))
+    need = built.parameters * dtype.itemsize
+    if available is not None and need > available + held:
+        return Reference(label, None, f"the reference ({label}) needs {need / 1e9:.1f} GB, more than is free")
+    try:
+        with widened(built.model, dtype):
+            return Reference(label, [forward(built.model, _cast(inputs, dtype)) for inputs in points])
+    except Exception as err:  # whatever it is, the cell itself is yet to run and will say it better
+        return Reference(label, None, f"the reference ({label}) failed: {_line(err)}")
+
+
+def _other_attention(
+    built: models.Built,
+    why: str,
+    points: list[Inputs],
+    forward: Forward,
+    rebuild: Callable[[str], models.Built],
+    available: int | None,
+) -> Reference:
+    other = _OTHER_ATTENTION.get(built.attention or "", "")
+    label = f"attention {other}"
+    if not other or (available is not None and built.parameters * 4 > available):
+        return Reference(label, None, why)
+    try:
+        second = rebuild(other)
+        if second.attention != other:
+            return Reference(label, None, why)
+        return Reference(label, [forward(second.model, inputs) for inputs in points], why)
+    except Exception as err:
+        return Reference(label, None, f"{why}; {label} failed: {_line(err)}")
+
+
+def _cast(inputs: Inputs, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    return {name: t.to(dtype) if t.is_floating_point() else t for name, t in inputs.items()}
+
+
+def _line(err: BaseException) -> str:
+    return f"{type(err).__name__}: {err}".splitlines()[0][:200]

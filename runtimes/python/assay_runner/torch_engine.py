@@ -1,0 +1,289 @@
+"""The torch engine: carries `check` and `time` jobs out, as docs/protocol.md has them.
+
+A `Session` is what both kinds share: threads, device, model, inputs, context.
+`check` runs each point once and compares it with a reference and with a damaged
+model; `time` loads once and samples each point. Wrong numbers are reported, not
+raised; every exception that reaches the caller is a failure with its own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from assay_runner import (
+    checkpoints,
+    context,
+    control,
+    devices,
+    inputs,
+    memory,
+    models,
+    numerics,
+    outputs,
+    placement,
+    reference,
+    subject,
+    timing,
+)
+from assay_runner.errors import BadRecipe
+from assay_runner.outputs import Tensors
+
+INSIDE = "forward only; inputs resident on the device"
+
+
+def run(job: Mapping[str, Any], emit: Any) -> None:
+    """Carries a job out and reports through emit."""
+    kinds: dict[str, Callable[[Session], None]] = {"check": check, "time": measure}
+    if job.get("kind") not in kinds:
+        raise BadRecipe(f"the torch engine has no job {job.get('kind')!r}: it has {', '.join(kinds)}")
+    kinds[job["kind"]](Session(job, emit))
+
+
+class Session:
+    """One job under way."""
+
+    def __init__(self, job: Mapping[str, Any], emit: Any) -> None:
+        if job.get("threads"):
+            torch.set_num_threads(int(job["threads"]))
+        self.job, self.emit = job, emit
+        self.cell: Mapping[str, Any] = job.get("cell") or {}
+        self.recipe: Mapping[str, Any] = job.get("recipe") or {}
+        if not self.recipe.get("class"):
+            raise BadRecipe("the job has no recipe that names a class")
+        if self.cell.get("mode", "infer") != "infer":
+            raise BadRecipe(f"the torch engine has no mode {self.cell['mode']!r}: it has infer")
+        self.points: list[Mapping[str, Any]] = job.get("points") or [{"batch": 1}]
+        self.seed = int(self.cell.get("seed") or 0)
+        self.dtype_name = self.cell.get("dtype") or "fp32"
+        self.dtype = devices.dtype(self.dtype_name)
+        self.host = memory.Host()
+        self.precision = devices.exact_float32()
+        self.device = devices.Device(self.cell.get("platform") or "cpu", str(self.cell.get("device") or ""))
+        self.watch = context.Watch(self.device)
+        with emit.in_phase("import"):  # where the parent did not; late imports are the harness's, not the model's
+            models.preload(job)
+        self.threads = torch.get_num_threads()
+
+    @property
+    def available(self) -> int | None:
+        """Bytes of host memory that the job may still take."""
+        return memory.available(int(self.job.get("memory_limit_bytes") or 0))
+
+    def built(self) -> models.Built:
+        """The cell's model, on the CPU, each step in its phase."""
+        weights = self.cell.get("weights") or "random"
+        if weights == "random":
+            with self.emit.in_phase("build"):
+                models.refuse_too_large(self.recipe, self.dtype.itemsize, self.available)
+                return self._make()
+        if weights == "hub":
+            with self.emit.in_phase("download"):
+                weights = checkpoints.fetch(self.recipe.get("checkpoint", ""))
+        with self.emit.in_phase("read"):
+            return models.load(self.recipe, weights, self.dtype)
+
+    def _make(self, attention: str | None = None) -> models.Built:
+        return models.build(
+            self.recipe, self.dtype, self.seed, attention=attention, threads=self.threads, available=self.available
+        )
+
+    def rebuilt(self, attention: str) -> models.Built:
+        """The same model with another attention implementation."""
+        weights = self.cell.get("weights") or "random"
+        if weights == "random":
+            return self._make(attention)
+        folder = checkpoints.fetch(self.recipe.get("checkpoint", "")) if weights == "hub" else weights
+        return models.load(self.recipe, folder, self.dtype, attention=attention)
+
+    def inputs(self, point: Mapping[str, Any], other: int = 0) -> dict[str, torch.Tensor]:
+        """A point's inputs on the CPU; other chooses another stream."""
+        return inputs.make(self.recipe, point, self.seed + other, self.dtype)
+
+    def placed(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The same tensors on the device."""
+        return {name: t.to(self.device.torch) for name, t in tensors.items()}
+
+    def forward(self, model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Tensors:
+        """One inference, its outputs brought to the CPU. What the model draws inside is the same each time."""
+        torch.manual_seed(self.seed)
+        with torch.inference_mode():
+            return outputs.home(outputs.flatten(model(**tensors, **self.recipe.get("call", {}))))
+
+    def to_device(self, built: models.Built) -> None:
+        """Opens the device and moves the model there, in phases of their own."""
+        if self.device.cpu:
+            return
+        with self.emit.in_phase("device"):
+            self.device.open()
+            self.watch.opened()
+        with self.emit.in_phase("to_device"):
+            built.model.to(self.device.torch)
+            self.device.synchronize()
+
+    def report(self, built: models.Built, point: Mapping[str, Any], found: Tensors) -> dict[str, Any]:
+        """What the reports of both kinds have in common."""
+        return {
+            "outputs": outputs.describe(found),
+            "numerics": None,
+            "numerics_note": "",
+            "placement": {"device": placement.seen(built.model, found), "nodes": None},
+            "memory": {
+                **self.host.report(),
+                "device_baseline_bytes": self.device.baseline,
+                "device_peak_bytes": self.device.used(),
+                "framework_peak_bytes": None,
+            },
+            "subject_hash": subject.digest(self.recipe, built.weights, point, self.seed),
+            "parameters": built.parameters,
+            "threads": self.threads,
+            "attn_implementation": built.attention,
+            "weights_missing": built.weights.get("missing", []),
+            "inputs_inside": INSIDE,
+            "energy_j": None,
+            "context": self.watch.report(self.threads, self.precision),
+        }
+
+
+def check(session: Session) -> None:
+    """Runs each point once, against a reference and against a damaged model."""
+    emit, cell_inputs = session.emit, [session.inputs(p) for p in session.points]
+    built = session.built()
+    with emit.in_phase("reference"):
+        narrow = not session.device.cpu or session.dtype is not torch.float32
+        known = reference.compute(
+            built, session.recipe, narrow, cell_inputs, session.forward, session.rebuilt, session.available
+        )
+    session.to_device(built)
+    for index, point in enumerate(session.points):
+        emit.index = index
+        expected = known.outputs[index] if known.outputs else None
+        last = index == len(session.points) - 1
+        emit.point(index, _checked(session, built, point, cell_inputs[index], known, expected, last))
+
+
+def _checked(
+    session: Session,
+    built: models.Built,
+    point: Mapping[str, Any],
+    tensors: Mapping[str, torch.Tensor],
+    known: reference.Reference,
+    expected: Tensors | None,
+    last: bool,
+) -> dict[str, Any]:
+    placed = session.placed(tensors)
+    with session.emit.in_phase("first"):
+        seen, first_ms = _first(session, built, placed)
+    found = outputs.home(seen)
+    report = session.report(built, point, seen)
+    report["phases_ms"] = {"first": first_ms}
+    report["finite"] = numerics.finite(found, expected)
+    report["constant"] = outputs.constant(found)
+    report["output_hash"] = outputs.digest(found)
+    if not session.device.cpu:
+        report["placement"]["nodes"] = _census(session, built, placed)
+    if expected is None:
+        report["numerics_note"] = known.note or "no reference could be computed"
+        return report
+    limit = numerics.tolerance(session.recipe.get("type", ""), session.dtype_name)
+    report["numerics"] = numerics.compare(found, expected).report(limit, known.label)
+    report["numerics"]["note"] = known.note
+    report["numerics"]["output_hash"] = report["output_hash"]
+    report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
+    return report
+
+
+def _first(session: Session, built: models.Built, placed: Mapping[str, torch.Tensor]) -> tuple[Tensors, float]:
+    torch.manual_seed(session.seed)
+    seen: Tensors = {}
+
+    def call() -> None:
+        seen.update(outputs.flatten(built.model(**placed, **session.recipe.get("call", {}))))
+
+    with torch.inference_mode():
+        return seen, timing.once(call, session.device)
+
+
+def _census(session: Session, built: models.Built, placed: Mapping[str, torch.Tensor]) -> dict[str, int]:
+    with torch.inference_mode(), placement.Census() as census:
+        built.model(**placed, **session.recipe.get("call", {}))
+    return dict(census.nodes)
+
+
+def _control(
+    session: Session,
+    built: models.Built,
+    point: Mapping[str, Any],
+    placed: Mapping[str, torch.Tensor],
+    expected: Tensors,
+    limit: float,
+    last: bool,
+) -> dict[str, Any] | None:
+    kind = (session.recipe.get("control") or {}).get("kind") or "none"
+    if kind == "none":
+        return None
+    with session.emit.in_phase("control"):
+        return control.measure(
+            built.model,
+            kind,
+            lambda: session.forward(built.model, placed),
+            lambda: session.forward(built.model, session.placed(session.inputs(point, other=1))),
+            expected,
+            limit,
+            restore=not last,
+        ).report()
+
+
+def measure(session: Session) -> None:
+    """Loads once, then times each point and looks at memory afterwards."""
+    rule = timing.Rule.of(session.job.get("timing"))
+    built = session.built()
+    session.to_device(built)
+    for index, point in enumerate(session.points):
+        session.emit.index = index
+        session.emit.point(index, _timed(session, built, point, rule))
+
+
+def _timed(session: Session, built: models.Built, point: Mapping[str, Any], rule: timing.Rule) -> dict[str, Any]:
+    emit, device, model = session.emit, session.device, built.model
+    arguments = {**session.placed(session.inputs(point)), **session.recipe.get("call", {})}
+
+    def call() -> None:
+        model(**arguments)
+
+    with torch.inference_mode(), timing.quiet():
+        with emit.in_phase("first"):
+            first_ms = timing.once(call, device)
+        with emit.in_phase("warmup"):
+            warm = timing.warm_up(call, device, rule)
+        emit.timed("begin")
+        before = session.watch.energy_j()
+        samples = timing.sample(call, device, rule, warm.last_ms)
+        after = session.watch.energy_j()
+        emit.timed("end")
+        found, peak = _afterwards(device, model, arguments)
+    report = session.report(built, point, found)
+    report["memory"]["framework_peak_bytes"] = peak
+    if before is not None and after is not None:
+        report["energy_j"] = (after - before) / len(samples.ms)
+    return report | {
+        "samples_ms": samples.ms,
+        "device_samples_ms": samples.device_ms,
+        "cpu_ms_per_iter": samples.cpu_ms_per_iter,
+        "warmup": {"count": warm.count, "mean_ms": warm.mean_ms, "stable": warm.stable},
+        "sync": "",
+        "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
+    }
+
+
+def _afterwards(
+    device: devices.Device, model: torch.nn.Module, arguments: dict[str, Any]
+) -> tuple[Tensors, int | None]:
+    """One more inference, apart from the timed ones, for the outputs' shapes and the allocator's peak."""
+    device.empty_cache()
+    device.reset_framework_peak()
+    found = outputs.flatten(model(**arguments))
+    device.synchronize()
+    return found, device.framework_peak()

@@ -1,0 +1,149 @@
+"""Random weights with the same bits on every machine, and real ones from disk.
+
+`drawn` constructs a model while `initialisation.Recorder` notes what would have
+been drawn at random, then fills every noted parameter and buffer from a stream
+keyed by seed and tensor name, with the moments that the model's own
+initialisation asked for (the deviation times the recipe's gain). What
+initialisation sets for structure (norms, decay rates, tables) stays.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from assay_runner import stream
+from assay_runner.initialisation import Pending, Recorder, Region, recording, storage_key
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A model with drawn weights, and the names of what was drawn."""
+
+    model: torch.nn.Module
+    names: tuple[str, ...]
+
+
+def drawn(
+    construct: Callable[[], torch.nn.Module],
+    seed: int,
+    gain: float = 1.0,
+    threads: int = 1,
+    allowance: int | None = None,
+) -> Drawn:
+    """Constructs a model with weights drawn for a seed. Torch's global generator does not matter."""
+    pen = _Pen(seed, gain, threads)
+    recorder = Recorder(pen.fill_now, allowance)
+    with _fixed_generators(seed), recording(recorder):
+        model = construct()
+    with torch.no_grad():
+        return Drawn(model, tuple(pen.finish(model, recorder)))
+
+
+@contextmanager
+def _fixed_generators(seed: int) -> Iterator[None]:
+    """For what construction draws by other means: whole numbers, permutations, numpy, random."""
+    python, legacy, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
+    random.seed(seed)
+    np.random.seed(seed % (1 << 32))
+    torch.default_generator.manual_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(legacy)
+        torch.set_rng_state(cpu)
+
+
+class _Pen:
+    """Writes the streams of one seed into tensors."""
+
+    def __init__(self, seed: int, gain: float, threads: int) -> None:
+        self._seed, self._gain, self._threads = seed, gain, threads
+
+    def fill_now(self, pending: Pending, key: str) -> None:
+        """Carries out what waits for one storage."""
+        fills, after = self._plan(pending, key)
+        stream.draw(fills, self._threads)
+        for step in after:
+            step()
+
+    def finish(self, model: torch.nn.Module, recorder: Recorder) -> Iterator[str]:
+        """Fills everything that is left, all tensors in one go, and yields the names of the model's drawn tensors."""
+        fills: list[stream.Fill] = []
+        after: list[Callable[[], object]] = []
+        derived = dict(recorder.derived)
+        waiting = dict(recorder.pending)
+        for name, tensor in named_tensors(model):
+            key = storage_key(tensor)
+            if key in waiting:
+                planned = self._plan(waiting.pop(key), name)
+                fills += planned[0]
+                after += planned[1]
+                yield name
+            elif key in derived:
+                if derived.pop(key):
+                    fills += self._moments(name, tensor)
+                yield name
+        for i, pending in enumerate(waiting.values()):  # tensors that are plain attributes of a module
+            if not pending.ref.expired():
+                planned = self._plan(pending, f"#left/{i}")
+                fills += planned[0]
+                after += planned[1]
+        stream.draw(fills, self._threads)
+        for step in after:
+            step()
+
+    def _plan(self, pending: Pending, key: str) -> tuple[list[stream.Fill], list[Callable[[], object]]]:
+        storage = torch.UntypedStorage._new_with_weak_ptr(pending.ref.cdata)
+        fills, after = [], []
+        for i, step in enumerate(pending.steps):
+            if not isinstance(step, tuple):
+                after.append(step)
+                continue
+            region, draw = step
+            target = region.on(storage)
+            if target.is_contiguous():
+                fills.append(self._fill(target, f"{key}/{i}" if i else key, draw.scaled(self._gain)))
+            else:
+                after.append(self._scattered(target, f"{key}/{i}", draw.scaled(self._gain)))
+        return fills, after
+
+    def _fill(self, target: torch.Tensor, key: str, draw: stream.Draw) -> stream.Fill:
+        return stream.Fill(flat(target), f"{self._seed}/{key}", draw)
+
+    def _scattered(self, target: torch.Tensor, key: str, draw: stream.Draw) -> Callable[[], object]:
+        def write() -> None:
+            block = torch.empty(target.shape, dtype=target.dtype)
+            stream.draw([self._fill(block, key, draw)], self._threads)
+            target.copy_(block)
+
+        return write
+
+    def _moments(self, name: str, tensor: torch.Tensor) -> list[stream.Fill]:
+        """Draws a derived tensor anew: moments to three digits hide what differs between CPUs."""
+        values = tensor.detach().double().numpy()
+        mean, std = (float(f"{x:.3g}") for x in (values.mean(), values.std()))
+        target = Region.of(tensor).on(tensor.untyped_storage())
+        draw = stream.Draw(mean, std)
+        if target.is_contiguous():
+            return [self._fill(target, name, draw)]
+        self._scattered(target, name, draw)()
+        return []
+
+
+def named_tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """Parameters, then buffers, each tensor once under its first name."""
+    yield from model.named_parameters()
+    yield from model.named_buffers()
+
+
+def flat(t: torch.Tensor) -> np.ndarray:
+    """The memory of a contiguous CPU tensor as a flat array; bfloat16 as 16-bit words."""
+    t = t.detach().view(-1)
+    return t.view(torch.int16).numpy().view(np.uint16) if t.dtype is torch.bfloat16 else t.numpy()
