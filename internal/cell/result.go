@@ -139,8 +139,8 @@ type Output struct {
 
 // Numerics is the comparison of the outputs with a reference.
 type Numerics struct {
-	MaxAbs    float64  `json:"max_abs"`
-	MaxRel    float64  `json:"max_rel"` // max error over max |reference|
+	MaxAbs    *float64 `json:"max_abs"` // nil when either side is not finite
+	MaxRel    *float64 `json:"max_rel"` // max error over max |reference|; nil likewise
 	Tolerance float64  `json:"tolerance"`
 	Reference string   `json:"reference"` // "cpu fp64", "cpu fp32", "attention eager"
 	Pass      bool     `json:"pass"`
@@ -151,9 +151,9 @@ type Numerics struct {
 
 // Control is the negative control: a damaged model must be seen as damaged.
 type Control struct {
-	Kind   string  `json:"kind"`   // zero-attention, zero-mlp, other-input
-	Change float64 `json:"change"` // as MaxRel; must be at least 10 × the tolerance
-	Pass   bool    `json:"pass"`
+	Kind   string   `json:"kind"`   // zero-attention, zero-mlp, other-input
+	Change *float64 `json:"change"` // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
+	Pass   bool     `json:"pass"`
 }
 
 // Placement says which nodes ran where.

@@ -57,7 +57,7 @@ func good(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
 func goodReport(job runner.Job) json.RawMessage {
 	r := map[string]any{"subject_hash": "s", "parameters": 100, "finite": true, "constant": false, "phases_ms": map[string]float64{"first": 3}}
 	if job.Kind == runner.CheckJob {
-		r["numerics"] = cell.Numerics{MaxRel: 1e-6, Tolerance: 1e-3, Reference: "cpu fp64", Pass: true, Control: &cell.Control{Kind: "zero-attention", Change: 0.5, Pass: true}}
+		r["numerics"] = cell.Numerics{MaxRel: new(1e-6), Tolerance: 1e-3, Reference: "cpu fp64", Pass: true, Control: &cell.Control{Kind: "zero-attention", Change: new(0.5), Pass: true}}
 	} else {
 		r["samples_ms"] = []float64{1, 2, 3}
 	}
@@ -161,11 +161,11 @@ func TestVerdicts(t *testing.T) {
 		"right":          {runner.Report{Finite: &yes, Constant: &no, Numerics: passed}, cell.Works, ""},
 		"not finite":     {runner.Report{Finite: &no, Numerics: passed}, cell.Fails, "NaN"},
 		"constant":       {runner.Report{Finite: &yes, Constant: &yes, Numerics: passed}, cell.Fails, "same everywhere"},
-		"wrong":          {runner.Report{Numerics: &cell.Numerics{MaxRel: 0.5, Tolerance: 1e-3, Reference: "cpu fp64"}}, cell.Fails, "differs from cpu fp64"},
+		"wrong":          {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.5), Tolerance: 1e-3, Reference: "cpu fp64"}}, cell.Fails, "differs from cpu fp64"},
 		"not checked":    {runner.Report{NumericsNote: "56 GiB needed"}, cell.Partial, "56 GiB needed"},
 		"left over":      {runner.Report{Numerics: passed, Placement: &cell.Placement{Left: []string{"IsNaN"}}}, cell.Partial, "IsNaN"},
-		"a blind check":  {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-mlp", Change: 1e-9}}}, cell.Partial, "zero-mlp"},
-		"wrong and left": {runner.Report{Numerics: &cell.Numerics{MaxRel: 1}, Placement: &cell.Placement{Left: []string{"IsNaN"}}}, cell.Fails, "differs"},
+		"a blind check":  {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-mlp", Change: new(1e-9)}}}, cell.Partial, "zero-mlp"},
+		"wrong and left": {runner.Report{Numerics: &cell.Numerics{MaxRel: new(1.0)}, Placement: &cell.Placement{Left: []string{"IsNaN"}}}, cell.Fails, "differs"},
 	} {
 		v, note, f := verdict(cell.Cell{Type: "x"}.Normal(), tc.report)
 		said := note

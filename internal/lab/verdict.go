@@ -95,15 +95,23 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	case p.Constant != nil && *p.Constant:
 		return wrong("the output is the same everywhere: it does not depend on its input")
 	case n != nil && !n.Pass:
-		return wrong("the output differs from %s by %.2g of its largest value, more than %.2g", n.Reference, n.MaxRel, n.Tolerance)
+		return wrong("the output differs from %s by %s of its largest value, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
 	case p.Placement != nil && len(p.Placement.Left) > 0:
 		return cell.Partial, "left to another device: " + strings.Join(p.Placement.Left, ", "), nil
 	case n == nil:
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
-		return cell.Partial, fmt.Sprintf("the check is weak here: %s changes the output by only %.2g", n.Control.Kind, n.Control.Change), nil
+		return cell.Partial, fmt.Sprintf("the check is weak here: %s changes the output by only %s", n.Control.Kind, number(n.Control.Change)), nil
 	}
 	return cell.Works, "", nil
+}
+
+// number writes a share; nil came of NaN or infinity.
+func number(x *float64) string {
+	if x == nil {
+		return "NaN"
+	}
+	return fmt.Sprintf("%.2g", *x)
 }
 
 func orElse(s, other string) string {

@@ -58,7 +58,7 @@ func (w *sweep) put(s subject, host cell.Host, target string, changes ...func(*c
 	r := cell.Result{
 		Cell: c, SubjectHash: "s-" + s.kind, Verdict: cell.Works, Evidence: cell.Measured, Timing: cell.Functional, Attempts: 1,
 		Outputs:    []cell.Output{{Name: "logits", Shape: []int{1, 16, 200}, DType: "float32"}},
-		Numerics:   &cell.Numerics{MaxAbs: 2e-7, MaxRel: 3.1e-7 * float64(1+w.n%4), Tolerance: 1e-3, Reference: "cpu fp64", Pass: true},
+		Numerics:   &cell.Numerics{MaxAbs: new(2e-7), MaxRel: new(3.1e-7 * float64(1+w.n%4)), Tolerance: 1e-3, Reference: "cpu fp64", Pass: true},
 		Parameters: s.params, StartedAt: swept.Add(time.Duration(w.n) * 7 * time.Second),
 		PhasesMS: map[string]float64{"build": 42 + 9*s.cpuMS, "to_device": 1.4, "first": 3 * s.cpuMS},
 		Memory:   &cell.Memory{HostBaselineBytes: bytesOf(441), HostPeakBytes: bytesOf(449 + int64(w.n%9))},

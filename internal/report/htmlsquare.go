@@ -133,8 +133,8 @@ func factsOf(s matrix.Square) []factView {
 		add("Task", s.Task)
 		add("Evidence", fmt.Sprintf("%s: %s", s.Evidence, gradeOf(s.Evidence).meaning))
 	}
-	if n := s.Numerics; n != nil {
-		add("Error", fmt.Sprintf("%s of the largest value, limit %s, against %s", power(n.MaxRel, 1), power(n.Tolerance, 0), n.Reference))
+	if n := s.Numerics; n != nil && n.MaxRel != nil {
+		add("Error", fmt.Sprintf("%s of the largest value, limit %s, against %s", power(*n.MaxRel, 1), power(n.Tolerance, 0), n.Reference))
 	}
 	numberFacts(s, add)
 	if s.AgeS != nil {

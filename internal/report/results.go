@@ -167,8 +167,8 @@ func evidenceWord(r cell.Result) string {
 // facts are the numbers of a result, those that are known.
 func facts(r cell.Result) []string {
 	var out []string
-	if n := r.Numerics; n != nil {
-		out = append(out, "error "+power(n.MaxRel, 1))
+	if n := r.Numerics; n != nil && n.MaxRel != nil {
+		out = append(out, "error "+power(*n.MaxRel, 1))
 	}
 	if matrix.Timed(r) {
 		out = append(out, strings.TrimSpace(Milliseconds(r.Latency.MedianMS)+" "+interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS)))

@@ -119,8 +119,8 @@ func failureColumns(r *cell.Result) row {
 
 func numericColumns(r *cell.Result) row {
 	return row{
-		{"max_abs", of(r.Numerics, func(n *cell.Numerics) float64 { return n.MaxAbs })},
-		{"max_rel", of(r.Numerics, func(n *cell.Numerics) float64 { return n.MaxRel })},
+		{"max_abs", of(r.Numerics, func(n *cell.Numerics) *float64 { return n.MaxAbs })},
+		{"max_rel", of(r.Numerics, func(n *cell.Numerics) *float64 { return n.MaxRel })},
 		{"tolerance", of(r.Numerics, func(n *cell.Numerics) float64 { return n.Tolerance })},
 		{"numerics_pass", of(r.Numerics, func(n *cell.Numerics) bool { return n.Pass })},
 	}
