@@ -199,7 +199,7 @@ func fill(r *cell.Result, runs []outcome, point int) {
 		if p.CPUMSPerIter != nil {
 			cpu = append(cpu, *p.CPUMSPerIter)
 		}
-		r.Memory, r.Context = p.Memory, describe(r.Context, p)
+		r.Memory, r.EnergyJ, r.Context = p.Memory, p.EnergyJ, describe(r.Context, p)
 	}
 	if len(samples) == 0 {
 		return
