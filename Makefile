@@ -1,0 +1,126 @@
+# make run    the main job: the compatibility matrix of this machine
+# make test   everything that must pass; CI calls exactly this
+# make help   the other targets
+#
+# Nothing is installed outside this folder and Assay's own folders (XDG data,
+# cache and config, or ASSAY_HOME), so that a second run is quick.
+
+SHELL      := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS  += --no-print-directory
+.NOTPARALLEL:
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+GOBUILD  := go build -trimpath -ldflags '$(LDFLAGS)'
+WORKERS  := linux/arm64 darwin/arm64 windows/amd64
+LINT     := bin/golangci-lint-$(shell sed -n 's/.*golangci-lint\/v2 \(v[0-9.]*\).*/\1/p' tools/go.mod)
+PYDIR    := runtimes/python
+# The Python of the managed environment; asked for late, since setup makes it.
+PYTHON    = $(shell bin/assay setup --json | sed -n 's/^  "python": "\(.*\)",$$/\1/p')
+
+# What the tests do must not depend on how many cores others leave: two at once.
+GOTEST   := go test -timeout 15m
+
+say = @printf '\n== %s\n' '$(1)'
+
+.PHONY: help
+help: ## print this list
+	@echo 'assay $(VERSION)'; echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+.PHONY: need
+need: ## check that this machine has what building and testing need
+	$(call say,what is needed)
+	@scripts/need
+
+.PHONY: build
+build: ## build bin/assay and bin/assay-worker
+	$(call say,build bin/assay and bin/assay-worker ($(VERSION)))
+	@scripts/modules
+	@CGO_ENABLED=1 $(GOBUILD) -o bin/assay ./cmd/assay
+	@CGO_ENABLED=0 $(GOBUILD) -o bin/assay-worker ./cmd/assay-worker
+
+.PHONY: worker-all
+worker-all: ## build the worker for the other systems too
+	@for t in $(WORKERS); do \
+		os=$${t%/*} arch=$${t#*/} ext=; [ $$os = windows ] && ext=.exe; \
+		echo "== build bin/assay-worker-$$os-$$arch$$ext"; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GOBUILD) -o bin/assay-worker-$$os-$$arch$$ext ./cmd/assay-worker; \
+	done
+
+.PHONY: setup
+setup: build ## make the Python environment (about 3 GB to load, 6 GB on disk, once)
+	$(call say,the Python environment)
+	@bin/assay setup
+
+.PHONY: run
+run: need setup ## the main job: matrix of the key models and representatives; report in out/
+	$(call say,the compatibility matrix of this machine)
+	@bin/assay matrix --key --representatives --size tiny --platform all --out out
+
+.PHONY: test
+test: need setup check unit pytest worker-all integration ## everything that must pass; CI calls this
+	@printf '\n== all tests passed\n'
+
+.PHONY: test-full
+test-full: test ## and what takes long: fuzzing each parser, every benchmark once
+	$(call say,fuzzing, 20 s each)
+	@scripts/fuzz 20s
+	$(call say,every benchmark once)
+	@$(GOTEST) -run '^$$' -bench . -benchtime 1x ./...
+
+.PHONY: unit
+unit: ## Go tests with the race detector
+	$(call say,unit and command tests with the race detector)
+	@$(GOTEST) -race ./...
+
+.PHONY: pytest
+pytest: setup ## the runner's Python tests
+	$(call say,the tests of the Python runner)
+	@cd $(PYDIR) && OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest
+
+.PHONY: integration
+integration: setup ## tests with real torch
+	$(call say,integration tests with real torch)
+	@$(GOTEST) -tags integration -run Integration -count 1 ./...
+
+.PHONY: check
+check: lint ## gofmt, vet, golangci-lint, ruff, allowed imports
+	$(call say,allowed imports)
+	@go test -count 1 ./internal/arch
+
+.PHONY: lint
+lint: $(LINT) setup ## gofmt, vet, golangci-lint, ruff
+	$(call say,gofmt, vet, golangci-lint, ruff)
+	@scripts/formatted
+	@go vet ./... && go vet -tags integration ./...
+	@$(LINT) run --allow-parallel-runners ./...
+	@$(PYTHON) -m ruff check --quiet --no-cache $(PYDIR)
+	@$(PYTHON) -m ruff format --check --quiet --no-cache $(PYDIR) || { echo 'Python files are not formatted: run make fmt'; exit 1; }
+
+$(LINT): tools/go.mod tools/go.sum
+	$(call say,build golangci-lint (a minute, once))
+	@rm -f bin/golangci-lint-*
+	@go build -C tools -o ../$@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+.PHONY: fmt
+fmt: setup ## format Go and Python
+	@gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+	@$(PYTHON) -m ruff check --quiet --no-cache --fix $(PYDIR) || true
+	@$(PYTHON) -m ruff format --quiet --no-cache $(PYDIR)
+
+.PHONY: lock
+lock: setup ## renew the locks from requirements.in and boot.in
+	@scripts/lock
+
+.PHONY: bench
+bench: setup ## measure Assay itself
+	$(call say,Assay measured)
+	@$(GOTEST) -run '^$$' -bench . -benchmem ./...
+
+.PHONY: clean
+clean: ## remove what was built here (Assay's own folders stay: assay cache clean)
+	@rm -rf bin out

@@ -1,0 +1,149 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/detect"
+	"assay/internal/environment"
+	"assay/internal/platform"
+)
+
+// Deps are the outside things that checks look at. All may be called once or
+// not at all, one after the other.
+type Deps struct {
+	Folders environment.Folders
+	// Free returns the bytes free on the disk of a folder.
+	Free func(dir string) (uint64, string, error)
+	// Need is how much must be free to make the environment.
+	Need uint64
+	// Python finds the Python that the managed environment is made from.
+	Python func(ctx context.Context) (environment.Python, error)
+	// Environment returns the environment in use, without installing.
+	Environment func(ctx context.Context) (environment.Environment, error)
+	// Inspect looks closely at a managed environment.
+	Inspect func(environment.Environment) (environment.Content, error)
+	// Libraries imports torch and transformers in a child.
+	Libraries func(ctx context.Context, env environment.Environment) (Libraries, error)
+	// Driver returns the version of NVIDIA's kernel driver; "" is none.
+	Driver func() string
+	// Limits returns the limits of this process; unknown ones are absent.
+	Limits func() Limits
+	// Now is the clock.
+	Now func() time.Time
+
+	// Hello starts the runner and returns what it says of itself in words.
+	Hello func(ctx context.Context, env environment.Environment) (string, error)
+	// Database opens the database for reading and describes it in words.
+	Database func(ctx context.Context) (string, error)
+	// Journals reads all journals and describes them in words.
+	Journals func(ctx context.Context) (string, error)
+
+	asked platform.Name
+}
+
+// Libraries is what a child that imported torch and transformers saw.
+type Libraries struct {
+	Torch        string   `json:"torch"`
+	Transformers string   `json:"transformers"`
+	CUDA         string   `json:"cuda"` // the CUDA that torch was built for; "" is none
+	HIP          string   `json:"hip"`
+	Devices      []string `json:"devices"` // the GPUs that torch can use
+	Problem      string   `json:"problem"` // why it can use none, in torch's words
+	Seconds      float64  `json:"-"`       // the imports took
+}
+
+// Limits are the limits of this process.
+type Limits struct {
+	Files  *uint64 // open files
+	Shared *uint64 // bytes free in /dev/shm
+}
+
+// Live returns the Deps of this machine. Hello, Database and Journals are the
+// caller's to add.
+func Live(folders environment.Folders, m *environment.Maker, getenv func(string) string, c environment.Choice) Deps {
+	c.NoSetup = true
+	open := func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, c) }
+	return Deps{
+		Folders: folders,
+		Free:    environment.Free,
+		Need:    environment.Sizes().Need,
+		Python: func(ctx context.Context) (environment.Python, error) {
+			return environment.FindPython(ctx, getenv("ASSAY_PYTHON"))
+		},
+		Environment: once(open),
+		Inspect:     m.Inspect,
+		Libraries:   onceLibraries(),
+		Driver:      func() string { return detect.Look(detect.Live()).Platforms[platform.CUDA].Driver },
+		Limits:      limits,
+		Now:         time.Now,
+	}
+}
+
+// once keeps the answer: several checks ask, and each asking starts a process.
+func once(open func(context.Context) (environment.Environment, error)) func(context.Context) (environment.Environment, error) {
+	var do sync.Once
+	var env environment.Environment
+	var err error
+	return func(ctx context.Context) (environment.Environment, error) {
+		do.Do(func() { env, err = open(ctx) })
+		return env, err
+	}
+}
+
+func onceLibraries() func(context.Context, environment.Environment) (Libraries, error) {
+	var do sync.Once
+	var lib Libraries
+	var err error
+	return func(ctx context.Context, env environment.Environment) (Libraries, error) {
+		do.Do(func() { lib, err = importLibraries(ctx, env) })
+		return lib, err
+	}
+}
+
+const libraries = `import json, sys
+import torch, transformers
+out = {"torch": torch.__version__, "transformers": transformers.__version__,
+       "cuda": torch.version.cuda or "", "hip": getattr(torch.version, "hip", None) or "", "devices": [], "problem": ""}
+try:
+    if torch.cuda.is_available():
+        out["devices"] = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    elif out["cuda"] or out["hip"]:
+        torch.cuda.init()
+except Exception as e:
+    out["problem"] = str(e).splitlines()[0]
+sys.__stdout__.write(json.dumps(out))`
+
+// importLimit is how long the imports may take; a cold disk needs a while.
+const importLimit = 3 * time.Minute
+
+// importLibraries runs in a child, so that nothing a library does at import
+// reaches this process.
+func importLibraries(ctx context.Context, env environment.Environment) (Libraries, error) {
+	ctx, cancel := context.WithTimeout(ctx, importLimit)
+	defer cancel()
+	start := time.Now()
+	cmd := env.Command(ctx, "-c", libraries)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return Libraries{}, fmt.Errorf("the imports did not end within %v", importLimit)
+		}
+		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+		return Libraries{}, fmt.Errorf("%s (%w)", lines[len(lines)-1], err)
+	}
+	var lib Libraries
+	if err := json.Unmarshal(stdout.Bytes(), &lib); err != nil {
+		return Libraries{}, fmt.Errorf("the child printed %.80q: %w", stdout.String(), err)
+	}
+	lib.Seconds = time.Since(start).Seconds()
+	return lib, nil
+}

@@ -1,0 +1,223 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assay/internal/environment"
+	"assay/internal/platform"
+)
+
+func number(n uint64) *uint64 { return &n }
+
+// healthy is a machine on which all is in order.
+func healthy(t *testing.T) Deps {
+	t.Helper()
+	dir := t.TempDir()
+	env := environment.Environment{ID: "abc-cp312", Python: "/env/bin/python", Managed: true,
+		Versions: map[string]string{"torch": "2.15.0", "transformers": "5.22.2"}}
+	said := func(what string) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) { return what, nil }
+	}
+	return Deps{
+		Folders: environment.Folders{Data: dir, Cache: dir + "/not/yet", Config: dir},
+		Free:    func(string) (uint64, string, error) { return 50e9, "1", nil },
+		Need:    7e9,
+		Python: func(context.Context) (environment.Python, error) {
+			return environment.Python{Path: "/usr/bin/python3", Number: "3.12.1"}, nil
+		},
+		Environment: func(context.Context) (environment.Environment, error) { return env, nil },
+		Inspect: func(environment.Environment) (environment.Content, error) {
+			return environment.Content{Packages: 64, Files: 1000}, nil
+		},
+		Libraries: func(context.Context, environment.Environment) (Libraries, error) {
+			return Libraries{Torch: "2.15.0+cu132", Transformers: "5.22.2", CUDA: "13.2", Devices: []string{"NVIDIA H200"}, Seconds: 4.2}, nil
+		},
+		Driver: func() string { return "580.82.07" },
+		Limits: func() Limits { return Limits{number(20000), number(8e9)} },
+		Now:    time.Now,
+		Hello: func(context.Context, environment.Environment) (string, error) {
+			return "python runner, protocol 1", nil
+		},
+		Database: said("12 results"),
+		Journals: said("3 journals"),
+	}
+}
+
+func TestHealthy(t *testing.T) {
+	t.Parallel()
+	r := Run(t.Context(), healthy(t), "")
+	for _, f := range r.Checks {
+		if f.Status != OK || f.Detail == "" || f.Do != "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	if !r.OK || len(r.Checks) != len(Checks()) {
+		t.Errorf("OK %v with %d of %d checks", r.OK, len(r.Checks), len(Checks()))
+	}
+}
+
+// TestSick breaks one thing at a time and looks at what is found.
+func TestSick(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("it is broken")
+	absent := func() string { return "" }
+	for _, c := range []struct {
+		name   string
+		check  string
+		asked  platform.Name
+		sicken func(*Deps)
+		want   Status
+		says   string
+	}{
+		{"unwritable folder", "folders", "", func(d *Deps) { d.Folders.Config = "/proc/1/nothing" }, Fail, "cannot be written"},
+		{"little room, environment there", "disk", "", func(d *Deps) { d.Free = free(2e9) }, OK, "2.0 GB"},
+		{"no room at all", "disk", "", func(d *Deps) { d.Free = free(1e8) }, Fail, "0.1 GB are free"},
+		{"little room, no environment", "disk", "", func(d *Deps) { d.Free = free(2e9); d.Environment = noEnvironment }, Fail, "7.0 GB are needed"},
+		{"a clock never set", "clock", "", func(d *Deps) { d.Now = func() time.Time { return time.Unix(0, 0) } }, Fail, "1970"},
+		{"a clock that is wrong", "clock", "", func(d *Deps) { d.Now = func() time.Time { return time.Now().Add(time.Hour) } }, Warn, "apart"},
+		{"few files", "limits", "", func(d *Deps) { d.Limits = func() Limits { return Limits{Files: number(256)} } }, Warn, "256"},
+		{"no limits known", "limits", "", func(d *Deps) { d.Limits = func() Limits { return Limits{} } }, Skipped, ""},
+		{"a container's shared memory", "shared memory", "", func(d *Deps) { d.Limits = func() Limits { return Limits{Shared: number(64e6)} } }, Warn, "64 MB"},
+		{"no python, environment there", "python", "", func(d *Deps) { d.Python = noPython }, Warn, "works without"},
+		{"no python", "python", "", func(d *Deps) { d.Python = noPython; d.Environment = noEnvironment }, Fail, "no Python was found"},
+		{"no environment", "environment", "", func(d *Deps) { d.Environment = noEnvironment }, Fail, "not installed"},
+		{"no torch", "environment", "", func(d *Deps) { d.Environment = without("torch") }, Fail, "torch is absent"},
+		{"damaged files", "packages", "", func(d *Deps) {
+			d.Inspect = func(environment.Environment) (environment.Content, error) {
+				return environment.Content{Packages: 64, Damaged: []string{"torch/_C.so"}}, nil
+			}
+		}, Fail, "1 files are damaged (torch/_C.so)"},
+		{"imports fail", "libraries", "", func(d *Deps) { d.Libraries = noLibraries(broken) }, Fail, "it is broken"},
+		{"runner does not start", "runner", "", func(d *Deps) {
+			d.Hello = func(context.Context, environment.Environment) (string, error) { return "", broken }
+		}, Fail, "it is broken"},
+		{"database", "database", "", func(d *Deps) { d.Database = func(context.Context) (string, error) { return "", broken } }, Fail, "it is broken"},
+		{"journals", "journals", "", func(d *Deps) { d.Journals = func(context.Context) (string, error) { return "", broken } }, Fail, "it is broken"},
+		{"no driver", "cuda driver", "", func(d *Deps) { d.Driver = absent }, Skipped, "no NVIDIA driver"},
+		{"no driver, asked for", "cuda driver", platform.CUDA, func(d *Deps) { d.Driver = absent }, Fail, "no NVIDIA driver"},
+		{"an old driver", "cuda torch", "", func(d *Deps) { d.Driver = func() string { return "535.104.05" } }, Fail, "needs driver 580.0, and this is 535.104.05"},
+		{"torch without cuda", "cuda torch", "", func(d *Deps) { d.Libraries = has(Libraries{Torch: "2.15.0+cpu"}) }, Fail, "without CUDA"},
+		{"no gpu seen", "cuda torch", "", func(d *Deps) { d.Libraries = has(Libraries{CUDA: "13.2", Problem: "No CUDA GPUs are available"}) }, Fail, "No CUDA GPUs"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := healthy(t)
+			c.sicken(&d)
+			r := Run(t.Context(), d, c.asked)
+			f := find(t, r, c.check)
+			if f.Status != c.want || !strings.Contains(f.Detail, c.says) {
+				t.Errorf("%+v, want %s with %q", f, c.want, c.says)
+			}
+			if (f.Status == Fail || f.Status == Warn) && f.Do == "" {
+				t.Errorf("%+v does not say what to do", f)
+			}
+			if f.Status == Fail && r.OK {
+				t.Error("the report says all is in order")
+			}
+		})
+	}
+}
+
+func TestPlatformFilter(t *testing.T) {
+	t.Parallel()
+	r := Run(t.Context(), healthy(t), platform.CPU)
+	for _, f := range r.Checks {
+		if strings.HasPrefix(f.Name, "cuda") {
+			t.Errorf("doctor cpu checked %s", f.Name)
+		}
+	}
+	find(t, r, "libraries")
+	find(t, Run(t.Context(), healthy(t), platform.CUDA), "cuda torch")
+}
+
+func TestChecksNotGivenAreLeftOut(t *testing.T) {
+	t.Parallel()
+	d := healthy(t)
+	d.Database = nil // as in the worker
+	if r := Run(t.Context(), d, ""); len(r.Checks) != len(Checks())-1 {
+		t.Errorf("%d of %d checks were carried out", len(r.Checks), len(Checks()))
+	}
+}
+
+func TestPrinters(t *testing.T) {
+	t.Parallel()
+	r := Report{Schema: 1, Checks: []Finding{{"disk", OK, "50 GB are free", ""}, {"runner", Fail, "it does not start", "run assay setup"}}}
+	var text bytes.Buffer
+	if err := r.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	want := "ok    disk           50 GB are free\nFAIL  runner         it does not start\n                     → run assay setup\n1 of 2 checks fail\n"
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
+	}
+	b, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantJSON := `{"schema":1,"ok":false,"checks":[{"name":"disk","status":"ok","detail":"50 GB are free"},{"name":"runner","status":"fail","detail":"it does not start","do":"run assay setup"}]}`
+	if diff := cmp.Diff(wantJSON, string(b)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTooOldDriver(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		driver, cuda string
+		want         bool
+	}{
+		{"535.129.03", "12.8", false}, {"470.57.02", "12.1", true}, {"535.129.03", "13.2", true}, {"580.65.06", "13.0", false},
+		{"450.80.02", "11.8", false}, {"1.0", "99.1", false}, {"?", "13.2", false}, {"470.57.02", "", false},
+	} {
+		if _, got := tooOld(c.driver, c.cuda); got != c.want {
+			t.Errorf("driver %s with CUDA %s: too old %v, want %v", c.driver, c.cuda, got, c.want)
+		}
+	}
+}
+
+func find(t *testing.T, r Report, name string) Finding {
+	t.Helper()
+	for _, f := range r.Checks {
+		if f.Name == name {
+			return f
+		}
+	}
+	t.Fatalf("no check %q in %+v", name, r)
+	return Finding{}
+}
+
+func free(n uint64) func(string) (uint64, string, error) {
+	return func(string) (uint64, string, error) { return n, "1", nil }
+}
+
+func noEnvironment(context.Context) (environment.Environment, error) {
+	return environment.Environment{}, environment.ErrAbsent
+}
+
+func noPython(context.Context) (environment.Python, error) {
+	return environment.Python{}, &environment.Error{Kind: environment.NoPython, Problem: "no Python was found", Hint: "install one"}
+}
+
+func without(name string) func(context.Context) (environment.Environment, error) {
+	versions := map[string]string{"torch": "2.15.0", "transformers": "5.22.2"}
+	delete(versions, name)
+	return func(context.Context) (environment.Environment, error) {
+		return environment.Environment{ID: "user-1", Python: "/theirs", Versions: versions}, nil
+	}
+}
+
+func noLibraries(err error) func(context.Context, environment.Environment) (Libraries, error) {
+	return func(context.Context, environment.Environment) (Libraries, error) { return Libraries{}, err }
+}
+
+func has(lib Libraries) func(context.Context, environment.Environment) (Libraries, error) {
+	return func(context.Context, environment.Environment) (Libraries, error) { return lib, nil }
+}

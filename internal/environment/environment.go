@@ -1,0 +1,98 @@
+package environment
+
+import (
+	"context"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Environment is an installed set of Python packages together with the
+// runner's sources. It is a value: it may be copied and used from several
+// goroutines.
+type Environment struct {
+	ID         string            `json:"id"`          // names the set of packages; differs when they differ
+	Python     string            `json:"python"`      // absolute path of the interpreter
+	PythonPath string            `json:"python_path"` // folder that holds assay_runner
+	Managed    bool              `json:"managed"`     // Assay's own, not the user's
+	Versions   map[string]string `json:"versions"`    // by package, and "python"
+	Missing    []string          `json:"missing"`     // what the runner could use and is not there
+	environ    []string
+}
+
+// Command returns a command that starts the environment's Python with these
+// arguments, killed when ctx ends. The caller sets streams and process attributes.
+func (e Environment) Command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, e.Python, args...)
+	cmd.Env = e.Environ()
+	return cmd
+}
+
+// Environ returns the environment variables for the environment's Python: the
+// process's own, with those that must hold for a measurement set over them.
+func (e Environment) Environ() []string {
+	set := map[string]string{
+		"PYTHONPATH": e.PythonPath,
+		// The current folder must not shadow modules: a user's own random.py.
+		"PYTHONSAFEPATH":   "1",
+		"PYTHONUNBUFFERED": "1",
+		"PYTHONUTF8":       "1",
+		// numpy starts OpenBLAS threads at import, and a process with threads
+		// must not fork.
+		"OPENBLAS_NUM_THREADS":              "1",
+		"TOKENIZERS_PARALLELISM":            "false",
+		"HF_HUB_DISABLE_TELEMETRY":          "1",
+		"DO_NOT_TRACK":                      "1",
+		"PYTHONHOME":                        "",
+		"PYTHONSTARTUP":                     "",
+		"PYTHONINSPECT":                     "",
+		"PYTHONOPTIMIZE":                    "", // assertions are part of the runner
+		"PYTHONDONTWRITEBYTECODE":           "", // bytecode beside the sources makes the next start faster
+		"PYTHONPYCACHEPREFIX":               "", // would hide the bytecode compiled at setup
+		"TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
+	}
+	get := lookup(e.environ)
+	if e.Managed {
+		set["PYTHONNOUSERSITE"] = "1"
+	} else if old := get("PYTHONPATH"); old != "" {
+		set["PYTHONPATH"] += string(filepath.ListSeparator) + old
+	}
+	if On(get("ASSAY_OFFLINE")) {
+		set["HF_HUB_OFFLINE"] = "1"
+	}
+	return overlay(e.environ, set)
+}
+
+// On reports whether a variable's value means yes.
+func On(value string) bool {
+	return !slices.Contains([]string{"", "0", "false", "no", "off"}, strings.ToLower(value))
+}
+
+// overlay returns environ with the variables of set; an empty value removes one.
+func overlay(environ []string, set map[string]string) []string {
+	out := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		_, there := set[name]
+		return there
+	})
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if set[name] != "" {
+			out = append(out, name+"="+set[name])
+		}
+	}
+	return out
+}
+
+func lookup(environ []string) func(string) string {
+	return func(name string) string {
+		// The last one wins, as in exec.Cmd.
+		for _, kv := range slices.Backward(environ) {
+			if n, v, ok := strings.Cut(kv, "="); ok && n == name {
+				return v
+			}
+		}
+		return ""
+	}
+}

@@ -1,0 +1,170 @@
+package failure
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"assay/internal/cell"
+)
+
+// unitEvidence are failures of Assay's own making, which no log shows.
+var unitEvidence = []struct {
+	name   string
+	class  cell.FailureClass
+	detail string
+	hint   string // a part of it
+	Evidence
+}{
+	{"lost", cell.Environment, "the runner was lost: it ended with status 1", "assay doctor", Evidence{Lost: "it ended with status 1\nand more"}},
+	{"lost beats a signal", cell.Environment, "the runner was lost: gone", "assay doctor", Evidence{Lost: "gone", Signal: int(syscall.SIGSEGV)}},
+	{"protocol", cell.Environment, "the child broke the protocol: a line is longer than 8 MiB", "assay doctor", Evidence{ProtocolError: "a line is longer than 8 MiB", Signal: int(syscall.SIGKILL)}},
+	{"cancel", cell.Environment, "cancelled before it was done in phase build", "cancelled", Evidence{Killed: "cancel", Phase: "build", Signal: int(syscall.SIGKILL)}},
+	{"memory", cell.OutOfMemory, "it took more memory than the cell may have, and was stopped in phase first", "--batch", Evidence{Killed: "memory", Phase: "first"}},
+	{"timeout", cell.Timeout, "no answer within 30s in phase first", "--timeout", Evidence{Killed: "timeout", Message: "no answer within 30s", Phase: "first", Signal: int(syscall.SIGKILL)}},
+	{"timeout beats its log", cell.Timeout, "no answer within its time limit", "--timeout", Evidence{Killed: "timeout", Log: "UserWarning: No module named 'flash_attn'"}},
+	{"a kill that is not ours", cell.Environment, "SIGKILL (killed from outside)", "again", Evidence{Signal: int(syscall.SIGKILL)}},
+	{"kernel", cell.OutOfMemory, "the kernel killed it when memory ran out", "container", Evidence{Signal: int(syscall.SIGKILL), OOMKilled: true}},
+	{"shell's way to say SIGSEGV", cell.Crash, "SIGSEGV (segmentation fault)", "native code", Evidence{ExitStatus: shellStatus + int(syscall.SIGSEGV)}},
+	{"interrupt", cell.Environment, "SIGINT (interrupted)", "cancelled", Evidence{Signal: int(syscall.SIGINT)}},
+	{"an odd signal", cell.Crash, "ended by signal 63", "native code", Evidence{Signal: 63}},
+	{"status", cell.Crash, "ended by itself with status 9 and no report in phase read: last words", "log", Evidence{ExitStatus: 9, Phase: "read", Log: "first\nlast words\n"}},
+	{"warnings in a log prove nothing", cell.Crash, "SIGSEGV (segmentation fault)", "native code", Evidence{Signal: int(syscall.SIGSEGV), Log: "UserWarning: Found no NVIDIA driver on your system. \nNo module named 'apex'"}},
+	{"a sentence alone", cell.ModelError, "the child ended without a word about its result", "log", Evidence{Message: "the child ended without a word about its result"}},
+	{"a sentence that tells", cell.MissingWeights, "It looks like the config file at '…/config.json' is not a valid JSON file.", "config.json", Evidence{Message: "It looks like the config file at '/data/m/config.json' is not a valid JSON file.", Phase: "recipe"}},
+	{"nothing at all", cell.ModelError, "", "log", Evidence{}},
+	{"absent device", cell.Driver, "AbsentDevice: torch 2.15.0 finds no cuda device on this machine", "assay detect", Evidence{
+		Exception: "assay_runner.errors.AbsentDevice", Message: "torch 2.15.0 finds no cuda device on this machine", Phase: "to_device"}},
+	{"weights", cell.MissingWeights, "MissingWeights: the folder holds no config.json", "--weights random", Evidence{
+		Exception: "assay_runner.errors.MissingWeights", Message: "the folder holds no config.json", Phase: "read"}},
+	{"dtype", cell.UnsupportedDType, "UnsupportedDType: the torch engine does not run in int8: its dtypes are fp32", "--dtype fp32", Evidence{
+		Exception: "assay_runner.errors.UnsupportedDType", Message: "the torch engine does not run in int8: its dtypes are fp32"}},
+	{"recipe", cell.ModelError, "BadRecipe: input 'input_ids' draws ids from 5 up to 5, which is no range", "recipe", Evidence{
+		Exception: "assay_runner.errors.BadRecipe", Message: "input 'input_ids' draws ids from 5 up to 5, which is no range"}},
+	{"too large", cell.OutOfMemory, "TooLarge: 7,000,000,000 parameters of 4 bytes need 28.0 GB; 20.0 GB are available", "--size tiny", Evidence{
+		Exception: "assay_runner.errors.TooLarge", Bases: []string{"assay_runner.errors.RunnerError", "MemoryError"},
+		Message: "7,000,000,000 parameters of 4 bytes need 28.0 GB; 20.0 GB are available"}},
+	{"a base tells", cell.OutOfMemory, "HugeError: no", "--batch", Evidence{Exception: "acme.HugeError", Bases: []string{"MemoryError", "Exception"}, Message: "no"}},
+	{"raised while converting", cell.Export, "ValueError: odd", "no export", Evidence{Exception: "builtins.ValueError", Message: "odd", Phase: "convert"}},
+	{"Windows' loader", cell.MissingDependency, "ImportError: DLL load failed while importing _C: The specified module could not be found.", "what the detail names", Evidence{
+		Exception: "ImportError", Message: "DLL load failed while importing _C: The specified module could not be found.", Phase: "import"}},
+	{"nothing to lower", cell.UnsupportedDType, "NotImplementedError: \"cdist\" not implemented for 'ComplexFloat'", "another platform", Evidence{
+		Exception: "NotImplementedError", Message: "\"cdist\" not implemented for 'ComplexFloat'", Platform: "cpu", DType: "fp32"}},
+	{"no numbers in fp32", cell.WrongOutput, "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.", "even in fp32", Evidence{
+		Exception: "RuntimeError", Message: "Function 'SqrtBackward0' returned nan values in its 0th output.", Platform: "cpu", DType: "fp32"}},
+	{"HTTP", cell.MissingWeights, "HfHubHTTPError: 503 Server Error", "--weights random", Evidence{Exception: "huggingface_hub.errors.HfHubHTTPError", Message: "503 Server Error", Phase: "download"}},
+}
+
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	for _, tc := range unitEvidence {
+		got := Classify(tc.Evidence)
+		if got.Class != tc.class || got.Detail != tc.detail || !strings.Contains(got.Hint, tc.hint) {
+			t.Errorf("%s: %s, %q, %q; want %s, %q, …%s…", tc.name, got.Class, got.Detail, got.Hint, tc.class, tc.detail, tc.hint)
+		}
+	}
+}
+
+// An exception that only wraps another gives way to it, and a class of the
+// machine is never the model's.
+func TestWrappersGiveWay(t *testing.T) {
+	t.Parallel()
+	const link = "\n\nThe above exception was the direct cause of the following exception:\n\n"
+	outer := "Traceback (most recent call last):\n  File \"x.py\", line 1, in f\ntorch.onnx.OnnxExporterError: failed"
+	for cause, want := range map[string]cell.FailureClass{
+		"ModuleNotFoundError: No module named 'onnx'":                   cell.MissingDependency,
+		"OSError: [Errno 28] No space left on device":                   cell.Environment,
+		"torch.OutOfMemoryError: CUDA out of memory.":                   cell.OutOfMemory,
+		"ValueError: a thing of its own":                                cell.Export,
+		"RuntimeError: Found no NVIDIA driver on your system. Please …": cell.Driver,
+	} {
+		got := Classify(Evidence{
+			Exception: "torch.onnx.OnnxExporterError", Message: "failed", Phase: "convert",
+			Traceback: "Traceback (most recent call last):\n  File \"y.py\", line 2, in g\n" + cause + link + outer,
+		})
+		if got.Class != want {
+			t.Errorf("caused by %q: %s, want %s", cause, got.Class, want)
+		}
+	}
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	for _, c := range cell.Classes() {
+		f := Of(c, "something at /srv/models/x.bin")
+		if f.Class != c || f.Detail != "something at …/x.bin" || !sentence(f.Hint) {
+			t.Errorf("%+v", f)
+		}
+		if got, want := OfMachine(c), c == cell.Environment || c == cell.Driver; got != want {
+			t.Errorf("OfMachine(%s) = %t", c, got)
+		}
+	}
+}
+
+// Each class ends with a hint of its own, and each hint is a full sentence.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	own := map[cell.FailureClass]bool{}
+	for _, a := range advices {
+		if !sentence(a.text) {
+			t.Errorf("%q is no full sentence", a.text)
+		}
+		if own[a.class] {
+			t.Errorf("%q comes after its class's own hint", a.text)
+		}
+		own[a.class] = own[a.class] || a.re == nil
+		if strings.Contains(a.text, "${1}") != (a.re != nil && a.re.NumSubexp() > 0) {
+			t.Errorf("%q and its pattern's groups do not fit", a.text)
+		}
+	}
+	for _, c := range cell.Classes() {
+		if !own[c] {
+			t.Errorf("%s has no hint of its own", c)
+		}
+	}
+}
+
+func sentence(s string) bool {
+	first, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(first) && strings.HasSuffix(s, ".") && strings.Count(s, " ") >= 5
+}
+
+// FuzzClassify feeds anything: there is always a class, a bounded detail in
+// one line, a hint and a bounded log, all of it text.
+func FuzzClassify(f *testing.F) {
+	for _, s := range corpus(f) {
+		f.Add(s.Exception, strings.Join(s.Bases, " "), s.Message, s.Traceback, s.Phase, s.Signal, s.ExitStatus, s.Killed, s.Log)
+	}
+	f.Add("\xf8", "", "", "", "0", 6, 0, "", "0") // once came through as it was
+	f.Fuzz(func(t *testing.T, exception, bases, message, traceback, phase string, signal, status int, killed, log string) {
+		sound(t, Classify(Evidence{Exception: exception, Bases: strings.Fields(bases), Message: message, Traceback: traceback,
+			Phase: phase, Signal: signal, ExitStatus: status, Killed: killed, Log: log}))
+	})
+}
+
+func sound(t interface{ Errorf(string, ...any) }, f cell.Failure) {
+	if !sentence(f.Hint) {
+		t.Errorf("hint %q", f.Hint)
+	}
+	if n := utf8.RuneCountInString(f.Detail); n > maxDetail || strings.ContainsAny(f.Detail, "\n\r\x00") {
+		t.Errorf("detail of %d: %q", n, f.Detail)
+	}
+	if len(f.Log) > MaxLog || !utf8.ValidString(f.Log) || !utf8.ValidString(f.Detail) {
+		t.Errorf("log of %d bytes", len(f.Log))
+	}
+}
+
+func TestAnythingIsClassified(t *testing.T) {
+	t.Parallel()
+	all := corpus(t)
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(name string) sample { return rapid.SampledFrom(all).Draw(t, name) }
+		e := pick("type").Evidence
+		e.Message, e.Traceback, e.Log = pick("message").Message, pick("traceback").Traceback, strings.Repeat(pick("log").Log+"\n", rapid.IntRange(0, 5).Draw(t, "times"))
+		sound(t, Classify(e))
+	})
+}
