@@ -141,9 +141,13 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	choice := environment.Choice{Python: f.python, NoSetup: f.noSetup}
 	s := session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, choice) },
-		Bare:        m.Bare, Catalog: cat, Workers: f.workers, Limit: f.timeout, Cache: folders.Cache, Version: version,
+		Bare:        func(ctx context.Context) (environment.Environment, error) { return bare(ctx, m, f.python) },
+		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: folders.Cache, Version: version,
 	})
 	defer s.Close()
+	if err := s.Ready(ctx, plan); err != nil {
+		return err
+	}
 	j, err := journal.CreateFile(f.out, s.Header(plan, "worker"))
 	if err != nil {
 		return err
@@ -158,6 +162,14 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// bare is enough for no-ops: the Python the user named, else any.
+func bare(ctx context.Context, m *environment.Maker, python string) (environment.Environment, error) {
+	if python != "" {
+		return m.User(ctx, python)
+	}
+	return m.Bare(ctx)
 }
 
 func readPlan(path string, cat *catalog.Catalog) (cell.Plan, error) {

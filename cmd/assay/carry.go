@@ -64,10 +64,18 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 	}
 	return session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
-		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx) },
+		Bare:        func(ctx context.Context) (environment.Environment, error) { return a.bare(ctx, m) },
 		Catalog:     cat, Workers: f.workers, Threads: f.threads, Limit: f.timeout,
 		Cache: folders.Cache, Version: version,
 	}), nil
+}
+
+// bare is enough for no-ops: the Python the user named, else any.
+func (a *app) bare(ctx context.Context, m *environment.Maker) (environment.Environment, error) {
+	if a.python != "" {
+		return m.User(ctx, a.python)
+	}
+	return m.Bare(ctx)
 }
 
 // readPlan reads a plan file, or standard input.
@@ -97,6 +105,10 @@ func planUsage(path string, err error) error {
 func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, command string, w session.Watcher) (cell.Report, error) {
 	_, dir, err := a.paths()
 	if err != nil {
+		return cell.Report{}, err
+	}
+	// A machine that cannot run the plan leaves no empty journal behind.
+	if err := s.Ready(ctx, plan); err != nil {
 		return cell.Report{}, err
 	}
 	h := s.Header(plan, command)

@@ -27,8 +27,8 @@ without any vendor library; a second asks torch and the other engines of the env
 a child with a time limit. It installs nothing: without an environment it says what is unknown.`,
 		Example: `  assay detect
   assay detect --platform cuda,rocm --json
-  assay detect --capture /tmp/this-machine
-  assay detect --root /tmp/this-machine`,
+  assay detect --capture this-machine
+  assay detect --root this-machine`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			only, err := platforms(names)

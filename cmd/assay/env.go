@@ -110,7 +110,7 @@ func (e *env) logger(verbose bool) *slog.Logger {
 		level = slog.LevelDebug
 	}
 	if e.terminal {
-		return slog.New(tint.NewHandler(e.stderr, &tint.Options{Level: level, TimeFormat: "15:04:05"}))
+		return slog.New(tint.NewTextHandler(e.stderr, &tint.Options{Level: level, TimeFormat: "15:04:05"}))
 	}
 	return slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
 }

@@ -32,6 +32,20 @@ func (f *matrixFlags) add(c *cobra.Command) {
 	fs.StringVar(&f.format, "format", "text", "print text, json, md, html or svg")
 }
 
+// check says what is wrong with the flags before anything is run.
+func (f *matrixFlags) check() error {
+	if _, err := report.ParseMetric(f.metric); err != nil {
+		return usage("%w", err)
+	}
+	if f.by != "model" && f.by != "family" {
+		return usage("unknown rows %q: matrices are shown by model or family", f.by)
+	}
+	if known := []report.Format{report.Text, report.JSON, report.Markdown, report.HTML, report.SVG}; !slices.Contains(known, report.Format(f.format)) {
+		return usage("unknown format %q: the formats are text, json, md, html, svg", f.format)
+	}
+	return nil
+}
+
 func matrixCommand(a *app) *cobra.Command {
 	f, m := &carryFlags{}, &matrixFlags{}
 	var resume, bench bool
@@ -94,8 +108,8 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if f.plan == "" && f.none(args) {
 		return usage("matrix needs models: names, or a selector such as --key, --representatives or --all")
 	}
-	if _, err := report.ParseMetric(m.metric); err != nil {
-		return usage("%w", err)
+	if err := m.check(); err != nil {
+		return err
 	}
 	cat, err := a.catalog(ctx)
 	if err != nil {
@@ -113,6 +127,9 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	plan.Timing, plan.NoFallback = timing, true
 	rows := planned(plan)
 	results, err := a.fillMatrix(ctx, s, plan, resume)
+	if err != nil && len(results) == 0 {
+		return err
+	}
 	if shown := a.showMatrix(context.WithoutCancel(ctx), m, rows, true); err == nil {
 		err = shown
 	}
@@ -166,12 +183,12 @@ func (a *app) unfinished(ctx context.Context, s *session.Session, plan cell.Plan
 // showMatrix prints the matrix of what the store knows; with only, of the
 // named rows alone.
 func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Model, only bool) error {
+	if err := m.check(); err != nil {
+		return err
+	}
 	metric, err := report.ParseMetric(m.metric)
 	if err != nil {
-		return usage("%w", err)
-	}
-	if m.by != "model" && m.by != "family" {
-		return usage("unknown rows %q: matrices are shown by model or family", m.by)
+		return err
 	}
 	st, err := a.store()
 	if err != nil {

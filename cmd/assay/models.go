@@ -24,11 +24,12 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	release, path, err := a.release(ctx)
-	if err != nil || release == "" || release == cat.Transformers {
-		return cat, nil // without an environment, what is embedded is what is known
+	// Without an environment, what is embedded is what is known.
+	release, path := a.release(ctx)
+	if release == "" || release == cat.Transformers {
+		return cat, nil
 	}
-	if _, err := os.Stat(path); err != nil {
+	if !exists(path) {
 		a.log.Info("the environment has another transformers; its own types are read by \"assay models --refresh\"", "environment", release, "catalogue", cat.Transformers)
 		return cat, nil
 	}
@@ -37,20 +38,28 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, error) {
 
 // release is the transformers of the environment in use, and where its
 // catalogue is kept.
-func (a *app) release(ctx context.Context) (release, path string, err error) {
+func (a *app) release(ctx context.Context) (release, path string) {
 	m, err := a.maker()
 	if err != nil {
-		return "", "", err
+		return "", ""
 	}
 	choice := a.choice()
 	choice.NoSetup = true
 	env, err := m.Open(ctx, choice)
 	if err != nil {
-		return "", "", err
+		return "", ""
 	}
 	f, err := a.folders()
+	if err != nil {
+		return "", ""
+	}
 	release = env.Versions["transformers"]
-	return release, filepath.Join(f.Cache, "catalog-"+release+".json"), err
+	return release, filepath.Join(f.Cache, "catalog-"+release+".json")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // refresh reads the types of the environment in use by introspection.
@@ -73,10 +82,7 @@ func (a *app) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, path, err := a.release(ctx)
-	if err != nil {
-		return err
-	}
+	_, path := a.release(ctx)
 	a.say(fmt.Sprintf("%d types of transformers %s", len(fresh.Types()), fresh.Transformers))
 	return os.WriteFile(path, b, 0o644)
 }

@@ -20,10 +20,16 @@ import (
 // plan turns the command line into a plan: models × targets × dtypes × sizes.
 func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catalog.Catalog, s *session.Session) (cell.Plan, error) {
 	if f.plan != "" {
+		if !f.none(args) {
+			return cell.Plan{}, usage("--plan names the cells already: models and selectors do not go with it")
+		}
 		p, err := a.readPlan(f.plan)
-		p.Strict, p.NoAdapt = p.Strict || f.strict, p.NoAdapt || f.noAdapt
 		if err != nil {
 			return p, err
+		}
+		p.Strict, p.NoAdapt = p.Strict || f.strict, p.NoAdapt || f.noAdapt
+		if f.repeats > 0 {
+			p.Repeats = f.repeats
 		}
 		if err := session.Describe(cat, p.Cells); err != nil {
 			return p, usage("%s: %w", f.plan, err)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"assay/internal/journal"
 	"assay/internal/store"
 
+	"github.com/duckdb/duckdb-go/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -46,6 +48,9 @@ func importCommand(a *app) *cobra.Command {
 
 func (a *app) importFile(path, dir string) error {
 	done, err := journal.Import(path, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage("%w", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -78,6 +83,9 @@ Times are seconds, memory is megabytes; inference_time is null unless bench meas
   assay query --sql "from hardware_detection" --json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if f.Limit < 0 {
+				return usage("--limit %d is out of range: it must not be negative", f.Limit)
+			}
 			st, err := a.store()
 			if err != nil {
 				return err
@@ -131,10 +139,17 @@ func (f queryFilter) sql() (string, []any) {
 	return sql + fmt.Sprintf(" order by timestamp desc, id desc limit %d", f.Limit), args
 }
 
+// wrongSQL are the errors of a statement itself: its words, its names, its types.
+var wrongSQL = map[duckdb.ErrorType]bool{
+	duckdb.ErrorTypeParser: true, duckdb.ErrorTypeSyntax: true, duckdb.ErrorTypeBinder: true, duckdb.ErrorTypeCatalog: true,
+	duckdb.ErrorTypeConversion: true, duckdb.ErrorTypeInvalidInput: true,
+}
+
 // sqlUsage tells a question that cannot be asked from a database that cannot answer.
 func (a *app) sqlUsage(err error) error {
 	var bad *store.StatementError
-	if errors.As(err, &bad) {
+	var wrong *duckdb.Error
+	if errors.As(err, &bad) || errors.As(err, &wrong) && wrongSQL[wrong.Type] {
 		return &statusError{exitUsage, err}
 	}
 	return err
@@ -192,6 +207,9 @@ func (a *app) export(ctx context.Context, st *store.Store, sql string, args []an
 	}
 	if format == "" {
 		format = strings.TrimPrefix(filepath.Ext(path), ".")
+	}
+	if f := store.Format(format); f != store.CSV && f != store.Parquet {
+		return usage("unknown format %q: a file is .csv or .parquet", format)
 	}
 	if err := st.Export(ctx, sql, store.Format(format), path); err != nil {
 		return a.sqlUsage(err)

@@ -41,7 +41,7 @@ by running it, and each number carries its evidence.`,
 	})
 	f := cmd.PersistentFlags()
 	f.StringVar(&a.db, "db", "", "database file; its journals lie beside it (default: assay.duckdb in the data folder)")
-	f.StringVar(&a.python, "python", "", "use this Python and what it has instead of the managed environment (also ASSAY_PYTHON)")
+	f.StringVar(&a.python, "python", "", "use this Python and what it has instead of the managed environment; ASSAY_PYTHON names the one that is made from")
 	f.BoolVar(&a.noSetup, "no-setup", false, "never install anything (also ASSAY_OFFLINE=1)")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more (also LOGLEVEL=DEBUG)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
@@ -50,10 +50,7 @@ by running it, and each number carries its evidence.`,
 		queryCommand, reportCommand, importCommand, dbCommand, versionCommand,
 	} {
 		c := make(a)
-		// An unknown word or a wrong count of arguments is wrong usage.
-		if check := c.Args; check != nil {
-			c.Args = func(c *cobra.Command, args []string) error { return asUsage(c, check(c, args)) }
-		}
+		checkArgs(c)
 		cmd.AddCommand(c)
 	}
 	cmd.Args = func(c *cobra.Command, args []string) error {
@@ -64,6 +61,17 @@ by running it, and each number carries its evidence.`,
 	}
 	cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	return cmd
+}
+
+// checkArgs makes an unknown word or a wrong count of arguments wrong usage,
+// for a command and those below it.
+func checkArgs(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error { return asUsage(c, check(c, args)) }
+	}
+	for _, sub := range c.Commands() {
+		checkArgs(sub)
+	}
 }
 
 func asUsage(c *cobra.Command, err error) error {

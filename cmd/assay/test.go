@@ -83,7 +83,9 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 	if err != nil {
 		return err
 	}
-	if plan.Timing == "" || f.plan == "" {
+	// A plan file that asks to be timed is, whatever the command; bench times
+	// also one that does not ask.
+	if f.plan == "" || plan.Timing == cell.Functional {
 		plan.Timing = timing
 	}
 	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
@@ -91,6 +93,9 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 	begun := time.Now()
 	rep, err := a.carry(ctx, s, plan, command, &shown{Progress: progress, results: printer})
 	progress.Close()
+	if err != nil && len(rep.Results) == 0 {
+		return err // nothing was done: there is nothing to sum up
+	}
 	summary := report.Summary{Run: rep.Run, Host: rep.Host, Elapsed: time.Since(begun), Stopped: ctx.Err() != nil}
 	err = errors.Join(err, printer.Done(summary), done())
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/journal/filelock"
+	"assay/internal/filelock"
 )
 
 // build is one making of the managed environment, under the lock.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
-	"assay/internal/journal/filelock"
+	"assay/internal/filelock"
 )
 
 // file is what a Writer needs of an open file; tests put faults in between.

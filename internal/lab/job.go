@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"assay/internal/cell"
@@ -32,6 +33,7 @@ func (c *carrying) execute(ctx context.Context, job runner.Job) (outcome, error)
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	g := &gatherer{outcome: outcome{reports: map[int]runner.Report{}, phases: map[string]float64{}, failedAt: -1}}
+	before, _ := oomKills()
 	start := time.Now()
 	exit, err := c.Runner.Run(timed, job, g.event)
 	g.wall = time.Since(start)
@@ -43,6 +45,8 @@ func (c *carrying) execute(ctx context.Context, job runner.Job) (outcome, error)
 	if errors.As(err, &gone) {
 		return outcome{}, err
 	}
+	after, told := oomKills()
+	g.oomKilled = told && after > before && exit.Signal == int(syscall.SIGKILL) && exit.Killed == ""
 	g.conclude(job, exit, err, limit)
 	return g.outcome, nil
 }
@@ -52,6 +56,8 @@ type gatherer struct {
 	outcome
 	raised *runner.Failure
 	meter  meter
+	// oomKilled says that the kernel killed for memory while the child died of SIGKILL.
+	oomKilled bool
 }
 
 func (g *gatherer) event(e runner.Event) {
@@ -99,7 +105,7 @@ func (g *gatherer) conclude(job runner.Job, exit runner.Exit, lost error, limit 
 	}
 	e := failure.Evidence{
 		Signal: exit.Signal, ExitStatus: exit.Status, Log: exit.Log, ProtocolError: exit.ProtocolError,
-		Platform: string(job.Cell.Platform), DType: string(job.Cell.DType), Killed: exit.Killed,
+		Platform: string(job.Cell.Platform), DType: string(job.Cell.DType), Killed: exit.Killed, OOMKilled: g.oomKilled,
 	}
 	if g.raised != nil {
 		e.Exception, e.Bases, e.Message, e.Traceback, e.Phase = g.raised.Type, g.raised.Bases, g.raised.Message, g.raised.Traceback, g.raised.Phase
@@ -115,7 +121,11 @@ func (g *gatherer) conclude(job runner.Job, exit runner.Exit, lost error, limit 
 	case exit.StartError != "":
 		e.Lost = exit.StartError
 	case exit.Outcome() == runner.Finished && g.raised == nil:
-		e.Message = "the child ended without a word about its result"
+		// A library may end the process with status 0; that is no success.
+		f := failure.Of(cell.Crash, "ended by itself with status 0 and no word about its result")
+		f.Log = exit.Log
+		g.failure = &f
+		return
 	}
 	f := failure.Classify(e)
 	g.failure = &f

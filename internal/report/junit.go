@@ -74,7 +74,7 @@ func (p *junit) Result(r cell.Result) {
 }
 
 func (s *junitSuite) add(r cell.Result) {
-	c := cell.Cell(r.Cell)
+	c := r.Cell
 	test := junitCase{
 		Name:      xmlText(c.Model() + " " + setting(c.Size, c.Weights, string(c.DType), c.Batch, c.Seq, c.Image)),
 		ClassName: xmlText("assay." + strings.ReplaceAll(c.Target, ".", "_")),

@@ -108,7 +108,7 @@ func familyText(b *strings.Builder, d Document) {
 	for _, f := range d.Families {
 		row := []string{familyTitle(f.Family), fmt.Sprint(f.Models)}
 		for _, c := range f.Counts {
-			row = append(row, tally(c.Verdicts, func(v cell.Verdict, s string) string { return ink(v, s) }))
+			row = append(row, tally(c.Verdicts, ink))
 		}
 		g.add(row...)
 	}

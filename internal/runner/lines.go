@@ -19,8 +19,8 @@ type lineReader struct {
 // errLineTooLong is a line over the limit. Reading on after it makes no sense.
 var errLineTooLong = errors.New("line too long")
 
-func newLineReader(r io.Reader, max int) *lineReader {
-	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: max}
+func newLineReader(r io.Reader, most int) *lineReader {
+	return &lineReader{r: bufio.NewReaderSize(r, 64<<10), max: most}
 }
 
 // next returns the next line without its newline; it is valid until the next

@@ -23,7 +23,7 @@ func Interruptible(ctx context.Context) (context.Context, func()) {
 		}
 		cancel(ErrInterrupted)
 		if _, ok := <-signals; ok {
-			os.Exit(130)
+			os.Exit(130) //nolint:forbidigo // the user asked twice; nothing may stand in the way
 		}
 	}()
 	return ctx, func() {

@@ -108,6 +108,13 @@ func (s *Session) runner(ctx context.Context, bare bool) (*open, error) {
 	return s.runners[bare], nil
 }
 
+// Ready starts the runner that a plan needs, so that what is missing is said
+// before a journal is begun.
+func (s *Session) Ready(ctx context.Context, plan cell.Plan) error {
+	_, err := s.runner(ctx, onlyNoops(plan))
+	return err
+}
+
 // Carry carries a plan out on this machine.
 func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) error {
 	r, err := s.runner(ctx, onlyNoops(plan))

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 
-	"assay/internal/journal/filelock"
+	"assay/internal/filelock"
 )
 
 // Format is a file format of Export.
@@ -69,7 +69,7 @@ func (s *Store) writeParquet(ctx context.Context, query, path string) (err error
 }
 
 // replace lets make write a file beside path and then puts it in its place.
-func replace(path string, make func(temp string) error) (err error) {
+func replace(path string, fill func(temp string) error) (err error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func replace(path string, make func(temp string) error) (err error) {
 	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
 		return err
 	}
-	if err := make(f.Name()); err != nil {
+	if err := fill(f.Name()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), abs)

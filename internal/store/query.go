@@ -9,7 +9,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
-	"assay/internal/journal/filelock"
+	"assay/internal/filelock"
 )
 
 // Query answers one question in SQL, after a sync. Results finished a moment
@@ -147,7 +147,7 @@ func firstWord(query string) string {
 func (s *session) checkKind(query string) error {
 	return s.conn.Raw(func(c any) error {
 		// Unlike PrepareContext, Prepare takes one statement only and runs none.
-		stmt, err := c.(*duckdb.Conn).Prepare(query) //nolint:staticcheck // see above
+		stmt, err := c.(*duckdb.Conn).Prepare(query)
 		if err != nil {
 			return explainQuestion(err)
 		}

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"assay/internal/journal/filelock"
+	"assay/internal/filelock"
 )
 
 // Rebuilt says what a rebuild did.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/duckdb/duckdb-go/v2"
 
-	"assay/internal/journal/filelock"
+	"assay/internal/filelock"
 )
 
 // session is the database, open, and the lock that guards it.

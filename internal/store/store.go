@@ -26,7 +26,7 @@ import (
 	"strings"
 	"time"
 
-	"assay/internal/journal/filelock"
+	"assay/internal/filelock"
 )
 
 // Store is a database and the folder of journals it indexes. It holds no open

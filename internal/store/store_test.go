@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"assay/internal/cell"
+	"assay/internal/filelock"
 	"assay/internal/journal"
-	"assay/internal/journal/filelock"
 )
 
 func TestHardwareResults(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"assay/internal/filelock"
 	"assay/internal/journal"
-	"assay/internal/journal/filelock"
 )
 
 // Synced says what a sync brought.
