@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // Timing says how long each repeat of a cell is timed.
@@ -45,16 +46,38 @@ func ReadPlan(r io.Reader) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("read plan: %w", err)
 	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return Plan{}, errors.New("the plan is empty")
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	var p Plan
 	if err := d.Decode(&p); err != nil {
-		return Plan{}, fmt.Errorf("plan is not valid: %w (%s)", err, place(b, d.InputOffset()))
+		return Plan{}, fmt.Errorf("plan is not valid: %w (%s)", err, place(b, offset(b, err, d.InputOffset())))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Plan{}, fmt.Errorf("plan is not valid: text after its end (%s)", place(b, d.InputOffset()))
 	}
 	return p.Normal()
+}
+
+// offset is where in b the decoder found the error. It stands at the value's
+// end when it tells of an unknown field, so that is looked for by its name.
+func offset(b []byte, err error, end int64) int64 {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		return syntax.Offset
+	case errors.As(err, &kind):
+		return kind.Offset
+	}
+	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
+		if at := bytes.Index(b, []byte(name)); at >= 0 {
+			return int64(at)
+		}
+	}
+	return end
 }
 
 func place(b []byte, off int64) string {

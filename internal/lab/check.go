@@ -186,7 +186,7 @@ func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, er
 // job is the child's task over these attempts.
 func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.TimingRule) runner.Job {
 	a := batch[0]
-	j := runner.Job{Kind: kind, Cell: a.now, Recipe: a.recipe.JSON, Timing: timing, Threads: c.threads(a), Preload: timing != nil}
+	j := runner.Job{Kind: kind, Cell: a.now, Recipe: a.recipe.JSON, Timing: timing, Threads: c.threads(a, timing != nil), Preload: timing != nil}
 	if a.now.Engine == platform.Noop {
 		j.Kind = runner.NoopJob
 	}
@@ -196,13 +196,18 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 	return j
 }
 
-func (c *carrying) threads(a *attempt) int {
-	for _, n := range []int{a.now.Threads, c.Threads, a.here.Threads} {
+// threads is what the cell or the user says, else the device's setting: all of
+// it for a timed job, which is alone, and a share for one of several workers.
+func (c *carrying) threads(a *attempt, alone bool) int {
+	for _, n := range []int{a.now.Threads, c.Threads} {
 		if n > 0 {
 			return n
 		}
 	}
-	return 0
+	if alone || a.here.Threads == 0 {
+		return a.here.Threads
+	}
+	return max(1, a.here.Threads/max(1, c.Workers))
 }
 
 // settle gives each attempt of the batch its result, or lowers its settings

@@ -39,6 +39,7 @@ var behaviours = map[string]func(){
 		fmt.Println(goodHello)
 		answer(func(id string) { started(id); die() })
 	},
+	"spoilt by preload": spoilt,
 	"unknown ev": func() {
 		fmt.Println(goodHello)
 		answer(func(id string) { fmt.Printf("{\"ev\":\"dance\",\"id\":%q}\n", id) })
@@ -50,6 +51,23 @@ var behaviours = map[string]func(){
 	"deaf":        func() { fmt.Println(goodHello); answer(started) }, // takes jobs, and never ends one
 	"stubborn":    func() { fmt.Println(goodHello); answer(started); time.Sleep(time.Hour) },
 	"mute":        func() { fmt.Println(goodHello); os.Stdout.Close(); time.Sleep(time.Hour) },
+}
+
+// spoilt has threads after an import before the fork, and can start no child.
+func spoilt() {
+	fmt.Println(goodHello)
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Scan() {
+		_, rest, ok := strings.Cut(lines.Text(), `{"op":"run","id":"`)
+		id, _, _ := strings.Cut(rest, `"`)
+		switch {
+		case ok && strings.Contains(rest, `"preload":true`):
+			fmt.Printf("{\"ev\":\"exit\",\"id\":%q,\"status\":-1,\"start_error\":\"the runner has 2 threads\"}\n", id)
+			return
+		case ok:
+			finish(id)
+		}
+	}
 }
 
 // answer reads requests until the input ends.

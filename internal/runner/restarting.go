@@ -21,6 +21,9 @@ type Restarting struct {
 	life  context.Context // ends with Close
 	close context.CancelFunc
 
+	// noPreload is set once an import before the fork has spoilt a runner.
+	noPreload atomic.Bool
+
 	mu     sync.Mutex
 	hello  Hello
 	now    *incarnation // nil when the last one died
@@ -65,9 +68,16 @@ func (r *Restarting) Run(ctx context.Context, job Job, on func(Event)) (Exit, er
 		if err != nil {
 			return Exit{}, err
 		}
+		job.Preload = job.Preload && !r.noPreload.Load()
 		exit, err := now.runner.Run(ctx, job, on)
 		var lost *LostError
 		switch {
+		case err == nil && exit.StartError != "" && job.Preload:
+			// What was imported for the job started threads and spoilt the
+			// runner, which ends by itself. A fresh one is asked without, as
+			// is every later job: the environment will not change.
+			r.noPreload.Store(true)
+			r.mourn(now, &LostError{Why: exit.StartError})
 		case errors.As(err, &lost):
 			r.mourn(now, lost)
 			if lost.Started || attempt > 0 || r.isClosed() {

@@ -62,6 +62,28 @@ func TestJobThatHadNotBegunIsCarriedOut(t *testing.T) {
 	wg.Wait()
 }
 
+// An import before the fork that starts threads costs one runner, once.
+func TestASpoiltRunnerIsAskedWithoutPreload(t *testing.T) {
+	t.Parallel()
+	var starts atomic.Int64
+	r, err := NewRestarting(t.Context(), func(ctx context.Context) (Runner, error) {
+		starts.Add(1)
+		return inTurn(t, "spoilt by preload")(ctx)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for range 5 {
+		if exit, err := r.Run(t.Context(), Job{Preload: true}, nil); err != nil || exit.Outcome() != Finished {
+			t.Fatalf("%v, %v", exit, err)
+		}
+	}
+	if starts.Load() != 2 {
+		t.Errorf("%d runners were started, want 2", starts.Load())
+	}
+}
+
 func TestGivesUp(t *testing.T) {
 	t.Parallel()
 	for _, later := range []string{"dies after started", "dead at once"} {

@@ -68,7 +68,7 @@ func (s *Store) writeParquet(ctx context.Context, query, path string) (err error
 	return nil
 }
 
-// replace lets make write a file beside path and then puts it in its place.
+// replace lets fill write a file beside path and then puts it in its place.
 func replace(path string, fill func(temp string) error) (err error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {

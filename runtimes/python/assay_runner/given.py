@@ -14,7 +14,7 @@ MOST_BYTES = 8 << 20
 MOST_LAYERS = 10_000
 MOST_NUMBER = 1 << 40
 # Values of a published file that say how it is stored and not what the model is.
-STORAGE = frozenset({"architectures", "transformers_version", "_name_or_path", "torch_dtype", "dtype", "auto_map", "model_type"})
+STORAGE = frozenset("architectures transformers_version _name_or_path torch_dtype dtype auto_map model_type".split())
 
 
 def recipe(path: Path, task: str = "") -> dict[str, Any]:
@@ -58,7 +58,8 @@ def _known(path: Path, values: Mapping[str, Any]) -> None:
     if model_type not in classes.all_types():
         import transformers
 
-        raise BadRecipe(f"{path} is for model_type {model_type!r}, which transformers {transformers.__version__} does not have")
+        version = transformers.__version__
+        raise BadRecipe(f"{path} is for model_type {model_type!r}, which transformers {version} does not have")
 
 
 def _sane(path: Path, values: Mapping[str, Any]) -> None:

@@ -32,7 +32,10 @@ class _Call:
     deadline: float
 
 
-def outcomes(function: Callable[[Any], Any], arguments: Sequence[Any], workers: int, limit_s: float) -> Iterator[Outcome]:
+Function = Callable[[Any], Any]
+
+
+def outcomes(function: Function, arguments: Sequence[Any], workers: int, limit_s: float) -> Iterator[Outcome]:
     """Yields an outcome for each argument, in the order in which they finish."""
     left, calls = deque(arguments), []
     try:
@@ -50,7 +53,7 @@ def outcomes(function: Callable[[Any], Any], arguments: Sequence[Any], workers: 
             call.process.join()
 
 
-def _begin(function: Callable[[Any], Any], argument: Any, limit_s: float) -> _Call:
+def _begin(function: Function, argument: Any, limit_s: float) -> _Call:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(function, argument, theirs), daemon=True)
@@ -59,7 +62,7 @@ def _begin(function: Callable[[Any], Any], argument: Any, limit_s: float) -> _Ca
     return _Call(argument, process, ours, time.monotonic() + limit_s)
 
 
-def _child(function: Callable[[Any], Any], argument: Any, answers: Connection) -> None:
+def _child(function: Function, argument: Any, answers: Connection) -> None:
     answers.send(function(argument))
 
 
@@ -75,4 +78,5 @@ def _end(call: _Call, limit_s: float) -> Outcome:
     call.answers.close()
     if answer is not None:
         return Outcome(call.argument, answer)
-    return Outcome(call.argument, trouble=f"no answer in {limit_s:g} s" if late else f"died, status {call.process.exitcode}")
+    why = f"no answer in {limit_s:g} s" if late else f"died with status {call.process.exitcode}"
+    return Outcome(call.argument, trouble=why)

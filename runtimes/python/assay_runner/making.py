@@ -8,7 +8,8 @@ two; ``of_config`` does the same for any configuration.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -72,7 +73,8 @@ def _tiny(recipe: dict[str, Any]) -> dict[str, Any]:
     fitted = verify.check(model, fit(model))
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     chosen = controls.choose(recipe)
-    return _ordered({**recipe, "gain": chosen.gain, "control": {"kind": chosen.kind}, "parameters": models.count(model)})
+    recipe |= {"gain": chosen.gain, "control": {"kind": chosen.kind}, "parameters": models.count(model)}
+    return _ordered(recipe)
 
 
 def full(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,20 +89,24 @@ def of_config(
 ) -> dict[str, Any]:
     """The recipe of a model class with these configuration values. The size is known before anything is allocated."""
     recipe = _frame(model_type, cls, task, "full", dict(values))
-    recipe["parameters"] = _counted(recipe)
-    shallow = _shallow(recipe)
-    fitted = verify.check(shallow, _with_sizes(fit(shallow), sizes or {}))
+    with _in_a_sentence(recipe["class"]):
+        recipe["parameters"] = models.parameter_count(recipe)
+        shallow = _shallow(recipe)
+        fitted = verify.check(shallow, _with_sizes(fit(shallow), sizes or {}))
     recipe |= {"sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call, "gain": 1.0, "control": None}
     return _ordered(recipe)
 
 
-def _counted(recipe: dict[str, Any]) -> int | None:
-    """Parameters, found without memory. Torch's and the class's own complaints become a sentence."""
+@contextmanager
+def _in_a_sentence(cls: str) -> Iterator[None]:
+    """What validators, constructors and forwards raise becomes a sentence that names the class."""
     try:
-        return models.parameter_count(recipe)
-    except Exception as error:  # noqa: BLE001 - validators and constructors raise what they like
+        yield
+    except RunnerError:
+        raise
+    except Exception as error:
         reason = " ".join(str(error).split())[:300]
-        raise BadRecipe(f"{recipe['class']} cannot be made from this configuration: {reason}") from error
+        raise BadRecipe(f"{cls} cannot be made from this configuration: {reason}") from error
 
 
 def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
@@ -112,7 +118,7 @@ def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
     with torch.device("meta"):
         count = models.count(cls(copy.deepcopy(config)))
     if count > SHALLOW_LIMIT:
-        raise TooLarge(f"even with few layers {recipe['class']} has {count:,} parameters: its inputs cannot be found here")
+        raise TooLarge(f"even with few layers it has {count:,} parameters: inputs for it cannot be found here")
     return weights.drawn(lambda: cls(config), 0).model.eval()
 
 
@@ -122,15 +128,16 @@ def _with_sizes(fitted: Fitted, sizes: Mapping[str, int]) -> Fitted:
 
 def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, Any]) -> dict[str, Any]:
     config_cls = classes.config_class(model_type)
-    recipe = {"type": model_type, "class": cls.__name__, "config_class": config_cls.__name__, "task": task, "size": size}
+    recipe = {"type": model_type, "class": cls.__name__, "config_class": config_cls.__name__}
+    recipe |= {"task": task, "size": size}
     if not hasattr(transformers, cls.__name__):
         recipe["module"] = cls.__module__
     return {**recipe, "checkpoint": "", "config": config, "transformers": transformers.__version__}
 
 
 ORDER = (
-    "type", "class", "config_class", "module", "task", "size", "checkpoint", "config", "sizes", "inputs", "call", "gain",
-    "control", "parameters", "transformers",
+    "type", "class", "config_class", "module", "task", "size", "checkpoint", "config", "sizes", "inputs", "call",
+    "gain", "control", "parameters", "transformers",
 )  # fmt: skip
 
 

@@ -36,8 +36,13 @@ def answer(job: dict[str, Any], emit: Emit) -> None:
     emit.data(recipe)
 
 
-def make_one(order: tuple[str, str]) -> dict[str, Any]:
-    """Makes one recipe: (type, checkpoint), the checkpoint empty for tiny. A failure is returned, not raised."""
+Recipe = dict[str, Any]
+Order = tuple[str, str]
+"""A type, and a checkpoint for size full or nothing for tiny."""
+
+
+def make_one(order: Order) -> Recipe:
+    """Makes one recipe. A failure is returned, not raised."""
     import torch
 
     from . import making
@@ -51,8 +56,8 @@ def make_one(order: tuple[str, str]) -> dict[str, Any]:
     return recipe
 
 
-def make(orders: Sequence[tuple[str, str]], workers: int, report: Callable[[dict[str, Any]], None]) -> list[dict[str, Any]]:
-    """Makes recipes in fresh processes, so that one that crashes or hangs costs only itself. Failures carry ``error``."""
+def make(orders: Sequence[Order], workers: int, report: Callable[[Recipe], None]) -> list[Recipe]:
+    """Makes recipes in fresh processes: what crashes or hangs costs only itself. Failures carry ``error``."""
     import transformers
 
     from . import isolation, making  # noqa: F401 - imported once here, shared by all children
@@ -89,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Makes recipes and writes those that hold; prints the others with their reasons."""
     parser = argparse.ArgumentParser(prog="assay_runner recipes", description=__doc__)
     parser.add_argument("--types", nargs="*", default=[], help="tiny recipes for these types; all types when left out")
-    parser.add_argument("--checkpoints", nargs="*", help="full recipes for these checkpoints (all known ones when left out)")
+    parser.add_argument("--checkpoints", nargs="*", help="full recipes for these (all known ones when left out)")
     parser.add_argument("--out", type=Path, required=True, help="the file of recipes to write")
     parser.add_argument("--index", type=Path, help="the list of checkpoints to write")
     parser.add_argument("--workers", type=int, default=2, help="how many are made side by side (default 2)")

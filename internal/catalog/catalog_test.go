@@ -1,0 +1,245 @@
+package catalog
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/internal/cell"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func load(t testing.TB) *Catalog {
+	t.Helper()
+	c, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestEmbedded checks that the embedded data agree with each other.
+func TestEmbedded(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	if got := len(c.Types()); got < 700 {
+		t.Errorf("the catalogue holds %d types: a release of transformers has over 700", got)
+	}
+	for _, e := range c.Types() {
+		if e.Component {
+			if e.Class != "" || len(e.Heads) > 0 {
+				t.Errorf("%s is a component and has a class", e.Type)
+			}
+			continue
+		}
+		if e.Class == "" || e.Task == "" || e.ConfigClass == "" || len(e.Heads) == 0 {
+			t.Errorf("%s lacks a class, task or head: %+v", e.Type, e)
+			continue
+		}
+		if e.Heads[0] != (Head{e.Task, e.Class}) {
+			t.Errorf("%s: its first head %v is not its default %s, %s", e.Type, e.Heads[0], e.Task, e.Class)
+		}
+		if len(e.Families) == 0 || e.Families[0] != e.Family {
+			t.Errorf("%s: its families %v do not begin with %s", e.Type, e.Families, e.Family)
+		}
+		for _, f := range e.Families {
+			if !slices.Contains(families, f) {
+				t.Errorf("%s is of an unknown family %q", e.Type, f)
+			}
+		}
+		if !slices.Contains([]string{"high", "medium", "low"}, e.Priority) {
+			t.Errorf("%s has priority %q", e.Type, e.Priority)
+		}
+	}
+}
+
+func TestKeyModelsHaveRecipes(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	for _, name := range append(KeyTypes(), "qwen3") {
+		e, ok := c.Get(name)
+		if !ok || e.Priority != "high" || e.Checkpoint == "" {
+			t.Errorf("%s: in the catalogue %v, priority %q, checkpoint %q", name, ok, e.Priority, e.Checkpoint)
+		}
+		for _, size := range []string{cell.Tiny, cell.Full} {
+			if r := recipeOf(t, c, name, size); r.Class != e.Class || r.Task != e.Task {
+				t.Errorf("%s %s: the recipe is for %s (%s), the default is %s (%s)", name, size, r.Class, r.Task, e.Class, e.Task)
+			}
+		}
+	}
+}
+
+type recipeFacts struct {
+	Type, Class, Task, Size, Checkpoint string
+	Config                              map[string]any
+	Inputs                              []struct{ Name, Kind string }
+	Control                             *struct{ Kind string }
+	Gain                                float64
+	Parameters                          int64
+}
+
+func recipeOf(t *testing.T, c *Catalog, modelType, size string) recipeFacts {
+	t.Helper()
+	b, err := c.Recipe(modelType, "", size, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r recipeFacts
+	if err := json.Unmarshal(b, &r); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestRecipesAreWhole(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	all, err := c.recipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, list := range all {
+		if _, ok := c.Get(name); !ok {
+			t.Errorf("a recipe is for %q, which the catalogue does not have", name)
+		}
+		for _, r := range list {
+			var f recipeFacts
+			if err := json.Unmarshal(r.raw, &f); err != nil {
+				t.Fatal(err)
+			}
+			if len(f.Inputs) == 0 || f.Parameters <= 0 || f.Gain <= 0 || f.Class == "" {
+				t.Errorf("%s %s: inputs %d, parameters %d, gain %g, class %q", name, f.Size, len(f.Inputs), f.Parameters, f.Gain, f.Class)
+			}
+			if tiny := f.Size == cell.Tiny; tiny != (f.Control != nil) || tiny != (f.Checkpoint == "") {
+				t.Errorf("%s %s: control %v, checkpoint %q: tiny ones have the first, full ones the second", name, f.Size, f.Control, f.Checkpoint)
+			}
+		}
+	}
+}
+
+func TestCheckpointsHaveTheirPublishedSize(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	if len(c.Checkpoints()) < 14 {
+		t.Fatalf("only %d checkpoints are known", len(c.Checkpoints()))
+	}
+	for _, k := range c.Checkpoints() {
+		if k.Published != nil && *k.Published != k.Parameters {
+			t.Errorf("%s: %d parameters are published and the recipe builds %d", k.Name, *k.Published, k.Parameters)
+		}
+		if _, err := c.Recipe(k.Type, "", cell.Full, k.Name); err != nil {
+			t.Error(err)
+		}
+		if !strings.HasPrefix(k.Source, "https://") {
+			t.Errorf("%s does not say where its values come from", k.Name)
+		}
+	}
+}
+
+func TestRepresentatives(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	var have []string
+	for _, r := range c.Representatives() {
+		have = append(have, r.Family)
+		if len(r.Types) == 0 && r.Why == "" {
+			t.Errorf("%s has neither a representative nor a reason", r.Family)
+		}
+		for _, name := range r.Types {
+			e, _ := c.Get(name)
+			if !slices.Contains(e.Families, r.Family) {
+				t.Errorf("%s represents %s and its families are %v", name, r.Family, e.Families)
+			}
+			if !c.HasRecipe(name, cell.Tiny) {
+				t.Errorf("%s represents %s and has no recipe", name, r.Family)
+			}
+		}
+	}
+	if diff := cmp.Diff(Families()[:11], have); diff != "" {
+		t.Errorf("represented families (-want +got):\n%s", diff)
+	}
+}
+
+func TestCommonNamesMeanSomething(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	for name, meant := range c.names {
+		if r, ok := c.asCommonName(name); !ok || name != strings.ToLower(name) {
+			t.Errorf("%q means %q, which is nothing (%v)", name, meant, r)
+		}
+	}
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	for _, tc := range []struct{ name, wantType, wantCheckpoint string }{
+		{"bert", "bert", ""},
+		{"BERT", "bert", ""},
+		{"llava-next", "llava_next", ""},
+		{"bert-base-uncased", "bert", "google-bert/bert-base-uncased"},
+		{"google-bert/bert-base-uncased", "bert", "google-bert/bert-base-uncased"},
+		{"tinyllama", "llama", "TinyLlama/TinyLlama-1.1B-Chat-v1.0"},
+		{"Qwen3-0.6B", "qwen3", "Qwen/Qwen3-0.6B"},
+		{"gpt2", "gpt2", ""},
+		{"openai-community/gpt2", "gpt2", "openai-community/gpt2"},
+		{"Qwen/Qwen2-7B", "qwen2", "Qwen/Qwen2-7B"},
+	} {
+		r, err := c.Resolve(tc.name)
+		if err != nil {
+			t.Errorf("%q: %v", tc.name, err)
+		} else if r.Entry.Type != tc.wantType || r.Checkpoint != tc.wantCheckpoint {
+			t.Errorf("%q means %s, %q; want %s, %q", tc.name, r.Entry.Type, r.Checkpoint, tc.wantType, tc.wantCheckpoint)
+		}
+	}
+}
+
+func TestResolveRefuses(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	for _, name := range []string{"", "../etc/passwd", "/etc/passwd", `a\b`, "a/b/c", "bert\x00", strings.Repeat("x", 300)} {
+		if r, err := c.Resolve(name); err == nil {
+			t.Errorf("%q means %v", name, r.Entry.Type)
+		}
+	}
+}
+
+func TestUnknownModelNamesTheNearest(t *testing.T) {
+	t.Parallel()
+	_, err := load(t).Resolve("brt")
+	unknown, ok := err.(*UnknownModelError)
+	if !ok {
+		t.Fatalf("the error is %v", err)
+	}
+	if len(unknown.Nearest) != 3 || unknown.Nearest[0] != "bart" && unknown.Nearest[0] != "bert" {
+		t.Errorf("the nearest of brt are %v", unknown.Nearest)
+	}
+}
+
+func FuzzResolve(f *testing.F) {
+	for _, name := range []string{"bert", "google-bert/bert-base-uncased", "tinyllama", "../x", "\x00", "é", "T5"} {
+		f.Add(name)
+	}
+	c := load(f)
+	f.Fuzz(func(t *testing.T, name string) {
+		r, err := c.Resolve(name)
+		if (err == nil) == (r.Entry.Type == "") {
+			t.Errorf("%q: entry %q, error %v", name, r.Entry.Type, err)
+		}
+	})
+}
+
+func TestEditsIsADistance(t *testing.T) {
+	t.Parallel()
+	word := rapid.StringMatching(`[a-c]{0,6}`)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := word.Draw(t, "a"), word.Draw(t, "b")
+		d := edits(a, b)
+		if (d == 0) != (a == b) || d != edits(b, a) || d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)) {
+			t.Errorf("%q and %q are %d edits apart, the other way %d", a, b, d, edits(b, a))
+		}
+	})
+}

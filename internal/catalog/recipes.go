@@ -1,0 +1,92 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"assay/internal/cell"
+)
+
+// recipe is what is looked at to find a recipe; the rest is the runner's.
+type recipe struct {
+	Type       string `json:"type"`
+	Task       string `json:"task"`
+	Size       string `json:"size"`
+	Checkpoint string `json:"checkpoint"`
+	raw        json.RawMessage
+}
+
+// NoRecipeError says that a model is known and how to build it is not.
+type NoRecipeError struct {
+	Type, Task, Size, Checkpoint string
+	Reason                       string // a sentence, with what to do
+}
+
+func (e *NoRecipeError) Error() string {
+	name := e.Type
+	if e.Checkpoint != "" {
+		name = e.Checkpoint
+	}
+	return fmt.Sprintf("there is no recipe for %s: %s", name, e.Reason)
+}
+
+// Recipe returns a recipe as the runner's protocol has it. An empty task means
+// the default one. Size full without a checkpoint means the type's first known
+// checkpoint; a checkpoint is found with or without its owner.
+func (c *Catalog) Recipe(modelType, task, size, checkpoint string) (json.RawMessage, error) {
+	all, err := c.recipes()
+	if err != nil {
+		return nil, err
+	}
+	if size == "" {
+		size = cell.Tiny
+	}
+	for _, r := range all[modelType] {
+		if r.Size == size && (task == "" || r.Task == task) && (size == cell.Tiny || checkpoint == "" || named(r.Checkpoint, checkpoint)) {
+			return r.raw, nil
+		}
+	}
+	return nil, &NoRecipeError{modelType, task, size, checkpoint, c.whyNot(modelType, task, size, len(all[modelType]) > 0)}
+}
+
+// HasRecipe reports whether the type has a recipe of that size.
+func (c *Catalog) HasRecipe(modelType, size string) bool {
+	_, err := c.Recipe(modelType, "", size, "")
+	return err == nil
+}
+
+func (c *Catalog) whyNot(modelType, task, size string, others bool) string {
+	e, ok := c.Get(modelType)
+	switch {
+	case !ok:
+		return "it is not in the catalogue"
+	case e.Component:
+		return "it is a component of other models and has no model class of its own"
+	case size == cell.Full:
+		return "the true configuration of this checkpoint is not known; give the path of its config.json"
+	case task != "" && others:
+		if _, has := e.ClassFor(task); !has {
+			return fmt.Sprintf("it has no head for task %q", task)
+		}
+		return fmt.Sprintf("no inputs are known for its head for task %q", task)
+	}
+	return "no inputs are known with which it runs at size tiny"
+}
+
+// readRecipes reads the embedded recipes. It is called once, on first need: it
+// takes some tens of milliseconds.
+func readRecipes() (map[string][]recipe, error) {
+	var file struct{ Recipes []json.RawMessage }
+	if err := readJSON("recipes", &file); err != nil {
+		return nil, err
+	}
+	byType := map[string][]recipe{}
+	for i, raw := range file.Recipes {
+		r := recipe{raw: raw}
+		if err := json.Unmarshal(raw, &r); err != nil {
+			return nil, fmt.Errorf("embedded recipe %d: %w", i, err)
+		}
+		byType[r.Type] = append(byType[r.Type], r)
+	}
+	return byType, nil
+}

@@ -1,0 +1,110 @@
+"""Chooses a recipe's negative control and the gain of its weights.
+
+Tiny models with small random weights hardly use their attention: a model without
+it may differ by less than a half-precision tolerance, and a check that cannot fail
+is none. So weights are drawn with growing gain until some damage shows, and the
+least gain is kept with which the damage is seen and rounding is still forgiven.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from .. import control, inputs, models, numerics, outputs
+
+GAINS = (1.0, 2.0, 4.0, 8.0)
+DAMAGES = ("zero-attention", "zero-mlp")
+OTHER_INPUT = "other-input"  # says least: any model that looks at its input shows it
+SEED = 0
+WANTED = numerics.CONTROL_FACTOR * numerics.TOLERANCE["bf16"]
+NEEDED = numerics.CONTROL_FACTOR * numerics.TOLERANCE["fp32"]
+HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+class NoControl(Exception):
+    """No damage shows: a check of this model could not fail."""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A control: what it damages, how far the output then is, and whether rounding to half precision passes."""
+
+    kind: str
+    gain: float
+    effect: float  # of the largest magnitude of the undamaged output
+    forgiving: bool
+
+    @property
+    def good(self) -> bool:
+        """Seen at every dtype, and rounding alone is not taken for damage."""
+        return self.effect >= WANTED and self.forgiving
+
+
+def choose(recipe: Mapping[str, Any]) -> Control:
+    """The good control of least gain, damage before another input; where none is good the one that shows most."""
+    tried: list[Control] = []
+    for gain in GAINS:
+        found = _at_gain({**recipe, "gain": gain})
+        tried += found
+        if good := [one for one in found if one.good and one.kind in DAMAGES]:
+            return good[0]
+    good = [one for one in tried if one.good]
+    seen = [one for one in tried if one.effect >= NEEDED]
+    if not seen:
+        best = max((one.effect for one in tried), default=0.0)
+        raise NoControl(f"no damage changes the output by more than {best:.1e} of its size")
+    return good[0] if good else max(seen, key=lambda one: (one.forgiving, min(one.effect, WANTED), -one.gain))
+
+
+def _at_gain(recipe: Mapping[str, Any]) -> list[Control]:
+    """The controls that show anything at this gain, in order of preference."""
+    model = models.build(recipe, torch.float32, SEED).model
+    whole = _run(model, recipe, SEED)
+    if not numerics.finite(whole, None) or outputs.constant(whole):
+        return []
+    forgiving = all(_forgiven(recipe, whole, name) for name in HALVES)
+    kinds = (*DAMAGES, OTHER_INPUT)
+    found = [Control(kind, recipe["gain"], _effect(model, recipe, whole, kind), forgiving) for kind in kinds]
+    return [one for one in found if one.effect > 0]
+
+
+Tensors = outputs.Tensors
+
+
+def _run(model: torch.nn.Module, recipe: Mapping[str, Any], seed: int, dtype: torch.dtype = torch.float32) -> Tensors:
+    given = inputs.make(recipe, {"batch": 1}, seed, dtype)
+    torch.manual_seed(SEED)  # for what a model draws inside its forward
+    with torch.no_grad():
+        return outputs.flatten(model(**given, **recipe["call"]))
+
+
+def _effect(model: torch.nn.Module, recipe: Mapping[str, Any], whole: outputs.Tensors, kind: str) -> float:
+    """How far the output moves under the damage; 0 when there is nothing to damage, or it breaks the model."""
+    if kind == OTHER_INPUT:
+        return _difference(_run(model, recipe, SEED + 1), whole)
+    parts = control.targets(model, kind)
+    if not parts:
+        return 0.0
+    with control.zeroed(parts):
+        return _difference(_run(model, recipe, SEED), whole)
+
+
+def _difference(damaged: outputs.Tensors, whole: outputs.Tensors) -> float:
+    if not numerics.finite(damaged, whole):
+        return 0.0
+    found = numerics.compare(damaged, whole).max_rel
+    return found if found < float("inf") else 0.0
+
+
+def _forgiven(recipe: Mapping[str, Any], whole: outputs.Tensors, name: str) -> bool:
+    """Whether the model in half precision agrees within that precision's tolerance; one that cannot run there does."""
+    try:
+        model = models.build(recipe, HALVES[name], SEED).model
+        rounded = _run(model, recipe, SEED, HALVES[name])
+    except Exception:  # noqa: BLE001 - a kernel that lacks the dtype says nothing about the gain
+        return True
+    return numerics.compare(rounded, whole).max_rel <= numerics.TOLERANCE[name]

@@ -1,0 +1,238 @@
+"""The parameters that models' forwards take, and the shapes each may have.
+
+A shape's entries are numbers, the symbols of recipes (``batch``, ``seq``, ``image`` …)
+or the letters of ``read.SIZES``. Several layouts of one parameter are tried in order;
+``beside`` restricts one to forwards that also take one of the named parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Entry = int | str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One way an input may look."""
+
+    shape: tuple[Entry, ...]
+    kind: str = "float"
+    dtype: str = "float32"
+    beside: tuple[str, ...] = ()  # only with one of these parameters; empty: always
+    only: str = ""  # only when the class takes this modality and no picture
+    high: str = ""  # ids are drawn below this; empty: below the vocabulary's reserved end
+    value: Any = None
+    sets: Mapping[str, int] = field(default_factory=dict)  # letters that this layout decides
+
+
+def floats(*shape: Entry, **more: Any) -> Layout:
+    """Numbers between -1 and 1."""
+    return Layout(shape, **more)
+
+
+def ids(*shape: Entry, **more: Any) -> Layout:
+    """Token ids or other whole numbers."""
+    return Layout(shape, "ids", "int64", **more)
+
+
+def ones(*shape: Entry, **more: Any) -> Layout:
+    """A mask that hides nothing."""
+    return Layout(shape, **{"kind": "ones", "dtype": "int64", **more})
+
+
+def zeros(*shape: Entry, **more: Any) -> Layout:
+    """A first segment, a first task."""
+    return Layout(shape, **{"kind": "zeros", "dtype": "int64", **more})
+
+
+def each(value: Any, dtype: str = "int64", **more: Any) -> Layout:
+    """The same given value for every item of the batch."""
+    return Layout((), "value", dtype, value=value, **more)
+
+
+GRID = ("image_grid_thw", "grid_thw", "image_grid_hws", "image_grid_hw")
+PACKED = ("spatial_shapes", "target_sizes", "image_position_ids", "pixel_position_ids")
+POINTS = [[x, y] for y in range(4) for x in range(4)]
+
+PIXELS = (
+    floats("batch*16", "C*T*P*P", beside=GRID),
+    floats("batch*16", "C*P*P", beside=GRID),
+    floats("batch*16", "C", "P", "P", beside=GRID),
+    floats("batch", 1, "TILES", "C", "H", "W", beside=("aspect_ratio_ids",)),
+    floats("batch", 16, "C*T*P*P", beside=PACKED),
+    floats("batch", 1, "C", "image", "image", beside=("image_attention_mask",)),
+    floats("batch", "F", "C", "image", "image", only="video"),
+    floats("batch", "C", "image", "image"),
+    floats("batch", 1, "C", "image", "image", beside=("pixel_attention_mask", "image_sizes")),
+    floats("batch", "VIEWS", "C", "image", "image", beside=("image_sizes",)),
+    floats("batch", "F", "C", "image", "image"),
+    floats("batch", 2, "C", "image", "image"),
+    floats("batch", "C", "F", "image", "image"),
+    floats("batch", 16, "C*P*P"),
+)
+FEATURES = (
+    floats("batch", "M", "L"),
+    floats("batch", "L", "M"),
+    floats("batch", "L", "2*M"),
+    floats("batch", 1, "L", "M", sets={"L": 1024}),
+    floats("batch", "M", "L", sets={"L": 3000}),
+    floats("batch", "L", "M", sets={"M": 128}),
+    floats("batch", "M", "L", sets={"M": 128}),
+    floats("batch", "L", "M", sets={"M": 160}),
+)
+WAVES = (
+    floats("batch", "samples"),
+    floats("batch", 1, 9600),
+    floats("batch", "SPECTRUM", "M"),
+    floats("batch", 32000),
+    floats("batch", 1, 48000),
+    floats("batch", "M", 100),
+    floats("batch", 2, 9600),
+)
+WORDS = (
+    ids("batch", "seq"),
+    ids("batch", "seq", "BOOKS", beside=("audio_codes", "input_values", "codebook_ids", "labels")),
+    ids("batch*BOOKS", "seq", beside=("labels",)),
+    ids("batch", "BOOKS", "seq", beside=("labels",)),
+)
+STATES = (floats("batch", "seq", "D"), floats("batch*seq", "D"), floats("batch", "D", 64))
+SPECTROGRAM = (floats("batch", 50, "M"), floats("batch", "M", 50))
+TARGETS = (ids("batch", "target"), ids("batch", "target", "BOOKS"))
+MASK = (ones("batch", "seq"),)
+SOUND_MASK = (ones("batch", "L"), ones("batch", "L", dtype="bool"))
+TILE_SIZE = (each([["H", "W"]]),)
+FOUR = (each([[4, 4]]),)
+GRID_OF_ONE = (each([[1, 4, 4]]),)
+
+PARAMETERS: dict[str, tuple[Layout, ...]] = {
+    "input_ids": WORDS,
+    "input_text_ids": WORDS,
+    "inputs": (floats("batch", "samples", only="audio"), ids("batch", "seq")),
+    "decoder_input_ids": TARGETS,
+    "attention_mask": MASK,
+    "input_mask": MASK,
+    "decoder_attention_mask": (ones("batch", "target"),),
+    "token_type_ids": (zeros("batch", "seq"),),
+    "visual_token_type_ids": (zeros("batch", 6),),
+    "bbox": (each([[[10, 10, 30, 30]]], dtype="int64"),),
+    "task_inputs": (ids("batch", "TASK"),),
+    "pixel_values": PIXELS,
+    "pixel_values_images": PIXELS,
+    "image_pixel_values": PIXELS,
+    "high_res_pixel_values": (floats("batch", "C", 1024, 1024),),
+    "prompt_pixel_values": (floats("batch", "C", "image", "image"),),
+    "prompt_masks": (floats("batch", "C", "image", "image"),),
+    "pixel_values_videos": (
+        floats("batch*16", "C*T*P*P", beside=("video_grid_thw",)),
+        floats("batch", "F", "C", "image", "image"),
+    ),
+    "flattened_patches": (floats("batch", 16, "2+C*P*P"),),
+    "image_grid_thw": GRID_OF_ONE,
+    "grid_thw": GRID_OF_ONE,
+    "video_grid_thw": GRID_OF_ONE,
+    "image_grid_hws": FOUR,
+    "image_grid_hw": FOUR,
+    "spatial_shapes": FOUR,
+    "target_sizes": FOUR,
+    "tgt_sizes": FOUR,
+    "image_sizes": TILE_SIZE,
+    "image_position_ids": (each([POINTS]),),
+    "pixel_position_ids": (each([POINTS]),),
+    "aspect_ratio_ids": (ones("batch", 1),),
+    "aspect_ratio_mask": (ones("batch", 1, "TILES"),),
+    "cross_attention_mask": (ones("batch", "seq", 1, "TILES"),),
+    "image_attention_mask": (ones("batch", "seq", 1),),
+    "merge_sizes": (each([1]),),
+    "image_merge_sizes": (each([1]),),
+    "input_features": FEATURES,
+    "audio_input_features": FEATURES,
+    "input_values": WAVES,
+    "audio_values": WAVES,
+    "spectrogram": SPECTROGRAM,
+    "audio_mel": SPECTROGRAM,
+    "input_features_mask": SOUND_MASK,
+    "feature_attention_mask": SOUND_MASK,
+    "audio_attention_mask": SOUND_MASK,
+    "feature_lens": (each(["L"]),),
+    "aftercnn_lens": (each(["(L-1)//2+1"]),),
+    "padding_mask": (ones("batch", "samples", dtype="bool"),),
+    "speaker_embedding": (floats("batch", "SPEAKER"),),
+    "speaker_embeddings": (floats("batch", "SPEAKER"),),
+    "audio_codes": (ids("batch", "QUANTIZERS", 10, high="16"),),
+    "latents": (floats("batch", "D", 20), floats("batch", 20, "D")),
+    "inputs_embeds": STATES,
+    "hidden_states": STATES,
+    "query_embeds": (floats("batch", "seq", "D"),),
+    "encoder_hidden_states": (floats("batch", "seq", "CROSS"),),
+    "image_embeds": (floats("batch", "seq", "CROSS"),),
+    "visual_feats": (floats("batch", 6, "FEATURES"),),
+    "visual_embeds": (floats("batch", 6, "FEATURES"),),
+    "visual_pos": (floats("batch", 6, "BOX"),),
+    "past_values": (floats("batch", "PAST"), floats("batch", "PAST", "SERIES")),
+    "past_observed_mask": (ones("batch", "PAST"), ones("batch", "PAST", "SERIES")),
+    "past_time_features": (floats("batch", "PAST", "CLOCK"),),
+    "future_values": (floats("batch", "AHEAD"),),
+    "future_time_features": (floats("batch", "AHEAD", "CLOCK"),),
+    "states": (floats("batch", 4, "STATE"),),
+    "actions": (floats("batch", 4, "ACTION"),),
+    "rewards": (floats("batch", 4, 1),),
+    "returns_to_go": (floats("batch", 4, 1),),
+    "timesteps": (Layout(("batch", 4), "range", "int64"),),
+    "context_input_ids": (ids("batch*DOCS", "seq"),),
+    "context_attention_mask": (ones("batch*DOCS", "seq"),),
+    "doc_scores": (floats("batch", "DOCS"),),
+    "qformer_input_ids": (ids("batch", "target"),),
+    "qformer_attention_mask": (ones("batch", "target"),),
+    "input_points": (each([[[[8.0, 8.0]]]], dtype="float32"),),
+    "xpath_tags_seq": (zeros("batch", "seq", "DEPTH"),),
+    "xpath_subs_seq": (zeros("batch", "seq", "DEPTH"),),
+}
+
+# Optional parameters that are given whenever forward has them and their parent is given.
+COMPANIONS: dict[str, str] = {
+    "attention_mask": "input_ids",
+    "bbox": "input_ids",
+    "visual_feats": "input_ids",
+    "visual_pos": "input_ids",
+    "visual_embeds": "input_ids",
+    "qformer_input_ids": "input_ids",
+    "qformer_attention_mask": "qformer_input_ids",
+    "speaker_embeddings": "input_ids",
+    "image_grid_thw": "pixel_values",
+    "image_grid_hw": "pixel_values",
+    "image_grid_hws": "pixel_values",
+    "image_sizes": "pixel_values",
+    "spatial_shapes": "pixel_values",
+    "target_sizes": "pixel_values",
+    "aspect_ratio_ids": "pixel_values",
+    "aspect_ratio_mask": "pixel_values",
+    "image_position_ids": "pixel_values",
+    "pixel_position_ids": "pixel_values",
+    "high_res_pixel_values": "pixel_values",
+    "image_attention_mask": "pixel_values",
+    "merge_sizes": "pixel_values",
+    "image_merge_sizes": "pixel_values",
+    "video_grid_thw": "pixel_values_videos",
+    "input_features_mask": "input_features",
+    "feature_attention_mask": "input_features",
+    "feature_lens": "input_features",
+    "aftercnn_lens": "input_features",
+    "audio_attention_mask": "audio_input_features",
+    "past_time_features": "past_values",
+    "past_observed_mask": "past_values",
+    "future_values": "past_values",
+    "future_time_features": "past_values",
+    "actions": "states",
+    "rewards": "states",
+    "returns_to_go": "states",
+    "timesteps": "states",
+    "context_attention_mask": "context_input_ids",
+    "doc_scores": "context_input_ids",
+}
+# Companions that a model may do without: dropped when a try fails with them.
+DROPPABLE = ("image_sizes", "input_features_mask", "feature_attention_mask", "image_position_ids")
+# The sizes that symbols have where nobody asks for others.
+SYMBOLS = {"seq": 16, "target": 8, "samples": 8000}

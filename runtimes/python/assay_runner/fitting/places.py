@@ -1,0 +1,93 @@
+"""Placeholder ids: a multimodal model wants as many among its text as its other inputs give features."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from ..shrink.layers import whole
+from .read import find
+
+START = 4  # ordinary words before the first placeholder
+TOKEN_NAMES = (
+    "{}_token_id", "{}_token_index", "{}_placeholder_id", "{}_pad_token_id", "{}_patch_id",
+    "{}_placeholder_token_id", "{}_soft_token_id", "{}_patch_token_id", "media_placeholder_token_id",
+)  # fmt: skip
+# (modality, the input that carries it, its number in mm_token_type_ids)
+CARRIERS = (
+    ("image", "pixel_values", 1),
+    ("image", "image_pixel_values", 1),
+    ("video", "pixel_values_videos", 2),
+    ("audio", "input_features", 3),
+    ("audio", "input_values", 3),
+    ("audio", "audio_input_features", 3),
+)
+ALONG = ("attention_mask", "token_type_ids", "cross_attention_mask", "image_attention_mask")
+MARKS = ("mm_token_type_ids", "moe_mm_token_type_ids")
+
+
+def token_of(config: Any, modality: str) -> int | None:
+    """The placeholder id of a modality; None when the configuration names none."""
+    values = (find(config, [name.format(modality)]) for name in TOKEN_NAMES)
+    return next((value for value in values if whole(value)), None)
+
+
+def rows(output: Any) -> int:
+    """How many rows of features an answer of get_*_features holds."""
+    for name in ("pooler_output", "last_hidden_state"):
+        if getattr(output, name, None) is not None:
+            output = getattr(output, name)
+            break
+    found = [t for t in _tensors(output) if t.is_floating_point() and t.dim() >= 2]
+    if isinstance(output, tuple) and len(found) > 1 and found[0].dim() != found[1].dim():
+        found = found[:1]
+    return sum(t.numel() // t.shape[-1] for t in found)
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    if torch.is_tensor(value):
+        return [value]
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, (list, tuple)) else ()
+    return [tensor for item in items for tensor in _tensors(item)]
+
+
+def count(model: torch.nn.Module, modality: str, given: Mapping[str, torch.Tensor]) -> int | None:
+    """Asks the model for its features and counts them; None when it has no such question."""
+    for part in (model, getattr(model, "model", None), getattr(model, "base_model", None)):
+        ask = getattr(part, f"get_{modality}_features", None)
+        if ask is not None:
+            takes = inspect.signature(ask).parameters
+            with torch.no_grad():
+                return rows(ask(**{name: value for name, value in given.items() if name in takes}))
+    return None
+
+
+def insert(
+    specs: list[dict[str, Any]], parameters: Mapping[str, Any], counts: list[tuple[int, int, int]]
+) -> list[dict[str, Any]]:
+    """Puts placeholders into the text: counts holds (token, how many, mark) in order."""
+    text = next((spec for spec in specs if spec["name"] == "input_ids" and len(spec["shape"]) == 2), None)
+    if text is None:
+        return specs
+    total = sum(number for _, number, _ in counts)
+    length = f"seq + {total}" if total else "seq"
+    at, places, marks = START, [], []
+    for token, number, mark in counts:
+        places.append({"id": token, "at": at, "count": number})
+        marks.append({"id": mark, "at": at, "count": number})
+        at += number
+    longer = [_longer(spec, length) if spec["name"] in ("input_ids", *ALONG) else spec for spec in specs]
+    longer = [{**spec, "place": places} if spec["name"] == "input_ids" and places else spec for spec in longer]
+    return longer + [_marks(name, length, marks) for name in MARKS if name in parameters]
+
+
+def _longer(spec: dict[str, Any], length: str) -> dict[str, Any]:
+    return {**spec, "shape": [length if entry == "seq" else entry for entry in spec["shape"]]}
+
+
+def _marks(name: str, length: str, marks: list[dict[str, int]]) -> dict[str, Any]:
+    spec = {"name": name, "kind": "ids", "dtype": "int64", "shape": ["batch", length], "low": 0, "high": 1}
+    return {**spec, "place": marks} if marks else spec

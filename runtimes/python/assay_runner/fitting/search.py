@@ -1,0 +1,138 @@
+"""Finds inputs with which a model runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from .. import inputs
+from ..introspect import classes
+from ..introspect.modalities import main_inputs, modalities_of, required
+from . import places, read
+from .attempt import Attempt, Subject, options, write
+from .repairs import repair
+
+REPAIRS = 6  # how often one try may be corrected
+TRIES = 40  # how many layouts are tried in all; what works is nearly always among the first few
+SEED = 0
+
+
+class NoFit(Exception):
+    """No inputs were found with which the model runs; the message is the last error."""
+
+
+@dataclass
+class Fitted:
+    """What the search found: the inputs, sizes and call of a recipe."""
+
+    inputs: list[dict[str, Any]]
+    sizes: dict[str, int]
+    call: dict[str, Any] = field(default_factory=dict)
+
+
+def subject_of(cls: type, config: Any) -> Subject:
+    """What inputs for this class and configuration must fit."""
+    parameters = classes.signature(cls)
+    return Subject(
+        parameters,
+        modalities_of(cls, parameters),
+        read.sizes_of(config),
+        read.vocabulary(config),
+        bool(getattr(config, "is_encoder_decoder", False)),
+    )
+
+
+def fit(model: torch.nn.Module) -> Fitted:
+    """Searches for inputs; raises NoFit with the last error when nothing ran."""
+    cls, config = type(model), model.config
+    subject = subject_of(cls, config)
+    first = Attempt(tuple(main_inputs(cls, subject.parameters)))
+    last: Exception = NoFit("forward takes no inputs that the tables know")
+    for start in itertools.islice(_tries(first, subject), TRIES):
+        attempt: Attempt | None = start
+        for _ in range(REPAIRS):
+            try:
+                return _run(model, attempt, subject)
+            except _NoLayout:
+                break
+            except Exception as error:  # noqa: BLE001 - a model's own code may raise anything
+                last, attempt = error, repair(error, attempt, subject)
+            if attempt is None:
+                break
+    raise NoFit(f"{type(last).__name__}: {str(last)[:300]}") from last
+
+
+class _NoLayout(Exception):
+    """The try asks for a layout that the parameter does not have."""
+
+
+def _tries(first: Attempt, subject: Subject) -> Iterator[Attempt]:
+    """The given try, then every other layout of its ambiguous inputs: one input varied at a time, then two."""
+    counts = {name: len(options(name, subject)) for name in (*first.wanted, *required(subject.parameters))}
+    if subject.encoder_decoder and "audio" in subject.modalities:
+        counts["decoder_input_ids"] = len(options("decoder_input_ids", subject))
+    ambiguous = [name for name, number in counts.items() if number > 1]
+    ambiguous.sort(key=lambda name: name == "input_ids")  # text is the least doubtful
+    yield first
+    for name in ambiguous:
+        for number in range(1, counts[name]):
+            yield first.but(layout={**first.layout, name: number})
+    for one, two in itertools.combinations(ambiguous, 2):
+        for i, j in itertools.product(range(1, min(4, counts[one])), range(1, min(3, counts[two]))):
+            yield first.but(layout={**first.layout, one: i, two: j})
+
+
+def _run(model: torch.nn.Module, attempt: Attempt, subject: Subject) -> Fitted:
+    written = write(attempt, subject)
+    if written is None:
+        raise _NoLayout
+    specs, sizes = written
+    specs = places.insert(specs, subject.parameters, _placeholders(model, specs, sizes, attempt))
+    call = {"use_cache": False} if "use_cache" in subject.parameters else {}
+    fitted = Fitted(specs, sizes, {**call, **attempt.call})
+    run(model, fitted, {"batch": 1})
+    return fitted
+
+
+def _placeholders(
+    model: torch.nn.Module, specs: list[dict[str, Any]], sizes: dict[str, int], attempt: Attempt
+) -> list[tuple[int, int, int]]:
+    names = {spec["name"] for spec in specs}
+    if "input_ids" not in names:
+        return []
+    found: list[tuple[int, int, int]] = []
+    given: dict[str, torch.Tensor] | None = None
+    for modality, carrier, mark in places.CARRIERS:
+        token = places.token_of(model.config, modality)
+        if carrier not in names or token is None:
+            continue
+        number = attempt.places.get(modality)
+        if number is None:
+            given = given or inputs.make({"inputs": specs, "sizes": sizes}, {"batch": 1}, SEED, torch.float32)
+            number = _asked(model, modality, given)
+        if number:
+            found.append((token, number, mark))
+    return found
+
+
+def _asked(model: torch.nn.Module, modality: str, given: dict[str, torch.Tensor]) -> int | None:
+    """The model's own count; a model that cannot say gets no placeholders, and its error message may count them."""
+    try:
+        return places.count(model, modality, given)
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def run(model: torch.nn.Module, fitted: Fitted, point: dict[str, int], other: str = "") -> Any:
+    """Runs the model on the fitted inputs at a point; the input named ``other`` gets other values."""
+    recipe = {"inputs": fitted.inputs, "sizes": fitted.sizes}
+    given = inputs.make(recipe, point, SEED, torch.float32)
+    if other:
+        given[other] = inputs.make(recipe, point, SEED + 1, torch.float32)[other]
+    torch.manual_seed(SEED)  # for what a model draws inside its forward
+    with torch.no_grad():
+        return model(**given, **fitted.call)

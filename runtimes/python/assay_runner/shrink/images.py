@@ -1,0 +1,78 @@
+"""Pictures of four by four patches, and what is counted from them scaled alike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .layers import whole
+
+GRID = 4  # patches along a side
+SMALL_SIDE = 64  # pixels, for models without patches
+
+SIDES = re.compile(r"image_size|img_size|max_img_size|crop_size|pretrain_image_size|input_size")
+MAPS = re.compile(
+    r"resolution|image_embedding_size|memory_attention_rope_feat_sizes|backbone_feature_sizes"
+    r"|prompt_encoder_input_image_size|spec_size"
+)
+COUNTS = re.compile(
+    r"\w*(tokens_per_image|image_seq_len|num_image_tokens|image_tokens|num_position_embeddings|num_patches)\w*"
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much smaller pictures become along a side, and the side of a small one."""
+
+    ratio: float
+    side: int | None = None
+
+
+def scale_of(tree: Mapping[str, Any]) -> Scale | None:
+    """The scale that brings the finest grid of patches in the configuration down to four by four."""
+    grids = sorted(_grids(tree), reverse=True)
+    if grids:
+        cells, patch = grids[0]
+        return Scale(cells / GRID, patch * GRID) if cells > GRID else None
+    side = tree.get("image_size")
+    return Scale(side / SMALL_SIDE) if whole(side) and side > SMALL_SIDE else None
+
+
+def _grids(tree: Mapping[str, Any]) -> list[tuple[int, int]]:
+    found = [grid for value in tree.values() if isinstance(value, Mapping) for grid in _grids(value)]
+    side, patch = first(tree.get("image_size") or tree.get("img_size")), last(tree.get("patch_size"))
+    if whole(side) and whole(patch) and side >= patch > 0:
+        found.append((side // patch, patch))
+    return found
+
+
+def first(value: Any) -> Any:
+    """The first of a list, else the value."""
+    return value[0] if isinstance(value, (list, tuple)) and value else value
+
+
+def last(value: Any) -> Any:
+    """The last of a list, else the value."""
+    return value[-1] if isinstance(value, (list, tuple)) and value else value
+
+
+def shrink_extent(key: str, value: Any, patch: Any, scale: Scale) -> Any:
+    """The small value of a picture's side, of a feature map's, or of a count of patches."""
+    patch = last(patch)
+    if key == "image_grid_pinpoints" and scale.side:
+        return [[scale.side, scale.side]]
+    if SIDES.fullmatch(key) and whole(value) and whole(patch) and value >= patch:
+        return max(patch * 2, int(value // patch // scale.ratio) * patch)
+    if SIDES.fullmatch(key) or MAPS.fullmatch(key):
+        return _scaled(value, scale.ratio)
+    if COUNTS.fullmatch(key) and whole(value):
+        return max(1, int(value // scale.ratio**2))
+    return value
+
+
+def _scaled(value: Any, ratio: float) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_scaled(item, ratio) for item in value]
+    return max(1, int(value // ratio)) if whole(value) else value

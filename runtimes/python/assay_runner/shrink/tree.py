@@ -1,0 +1,122 @@
+"""Walks a configuration and its sub-configurations and makes each of them small."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from . import absent, images, ladder, layers, relations
+from .layers import Stack, whole, wholes
+from .rules import HEAD_COUNTS, Node, small_number
+from .tokens import TokenIds, is_token
+
+# Not part of what a model is: labels, where it came from, how it is stored. They are made anew from the small values.
+LEFT_OUT = frozenset(
+    "id2label label2id num_labels transformers_version architectures _name_or_path stage_names out_features dtype "
+    "torch_dtype problem_type _attn_implementation_internal".split()
+)
+# A name that another name in the same configuration derives.
+DERIVED = {"feature_size": "lags_sequence"}
+# timm's own miniature of the architecture stands for the published one; its true size belongs to size "full".
+TIMM_TINY = {"resnet": "test_resnet"}
+CONVOLUTION = 32  # channels of a small feature extractor
+
+
+@dataclass
+class Walk:
+    """What one walk keeps across the whole tree."""
+
+    aspects: frozenset[str]
+    tokens: TokenIds
+    scale: images.Scale | None
+
+
+def shrink(config: Mapping[str, Any], rung: ladder.Rung) -> dict[str, Any]:
+    """The configuration made small on this rung of the ladder. The argument is left alone."""
+    if not rung.aspects:
+        return {}
+    scale = images.scale_of(config) if ladder.EXTENTS in rung.aspects else None
+    small = _node(config, Walk(rung.aspects, TokenIds(), scale))
+    small.pop("model_type", None)
+    return small
+
+
+def _node(config: Mapping[Any, Any], walk: Walk) -> dict[Any, Any]:
+    values = {k: v for k, v in config.items() if isinstance(k, str) and k not in LEFT_OUT}
+    values = {k: v for k, v in values.items() if DERIVED.get(k) not in values}
+    if values.get("model_type") == "timm_backbone":
+        return _timm(values)
+    stack = layers.plan(values)
+    node = Node(values, stack.hierarchical, _heads(values))
+    small = {key: _value(key, value, node, stack, walk) for key, value in values.items()}
+    small.update({key: value for key, value in config.items() if not isinstance(key, str)})
+    if ladder.WIDTHS in walk.aspects and not stack.hierarchical:
+        relations.repair(small, values)
+    return small
+
+
+def _heads(values: Mapping[str, Any]) -> frozenset[int]:
+    return frozenset(value for key, value in values.items() if whole(value) and re.fullmatch(HEAD_COUNTS, key))
+
+
+def _value(key: str, value: Any, node: Node, stack: Stack, walk: Walk) -> Any:
+    small = _by_kind(key, value, node, stack, walk)
+    if walk.scale and small == value:
+        return images.shrink_extent(key, value, node.values.get("patch_size"), walk.scale)
+    return small
+
+
+def _by_kind(key: str, value: Any, node: Node, stack: Stack, walk: Walk) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value) if "rope" in key else _mapping(key, value, stack, walk)
+    if value is None:
+        return absent.fill(key, node.values, walk.aspects, stack, walk.tokens)
+    if isinstance(value, (list, tuple)):
+        return _list(key, list(value), node, stack, walk)
+    return _number(key, value, node, stack, walk) if whole(value) else value
+
+
+def _mapping(key: str, value: Mapping[Any, Any], stack: Stack, walk: Walk) -> dict[Any, Any]:
+    """A sub-configuration, or a table of settings for single layers of which the chosen ones stay."""
+    if key != "per_layer_config":
+        return _node(value, walk)
+    chosen = stack.chosen if stack.chosen is not None else range(stack.keep)
+    kept = [(new, value.get(old, value.get(str(old)))) for new, old in enumerate(chosen)]
+    kept = [(new, item) for new, item in kept if item is not None]
+    return {new: _node(item, walk) if isinstance(item, Mapping) else item for new, item in kept}
+
+
+def _list(key: str, value: list[Any], node: Node, stack: Stack, walk: Walk) -> list[Any]:
+    if value and all(isinstance(item, Mapping) for item in value):
+        return [_node(item, walk) for item in value]
+    if ladder.LAYERS in walk.aspects:
+        small = layers.shrink_lists(key, value, stack)
+        if small != value:
+            return small
+    if not wholes(value):
+        return value
+    if is_token(key) and ladder.WORDS in walk.aspects:
+        return walk.tokens.several(value)
+    if key == "conv_dim" and len(set(value)) == 1 and ladder.WIDTHS in walk.aspects and not stack.hierarchical:
+        return [CONVOLUTION] * len(value)
+    if key == "attention_window" and ladder.WORDS in walk.aspects:
+        return [small_number(key, item, walk.aspects, node) for item in value[: stack.keep]]
+    return value
+
+
+def _number(key: str, value: int, node: Node, stack: Stack, walk: Walk) -> int:
+    if key in stack.depths:
+        return min(value, stack.keep) if ladder.LAYERS in walk.aspects else value
+    if layers.FEATURE_LAYERS.fullmatch(key) and ladder.LAYERS in walk.aspects:
+        return layers.shrink_lists(key, value, stack)
+    if is_token(key) and ladder.WORDS in walk.aspects:
+        return walk.tokens.small(value)
+    return small_number(key, value, walk.aspects, node)
+
+
+def _timm(values: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(values.get("backbone") or "")
+    tiny = next((small for family, small in TIMM_TINY.items() if name.startswith(family)), name)
+    return {**values, "backbone": tiny}

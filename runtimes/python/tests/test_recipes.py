@@ -1,0 +1,187 @@
+"""Recipes: shrinking by rule, inputs that fit, controls that can fail, refusals in a sentence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from assay_runner import given, making, models, published, recipes, special  # noqa: E402
+from assay_runner.errors import BadRecipe  # noqa: E402
+from assay_runner.fitting import controls, verify  # noqa: E402
+from assay_runner.fitting.attempt import Attempt, Subject, write  # noqa: E402
+from assay_runner.fitting.layouts import COMPANIONS, PARAMETERS  # noqa: E402
+from assay_runner.fitting.repairs import repair  # noqa: E402
+from assay_runner.fitting.search import Fitted  # noqa: E402
+from assay_runner.introspect import classes  # noqa: E402
+from assay_runner.introspect.modalities import modalities_of  # noqa: E402
+from assay_runner.shrink import LADDER, shrink  # noqa: E402
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class Heard:
+    """Keeps what a job answers."""
+
+    def data(self, data: dict) -> None:
+        self.answer = data
+
+
+@pytest.mark.parametrize("model_type", ["bert", "vit", "llava", "whisper"])
+def test_tiny_recipe_runs_and_can_fail(model_type: str) -> None:
+    recipe = making.tiny(model_type)
+    assert recipe["parameters"] == models.parameter_count(recipe) < 1_000_000
+    model = models.build(recipe, torch.float32, 0).model
+    fitted = Fitted(recipe["inputs"], recipe["sizes"], recipe["call"])
+    assert verify.check(model, fitted) == fitted
+    chosen = controls.choose(recipe)
+    assert (chosen.kind, chosen.gain) == (recipe["control"]["kind"], recipe["gain"])
+    assert chosen.effect >= controls.WANTED and chosen.kind in controls.DAMAGES
+
+
+def test_same_recipe_again() -> None:
+    one, two = (json.dumps(making.tiny("gpt2")) for _ in range(2))
+    assert one == two
+
+
+def test_seq_is_free_and_pictures_are_fixed() -> None:
+    assert making.tiny("bert")["sizes"] == {"seq": 16}
+    vit = making.tiny("vit")
+    assert vit["sizes"] == {} and vit["inputs"][0]["shape"] == ["batch", 3, 64, 64]
+
+
+def test_placeholders_are_as_many_as_features() -> None:
+    text = next(spec for spec in making.tiny("llava")["inputs"] if spec["name"] == "input_ids")
+    assert text["place"] == [{"id": 255, "at": 4, "count": 16}]
+    assert text["shape"] == ["batch", "seq + 16"]
+
+
+def test_an_ignored_input_is_found_out() -> None:
+    class Deaf(torch.nn.Module):
+        def forward(self, input_ids, pixel_values):
+            return {"logits": input_ids.float()}
+
+    text = {"name": "input_ids", "kind": "ids", "dtype": "int64", "shape": ["batch", 4], "low": 0, "high": 100}
+    picture = {"name": "pixel_values", "kind": "float", "dtype": "float32", "shape": ["batch", 3]}
+    with pytest.raises(verify.Unfit, match="does not depend on pixel_values"):
+        verify.check(Deaf(), Fitted([text, picture], {}))
+
+
+def test_other_task() -> None:
+    recipe = making.tiny("bert", "question-answering")
+    assert recipe["class"] == "BertForQuestionAnswering"
+    with pytest.raises(BadRecipe, match="no head for task 'flying'"):
+        making.tiny("bert", "flying")
+    with pytest.raises(BadRecipe, match="no model type 'brt'"):
+        making.tiny("brt")
+
+
+@pytest.mark.parametrize("row", published.checkpoints(), ids=lambda row: row["name"])
+def test_published_sizes(row: dict) -> None:
+    """Counted without memory, whatever the size."""
+    count = models.parameter_count(row)
+    assert count is not None
+    assert row["published"] in (None, count)
+    assert row["source"].startswith("https://")
+
+
+def test_full_recipe() -> None:
+    recipe = making.full(published.named("bert-base-uncased"))
+    assert (recipe["size"], recipe["checkpoint"]) == ("full", "google-bert/bert-base-uncased")
+    assert (recipe["sizes"], recipe["parameters"], recipe["gain"]) == ({"seq": 128}, 109_514_298, 1.0)
+
+
+def test_shapes_name_known_parameters() -> None:
+    assert set(COMPANIONS) <= set(PARAMETERS)
+    assert all(PARAMETERS.values())
+
+
+def test_companions_go_along() -> None:
+    from transformers import Qwen2VLForConditionalGeneration as Model
+
+    parameters = classes.signature(Model)
+    subject = Subject(parameters, modalities_of(Model, parameters), {"C": 3, "T": 2, "P": 14, "H": 56, "W": 56}, 256)
+    written = write(Attempt(("input_ids", "pixel_values")), subject)
+    assert written is not None
+    shapes = {spec["name"]: spec.get("shape", spec.get("value")) for spec in written[0]}
+    assert shapes["pixel_values"] == ["batch*16", 3 * 2 * 14 * 14]
+    assert shapes["image_grid_thw"] == [[1, 4, 4]]
+    assert shapes["attention_mask"] == ["batch", "seq"]
+
+
+def test_messages_repair() -> None:
+    subject = Subject({}, frozenset({"image", "text"}), {"C": 3, "P": 16, "M": 80, "D": 64}, 256)
+    attempt = Attempt(("input_ids", "pixel_values"))
+    unequal = "Image features and image tokens do not match: tokens: 4, features 16"
+    counted = repair(ValueError(unequal), attempt, subject)
+    assert counted is not None and counted.places == {"image": 16}
+    message = "Given groups=1, weight of size [8, 1, 3, 3], expected input[1, 3, 8, 8] to have 1 channels, but got 3"
+    grey = repair(RuntimeError(message), attempt, subject)
+    assert grey is not None and grey.sizes == {"C": 1}
+    assert repair(RuntimeError("something else"), attempt, subject) is None
+
+
+def test_special_rows_have_reasons() -> None:
+    known = classes.all_types()
+    for row in special.rows("config"):
+        assert row["why"] and row["set"] and row["type"] in known
+
+
+def test_special_rows_reach_into_sub_configurations() -> None:
+    assert special.merge({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}}) == {"a": {"b": 3, "c": 2}}
+
+
+REFUSED = {
+    "not JSON": ("{", "is not JSON"),
+    "a list": ("[1]", "does not hold a JSON object"),
+    "no type": ('{"hidden_size": 64}', "names no model_type"),
+    "unknown type": ('{"model_type": "brt"}', "model_type 'brt'"),
+    "too many layers": ('{"model_type": "bert", "num_hidden_layers": 1000000000}', "num_hidden_layers = 1e"),
+    "too wide": ('{"model_type": "bert", "hidden_size": 10000000000000000}', "which no model has"),
+    "negative": ('{"model_type": "bert", "hidden_size": -64}', "cannot be made"),
+    "indivisible": ('{"model_type": "bert", "hidden_size": 65, "num_attention_heads": 12}', "cannot be made"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_config_is_refused(case: str, tmp_path: Path) -> None:
+    text, says = REFUSED[case]
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(BadRecipe, match=says):
+        given.recipe(path)
+
+
+def test_config_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(BadRecipe, match="cannot read"):
+        given.recipe(tmp_path / "absent.json")
+
+
+def test_answer_from_a_config(tmp_path: Path) -> None:
+    values = {
+        "model_type": "bert", "architectures": ["BertForSequenceClassification"], "hidden_size": 32, "vocab_size": 99,
+        "num_attention_heads": 2, "num_hidden_layers": 5, "intermediate_size": 64,
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(values))
+    heard = Heard()
+    recipes.answer({"kind": "recipe", "cell": {"type": "bert"}, "options": {"config": str(tmp_path)}}, heard)
+    assert heard.answer["class"] == "BertForSequenceClassification"
+    assert heard.answer["config"]["num_hidden_layers"] == 5
+    assert heard.answer["parameters"] == models.parameter_count(heard.answer)
+
+
+def test_shrink_leaves_its_argument_alone() -> None:
+    default = classes.config_class("llava")().to_dict()
+    before = json.dumps(default, default=str)
+    shrink(default, LADDER[0])
+    assert json.dumps(default, default=str) == before

@@ -1,0 +1,216 @@
+import copy
+import os
+import signal
+import sys
+import time
+
+import pytest
+import torch
+import torch_recipes
+from torch_emit import Emit, job
+
+from assay_runner import control, models, torch_engine
+from assay_runner.errors import AbsentDevice, BadRecipe, TooLarge, UnsupportedDType
+
+RECIPES = list(torch_recipes.ALL.values())
+
+
+def run(*args, **kwargs):
+    emit = Emit()
+    torch_engine.run(job(*args, **kwargs), emit)
+    return emit
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "fp16"])
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda r: r["type"])
+def test_check(recipe, dtype):
+    emit = run(recipe, dtype=dtype)
+    report = emit.reports[0]
+    numerics = report["numerics"]
+    assert emit.phases == ["import", "build", "reference", "first", "control"]
+    assert numerics["pass"], numerics
+    assert numerics["reference"] == ("cpu fp64" if dtype == "fp32" else "cpu fp32")
+    assert numerics["max_rel"] > 0
+    assert numerics["control"]["pass"], numerics
+    assert numerics["control"]["kind"] == recipe["control"]["kind"]
+    assert report["finite"]
+    assert not report["constant"]
+    assert report["outputs"][0]["shape"][0] == 1
+    assert report["placement"]["device"] == "cpu"
+    assert report["parameters"] == models.parameter_count(recipe)
+    assert report["attn_implementation"] == "sdpa"
+    assert report["memory"]["device_peak_bytes"] is None
+    assert report["memory"]["host_peak_bytes"] >= report["memory"]["host_baseline_bytes"] > 0
+
+
+def test_same_cell_gives_same_bytes_and_subject():
+    one, two = (run(torch_recipes.BERT).reports[0] for _ in range(2))
+    assert one["output_hash"] == two["output_hash"] == one["numerics"]["output_hash"]
+    assert one["subject_hash"] == two["subject_hash"]
+
+
+def test_subject_depends_on_what_is_computed_and_not_on_how():
+    base = run(torch_recipes.BERT).reports[0]["subject_hash"]
+    assert base == run(torch_recipes.BERT, dtype="bf16").reports[0]["subject_hash"]
+    assert base != run(torch_recipes.BERT, seed=1).reports[0]["subject_hash"]
+    assert base != run(torch_recipes.BERT, points=[{"batch": 2}]).reports[0]["subject_hash"]
+    assert base != run(torch_recipes.BERT | {"gain": 5.0}).reports[0]["subject_hash"]
+
+
+def test_several_points_with_one_model():
+    emit = run(torch_recipes.BERT, points=[{"batch": 1}, {"batch": 3, "seq": 8}])
+    assert [emit.reports[i]["outputs"][0]["shape"] for i in (0, 1)] == [[1, 16, 256], [3, 8, 256]]
+    assert all(emit.reports[i]["numerics"]["pass"] for i in (0, 1))
+    assert all(emit.reports[i]["numerics"]["control"]["pass"] for i in (0, 1))
+
+
+def test_a_damaged_model_fails(monkeypatch):
+    # The model that is run is damaged after its reference was computed.
+    first = torch_engine._first
+
+    def damaged(session, built, placed):
+        with control.zeroed(control.targets(built.model, "zero-attention")):
+            return first(session, built, placed)
+
+    monkeypatch.setattr(torch_engine, "_first", damaged)
+    numerics = run(torch_recipes.BERT).reports[0]["numerics"]
+    assert not numerics["pass"]
+    assert numerics["max_rel"] > 0.1
+
+
+def test_numbers_that_are_none_fail(monkeypatch):
+    first = torch_engine._first
+
+    def poisoned(session, built, placed):
+        seen, ms = first(session, built, placed)
+        logits = seen["logits"].clone()
+        logits.view(-1)[7] = float("nan")
+        return {"logits": logits}, ms
+
+    monkeypatch.setattr(torch_engine, "_first", poisoned)
+    report = run(torch_recipes.BERT).reports[0]
+    assert not report["finite"]
+    assert not report["numerics"]["pass"]
+    assert report["numerics"]["max_rel"] is None
+
+
+def test_another_attention_is_the_reference_where_float64_cannot_be(monkeypatch):
+    cls = models.model_class(torch_recipes.BERT)
+    forward = cls.forward
+
+    def picky(self, *args, **kwargs):
+        if self.dtype is torch.float64:
+            raise RuntimeError("expected scalar type Float but found Double")
+        return forward(self, *args, **kwargs)
+
+    monkeypatch.setattr(cls, "forward", picky)
+    numerics = run(torch_recipes.BERT).reports[0]["numerics"]
+    assert numerics["reference"] == "attention eager"
+    assert "found Double" in numerics["note"]
+    assert numerics["pass"]
+    assert numerics["control"]["pass"]
+
+
+def test_a_reference_that_does_not_fit_is_a_note(monkeypatch):
+    rooms = iter([None, None, 1000])  # asked twice while building, then for the reference
+    monkeypatch.setattr(torch_engine.memory, "available", lambda limit: next(rooms))
+    report = run(torch_recipes.BERT, dtype="bf16").reports[0]
+    assert report["numerics"] is None
+    assert "more than is free" in report["numerics_note"]
+    assert report["finite"]
+
+
+def test_time():
+    emit = run(torch_recipes.BERT, kind="time", points=[{"batch": 1}, {"batch": 2}])
+    assert emit.phases == ["import", "build", "first", "warmup", "first", "warmup"]
+    assert emit.states == ["begin", "end", "begin", "end"]
+    for index, batch in ((0, 1), (1, 2)):
+        report = emit.reports[index]
+        assert report["outputs"][0]["shape"][0] == batch
+        assert len(report["samples_ms"]) >= 5
+        assert min(report["samples_ms"]) > 0
+        assert report["device_samples_ms"] is None
+        assert report["cpu_ms_per_iter"] > 0
+        assert report["warmup"]["count"] > 0
+        assert report["numerics"] is None
+        assert report["phases_ms"]["first"] > 0
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"cell": {"platform": "cuda", "device": "63"}}, AbsentDevice),
+        ({"cell": {"platform": "rocm"}}, AbsentDevice),
+        ({"cell": {"platform": "abacus"}}, AbsentDevice),
+        ({"cell": {"dtype": "int8"}}, UnsupportedDType),
+        ({"cell": {"mode": "train"}}, BadRecipe),
+        ({"recipe": {}}, BadRecipe),
+        ({"recipe": {**torch_recipes.BERT, "class": "BertForEverything"}}, BadRecipe),
+        ({"recipe": {**torch_recipes.BERT, "class": "os.system"}}, BadRecipe),
+        ({"recipe": {**torch_recipes.BERT, "control": {"kind": "shake"}}}, BadRecipe),
+        ({"kind": "ponder"}, BadRecipe),
+    ],
+)
+def test_bad_jobs(change, error):
+    with pytest.raises(error):
+        torch_engine.run({**job(torch_recipes.BERT), **change}, Emit())
+
+
+def test_ten_terabytes_are_refused_before_anything_is_allocated():
+    recipe = copy.deepcopy(torch_recipes.LLAMA)
+    recipe["config"] |= {"vocab_size": 1 << 24, "hidden_size": 1 << 16, "num_hidden_layers": 40}
+    for parameters in (2_500_000_000_000, 0, 1000):  # stated, not stated, and a lie
+        emit = Emit()
+        with pytest.raises(TooLarge):
+            torch_engine.run(job({**recipe, "parameters": parameters}), emit)
+        assert emit.failed_in == "build"
+        assert not emit.reports
+
+
+def test_a_models_own_exception_keeps_its_type_and_phase():
+    recipe = {**torch_recipes.BERT, "inputs": [{**torch_recipes.TEXT[0], "high": 100_000}]}
+    emit = Emit()
+    with pytest.raises(IndexError):
+        torch_engine.run(job(recipe), emit)
+    assert emit.failed_in == "first"
+
+
+def test_a_forked_child_runs_after_a_preload_without_threads():
+    """The zygote's situation: import everything in a process with one thread, then compute in a fork of it."""
+    pid = os.fork()
+    if pid == 0:  # a process of its own, so that what other tests did does not matter
+        program = _ZYGOTE.format(paths=[path for path in sys.path if path])
+        os.execv(sys.executable, [sys.executable, "-c", program])
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            assert os.waitstatus_to_exitcode(status) == 0
+            return
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    pytest.fail("the forked child hung")
+
+
+_ZYGOTE = """
+import os, sys
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+sys.path[:0] = {paths!r}
+from assay_runner import models
+assert models.preimport() == {{}}
+import torch_recipes
+from torch_emit import Emit, job
+models.preload({{"recipe": torch_recipes.BERT}})
+assert len(os.listdir("/proc/self/task")) == 1, "importing started a thread"
+before = set(sys.modules)
+for _ in range(2):
+    pid = os.fork()
+    if pid == 0:
+        from assay_runner import torch_engine
+        emit = Emit()
+        torch_engine.run({{**job(torch_recipes.BERT), "threads": 2}}, emit)
+        late = [m for m in set(sys.modules) - before if m.startswith(("torch.", "transformers."))]
+        os._exit(0 if emit.reports[0]["numerics"]["pass"] and len(late) < 5 else 3)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+"""
