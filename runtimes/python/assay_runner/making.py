@@ -70,7 +70,7 @@ def _tiny(recipe: dict[str, Any]) -> dict[str, Any]:
     if count is not None and count > TINY_LIMIT:
         raise TooLarge(f"{count:,} parameters are not tiny")
     model = models.build(recipe, torch.float32, 0).model
-    fitted = verify.check(model, fit(model))
+    fitted = verify.check(model, fit(model, special.inputs(recipe["type"])))
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     chosen = controls.choose(recipe)
     recipe |= {"gain": chosen.gain, "control": {"kind": chosen.kind}, "parameters": models.count(model)}
@@ -92,7 +92,7 @@ def of_config(
     with _in_a_sentence(recipe["class"]):
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)
-        fitted = verify.check(shallow, _with_sizes(fit(shallow), sizes or {}))
+        fitted = verify.check(shallow, _with_sizes(fit(shallow, special.inputs(model_type)), sizes or {}))
     recipe |= {"sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call, "gain": 1.0, "control": None}
     return _ordered(recipe)
 

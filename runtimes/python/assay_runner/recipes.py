@@ -17,7 +17,7 @@ from . import published
 from .emit import Emit
 
 SCHEMA = 1
-LIMIT_S = 300  # for one type; the search itself is bounded by its tables, this is for models that hang
+LIMIT_S = 900  # for one type; the search itself is bounded by its tables, this is for models that hang
 
 
 def answer(job: dict[str, Any], emit: Emit) -> None:

@@ -23,6 +23,11 @@ def amend(model_type: str, config: dict[str, Any]) -> dict[str, Any]:
     return config
 
 
+def inputs(model_type: str) -> tuple[str, ...]:
+    """The main inputs of a type whose own statement of them does not hold; empty for all others."""
+    return next((tuple(row["inputs"]) for row in rows("inputs") if row["type"] == model_type), ())
+
+
 def merge(values: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """The values with those of ``over`` set, also inside sub-configurations. Neither argument is changed."""
     merged = dict(values)

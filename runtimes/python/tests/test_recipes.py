@@ -133,8 +133,8 @@ def test_messages_repair() -> None:
 
 def test_special_rows_have_reasons() -> None:
     known = classes.all_types()
-    for row in special.rows("config"):
-        assert row["why"] and row["set"] and row["type"] in known
+    for row in (*special.rows("config"), *special.rows("inputs")):
+        assert row["why"] and (row.get("set") or row["inputs"]) and row["type"] in known
 
 
 def test_special_rows_reach_into_sub_configurations() -> None:

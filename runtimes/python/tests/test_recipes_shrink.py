@@ -59,6 +59,11 @@ def test_heads_that_equal_kv_heads_still_do() -> None:
     assert (small["num_attention_heads"], small["num_key_value_heads"]) == (4, 4)
 
 
+def test_grouped_attention_stays_grouped() -> None:
+    small = shrink({"num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096}, SMALL)
+    assert (small["num_attention_heads"], small["num_key_value_heads"]) == (4, 2)
+
+
 def test_stages_keep_their_widths() -> None:
     small = shrink({"depths": [2, 2, 18, 2], "hidden_sizes": [96, 192, 384, 768], "hidden_size": 768}, SMALL)
     assert small == {"depths": [1, 1, 1, 1], "hidden_sizes": [96, 192, 384, 768], "hidden_size": 768}

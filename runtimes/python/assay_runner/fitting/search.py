@@ -46,11 +46,11 @@ def subject_of(cls: type, config: Any) -> Subject:
     )
 
 
-def fit(model: torch.nn.Module) -> Fitted:
-    """Searches for inputs; raises NoFit with the last error when nothing ran."""
+def fit(model: torch.nn.Module, wanted: tuple[str, ...] = ()) -> Fitted:
+    """Searches for inputs: those wanted, or the main ones. Raises NoFit with the last error when nothing ran."""
     cls, config = type(model), model.config
     subject = subject_of(cls, config)
-    first = Attempt(tuple(main_inputs(cls, subject.parameters)))
+    first = Attempt(wanted or tuple(main_inputs(cls, subject.parameters)))
     last: Exception = NoFit("forward takes no inputs that the tables know")
     for start in itertools.islice(_tries(first, subject), TRIES):
         attempt: Attempt | None = start

@@ -142,6 +142,12 @@ def rule_for(name: str) -> Rule | None:
     return next((rule for rule in NUMBERS if rule.names.fullmatch(name)), None)
 
 
+def counts_heads(name: str) -> bool:
+    """Whether the name counts attention heads; key-value heads have a row of their own, which comes first."""
+    rule = rule_for(name)
+    return rule is not None and rule.names.pattern == HEAD_COUNTS
+
+
 def small_number(name: str, value: int, aspects: frozenset[str], node: Node) -> int:
     """The value that a number has in the small configuration: by its row, else its own."""
     rule = rule_for(name)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from . import absent, images, ladder, layers, relations
 from .layers import Stack, whole, wholes
-from .rules import HEAD_COUNTS, Node, small_number
+from .rules import Node, counts_heads, small_number
 from .tokens import TokenIds, is_token
 
 # Not part of what a model is: labels, where it came from, how it is stored. They are made anew from the small values.
@@ -58,7 +57,7 @@ def _node(config: Mapping[Any, Any], walk: Walk) -> dict[Any, Any]:
 
 
 def _heads(values: Mapping[str, Any]) -> frozenset[int]:
-    return frozenset(value for key, value in values.items() if whole(value) and re.fullmatch(HEAD_COUNTS, key))
+    return frozenset(value for key, value in values.items() if whole(value) and counts_heads(key))
 
 
 def _value(key: str, value: Any, node: Node, stack: Stack, walk: Walk) -> Any:
