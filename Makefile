@@ -119,7 +119,7 @@ lock: setup ## renew the locks from requirements.in and boot.in
 .PHONY: bench
 bench: setup ## measure Assay itself
 	$(call say,Assay measured)
-	@$(GOTEST) -run '^$$' -bench . -benchmem ./...
+	@go run ./bench
 
 .PHONY: clean
 clean: ## remove what was built here (Assay's own folders stay: assay cache clean)

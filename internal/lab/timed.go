@@ -191,9 +191,7 @@ func fill(r *cell.Result, runs []outcome, point int) {
 			continue
 		}
 		samples = append(samples, p.SamplesMS)
-		if len(p.DeviceSamplesMS) > 0 {
-			device = append(device, p.DeviceSamplesMS)
-		}
+		device = append(device, p.DeviceSamplesMS)
 		phase = append(phase, phases(out.phases, p.PhasesMS))
 		harness = append(harness, out.harness...)
 		if p.CPUMSPerIter != nil {
@@ -219,14 +217,15 @@ func latency(samples, device [][]float64, cpu []float64, p runner.Report) *cell.
 	l := &cell.Latency{
 		Repeats: s.Repeats, N: s.N, MedianMS: s.Median, LoMS: s.Lo, HiMS: s.Hi, MinMS: s.Min, MaxMS: s.Max,
 		P90MS: s.P90, P95MS: s.P95, P99MS: s.P99, CVWithin: s.CVWithin, CVBetween: s.CVBetween,
-		Stable: s.Stable, Why: s.Why, Sync: p.Sync, SamplesMS: samples, DeviceSamples: device,
+		Stable: s.Stable, Why: s.Why, Sync: p.Sync, SamplesMS: samples,
 	}
 	if p.Warmup != nil {
 		l.WarmupCount = p.Warmup.Count
 	}
-	if len(device) > 0 {
+	// A device's median is beside the host's only if every repeat has both.
+	if !slices.ContainsFunc(device, func(d []float64) bool { return len(d) == 0 }) {
 		m := measure.Summarise(device).Median
-		l.DeviceMS = &m
+		l.DeviceMS, l.DeviceSamples = &m, device
 	}
 	if len(cpu) > 0 {
 		m := median(cpu)

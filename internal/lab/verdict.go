@@ -139,6 +139,7 @@ func changed(from, to cell.Cell) string {
 // describe adds what the engine saw of the machine's state to the context.
 func describe(c cell.Context, p runner.Report) cell.Context {
 	versions := maps.Clone(c.Versions)
+	c.Versions = nil // it is shared by all results, and decoding would write into it
 	if len(p.Context) > 0 {
 		// A context that does not read costs only itself.
 		_ = json.Unmarshal(p.Context, &c)

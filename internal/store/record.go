@@ -77,7 +77,13 @@ func resultRow(h journal.Header, line journal.Line) row {
 }
 
 func cellColumns(c cell.Cell) row {
+	// The hash is that of the cell as it was asked for. What the lab filled in
+	// later, such as the default task, would give another.
+	asked := c.Hash
 	c = c.Normal()
+	if asked != "" {
+		c.Hash = asked
+	}
 	return row{
 		{"cell_hash", c.Hash}, {"type", c.Type}, {"checkpoint", text(c.Checkpoint)}, {"model", c.Model()}, {"class", text(c.Class)},
 		{"task", text(c.Task)}, {"family", text(c.Family)}, {"target", c.Target}, {"platform", string(c.Platform)},

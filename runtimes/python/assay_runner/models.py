@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 from assay_runner.errors import BadRecipe, MissingWeights, TooLarge
@@ -28,8 +29,14 @@ _PREIMPORT = (
     "transformers.integrations.sdpa_attention",
     "assay_runner.torch_engine",
 )
+# What nearly every modelling module imports. Where one of THREADED is installed these import it too, and it starts
+# threads: no child could be forked any more. There each child imports them for itself.
+_SHARED = ("transformers.modeling_layers", "transformers.generation.utils", "transformers.models.auto.modeling_auto")
+THREADED = ("sklearn", "pandas", "pyarrow", "torchaudio")
 # Parts that older versions of transformers do not have.
-_SINCE_LATER = frozenset({"transformers.masking_utils", "transformers.integrations.sdpa_attention"})
+_SINCE_LATER = frozenset(
+    {"transformers.masking_utils", "transformers.integrations.sdpa_attention", "transformers.modeling_layers"}
+)
 # Models stated to be at least this large are counted without memory before they are built; smaller ones are
 # watched while they are built, which costs nothing.
 _COUNT_FROM = 20_000_000
@@ -38,7 +45,7 @@ _COUNT_FROM = 20_000_000
 def preimport() -> dict[str, str]:
     """Imports what every job needs. Returns what could not be imported, and why."""
     missing = {}
-    for name in _PREIMPORT:
+    for name in _PREIMPORT + (() if any(map(find_spec, THREADED)) else _SHARED):
         try:
             importlib.import_module(name)
         except ImportError as err:
@@ -52,6 +59,16 @@ def preload(job: Mapping[str, Any]) -> None:
     if job.get("recipe"):
         importlib.import_module("transformers.modeling_utils")
         model_class(job["recipe"])
+        if _uses_timm(job["recipe"].get("config")) and find_spec("timm"):
+            # Otherwise it is imported while the model is built, and its time is taken for the model's.
+            importlib.import_module("transformers.models.timm_backbone.modeling_timm_backbone")
+
+
+def _uses_timm(config: Any) -> bool:
+    """Whether a configuration, or one inside it, is a backbone of timm."""
+    if isinstance(config, Mapping):
+        return config.get("model_type") == "timm_backbone" or any(map(_uses_timm, config.values()))
+    return False
 
 
 def model_class(recipe: Mapping[str, Any]) -> type:

@@ -228,8 +228,9 @@ def test_a_child_that_cannot_be_made_has_its_exit_too():
 def test_a_model_whose_import_starts_threads_ends_the_runner_but_no_other_job(tmp_path):
     library(tmp_path, "torch", "__version__ = '9'")
     text = """
-import threading, time
+import sys, threading, time, types
 __version__ = "9"
+sys.modules["transformers.modeling_utils"] = types.ModuleType("transformers.modeling_utils")
 def __getattr__(name):
     if name != "Threaded":
         raise AttributeError(name)

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/journal"
+	"assay/internal/measure"
+	"assay/internal/platform"
+)
+
+const eventsBar = 0.02 // synchronised times against the device's own events
+
+// gpu makes the table of a worker's results from a GPU machine, and judges how
+// far synchronised times are from the device's own events.
+func (b *bench) gpu(context.Context) (findings, error) {
+	h, results, err := readJournals(strings.Split(b.options.gpu, ","))
+	if err != nil {
+		return findings{}, err
+	}
+	results = slices.DeleteFunc(results, func(r cell.Result) bool { return r.Cell.Platform == platform.CPU })
+	if len(results) == 0 {
+		return findings{}, fmt.Errorf("%s holds no result of a GPU", b.options.gpu)
+	}
+	sortResults(results)
+	grid := Grid{Title: gpuTitle(h, results), Head: []string{"model", "size", "dtype", "batch", "median ms", "events ms", "synchronised / events", "device peak", "verdict"}}
+	for _, r := range results {
+		grid.Rows = append(grid.Rows, gpuCells(r))
+	}
+	where := Machine{At: h.Run.StartedAt, Host: h.Host, Versions: results[0].Context.Versions, LoadBefore: results[0].Context.LoadBefore}
+	return findings{rows: []Row{eventsRow(results)}, grids: []Grid{grid}, where: &where}, nil
+}
+
+// readJournals reads several runs of one machine as one; of two results of a
+// cell the later one stands.
+func readJournals(paths []string) (journal.Header, []cell.Result, error) {
+	var first journal.Header
+	var all []cell.Result
+	for i, path := range paths {
+		h, results, err := readJournal(path)
+		if err != nil {
+			return first, nil, err
+		}
+		if i == 0 {
+			first = h
+		}
+		if h.Host.ID != first.Host.ID {
+			return first, nil, fmt.Errorf("%s comes from another machine than %s", path, paths[0])
+		}
+		for _, r := range results {
+			all = slices.DeleteFunc(all, func(old cell.Result) bool { return old.Cell.Hash == r.Cell.Hash })
+			all = append(all, r)
+		}
+	}
+	return first, all, nil
+}
+
+func readJournal(path string) (journal.Header, []cell.Result, error) {
+	j, err := journal.Open(path)
+	if err != nil {
+		return journal.Header{}, nil, err
+	}
+	defer j.Close()
+	var out []cell.Result
+	for {
+		line, err := j.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return j.Header(), out, nil
+		case err != nil:
+			return j.Header(), out, err
+		case line.Result != nil:
+			out = append(out, *line.Result)
+		}
+	}
+}
+
+// sortResults puts the key models first, in their order, tiny before full.
+func sortResults(results []cell.Result) {
+	key := catalog.KeyTypes()
+	rank := func(c cell.Cell) int {
+		if i := slices.Index(key, c.Type); i >= 0 {
+			return i
+		}
+		return len(key)
+	}
+	slices.SortStableFunc(results, func(x, y cell.Result) int {
+		a, b := x.Cell, y.Cell
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Type, b.Type), cmp.Compare(b.Size, a.Size),
+			cmp.Compare(b.DType, a.DType), cmp.Compare(a.Batch, b.Batch))
+	})
+}
+
+// gpuTitle names the machine, since other rows may come from another one.
+func gpuTitle(h journal.Header, results []cell.Result) string {
+	where := append(slices.Clone(h.Host.Devices), h.Host.CPU)
+	for _, name := range []string{"driver", "cuda", "torch"} {
+		if v := results[0].Context.Versions[name]; v != "" {
+			where = append(where, name+" "+v)
+		}
+	}
+	return "On " + strings.Join(where, ", ") + " (run " + h.Run.ID + ")"
+}
+
+func gpuCells(r cell.Result) []string {
+	c, verdict := r.Cell, string(r.Verdict)
+	if r.Failure != nil {
+		verdict += ": " + string(r.Failure.Class)
+	}
+	out := []string{c.Model(), c.Size, string(c.DType), fmt.Sprint(c.Batch), "–", "–", "–", "–", verdict}
+	if r.Latency != nil {
+		out[4] = interval(r.Latency)
+		if r.Latency.DeviceMS != nil {
+			out[5] = fmt.Sprintf("%.3f", *r.Latency.DeviceMS)
+		}
+	}
+	if x, ok := synchronised(r.Latency); ok {
+		out[6] = fmt.Sprintf("%.4f", x)
+	}
+	if r.Memory != nil && r.Memory.DevicePeakBytes != nil {
+		out[7] = fmt.Sprintf("%.0f MB", float64(*r.Memory.DevicePeakBytes)/1e6)
+	}
+	return out
+}
+
+func interval(l *cell.Latency) string {
+	if l.LoMS == nil || l.HiMS == nil {
+		return fmt.Sprintf("%.3f", l.MedianMS)
+	}
+	return fmt.Sprintf("%.3f [%.3f, %.3f]", l.MedianMS, *l.LoMS, *l.HiMS)
+}
+
+// synchronised is the ratio of synchronised time to the time between the
+// device's events, over the samples that have both: the median over repeats of
+// the median over samples.
+func synchronised(l *cell.Latency) (float64, bool) {
+	if l == nil || len(l.DeviceSamples) != len(l.SamplesMS) {
+		return 0, false
+	}
+	var repeats []float64
+	for i, device := range l.DeviceSamples {
+		var ratios []float64
+		for j := range min(len(device), len(l.SamplesMS[i])) {
+			if device[j] > 0 {
+				ratios = append(ratios, l.SamplesMS[i][j]/device[j])
+			}
+		}
+		if len(ratios) > 0 {
+			repeats = append(repeats, measure.Median(ratios))
+		}
+	}
+	return measure.Median(repeats), len(repeats) > 0
+}
+
+func eventsRow(results []cell.Result) Row {
+	worst, name, with, timed := 0.0, "", 0, 0
+	for _, r := range results {
+		if r.Latency == nil {
+			continue
+		}
+		timed++
+		if x, ok := synchronised(r.Latency); ok {
+			with++
+			if d := math.Abs(x - 1); d >= worst {
+				worst, name = d, fmt.Sprintf("%s %s %s", r.Cell.Model(), r.Cell.Size, r.Cell.DType)
+			}
+		}
+	}
+	row := Row{
+		Name: "synchronised time against device events", Bar: fmt.Sprintf("within %.0f %%", 100*eventsBar), Value: "no cell has device events",
+		Measured: fmt.Sprintf("%d timed cells, %d with events", timed, with),
+	}
+	if with > 0 {
+		row.Value, row.Data = fmt.Sprintf("%.2f %% at most (%s)", 100*worst, name), map[string]float64{"worst": worst, "cells": float64(with)}
+	}
+	if with < timed {
+		row.Note = "events are recorded only while they cost less than 1 % of a sample"
+	}
+	return row.judge(worst <= eventsBar, with > 0)
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	all, err := chosen("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"commands", "overhead", "sweep", "harness-cpu", "cold", "bare", "a-against-a"}, all); diff != "" {
+		t.Errorf("without --only (-want +got):\n%s", diff)
+	}
+	for _, c := range []struct {
+		only, gpu string
+		want      []string
+		fails     bool
+	}{
+		{only: "sweep,cold", want: []string{"sweep", "cold"}},
+		{only: "sweep gpu", gpu: "r.jsonl", want: []string{"sweep", "gpu"}},
+		{gpu: "r.jsonl", want: []string{"gpu"}},
+		{only: "gpu", fails: true},
+		{only: "sweeps", fails: true},
+	} {
+		got, err := chosen(c.only, c.gpu)
+		if (err != nil) != c.fails {
+			t.Errorf("chosen(%q, %q): error %v", c.only, c.gpu, err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("chosen(%q, %q) (-want +got):\n%s", c.only, c.gpu, diff)
+		}
+	}
+}
+
+func TestSubcommands(t *testing.T) {
+	t.Parallel()
+	const help = `Look after the database
+
+Usage:
+  assay db [command]
+
+Available Commands:
+  help        Help about any command
+  path        Print where the database and its journals lie
+  rebuild     Make the database anew
+
+Flags:
+  -h, --help   help for db
+`
+	if diff := cmp.Diff([]string{"path", "rebuild"}, subcommands(help)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := subcommands("Usage:\n  assay version\n"); got != nil {
+		t.Errorf("a command without commands has %q", got)
+	}
+}
