@@ -144,7 +144,7 @@ func noRecipe(err error) cell.Failure {
 // fit, or the attempt fails without having loaded anything.
 func (c *carrying) fit(a *attempt) {
 	for {
-		why := fits(a.now, a.recipe.Parameters, a.here, c.Machine.FreeBytes())
+		why := fits(a.now, a.recipe.Parameters, a.here, c.slots.hostBytes)
 		if why == "" {
 			return
 		}

@@ -226,9 +226,6 @@ func TestOutOfMemoryLowersBatchThenSizeThenDType(t *testing.T) {
 	if r.Verdict != cell.Works || r.Requested.Batch != 2 || r.Actual.Batch != 1 || r.Actual.Seq != 8 || r.Actual.DType != "fp16" || r.Attempts != 4 {
 		t.Errorf("verdict %s, requested %+v, actual %+v, %d attempts", r.Verdict, r.Requested, r.Actual, r.Attempts)
 	}
-	if !strings.Contains(r.Note, "batch 2 → 1") || !strings.Contains(r.Note, "dtype fp32 → fp16") {
-		t.Errorf("note %q", r.Note)
-	}
 
 	s = &script{do: oom}
 	rs, _, _ = carry(t, s, bench{gpu: true}, cell.Plan{NoAdapt: true, Strict: true, Cells: []cell.Cell{{Type: "x", Platform: platform.CUDA, Batch: 2}}})

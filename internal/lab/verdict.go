@@ -61,9 +61,6 @@ func (c *carrying) report(a *attempt, out outcome, p runner.Report) {
 	r.OverheadMS = &overhead
 	r.Context = describe(r.Context, p)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p)
-	if a.now.DType != a.cell.DType || a.now.Batch != a.cell.Batch || a.now.Seq != a.cell.Seq || a.now.Image != a.cell.Image {
-		r.Note = strings.TrimPrefix(r.Note+"; adapted: "+changed(a.cell, a.now), "; ")
-	}
 	a.result = &r
 }
 
