@@ -87,20 +87,22 @@ func refuseFull(dir string) error {
 	return nil
 }
 
-// scrubbed turns a record into the two parts of a fixture.
+// scrubbed turns a record into the two parts of a fixture. It goes by the order
+// of names, so that two captures of a machine have the same stand-ins.
 func scrubbed(r *recorder, s *scrubber) (manifest, *txtar.Archive) {
 	head := manifest{Env: s.strings(r.envs), Paths: s.strings(r.paths), Commands: map[string]string{}, Links: map[string]string{}}
-	for key, out := range r.commands {
+	for _, key := range slices.Sorted(maps.Keys(r.commands)) {
 		name, _, _ := strings.Cut(key, " ")
-		head.Commands[key] = s.text(keepLines(name, out))
+		head.Commands[key] = s.text(keepLines(name, r.commands[key]))
 	}
+	s.learnGroups(keepLines(cgroupFile, r.files[cgroupFile]))
 	files := map[string]string{}
-	for name, content := range r.files {
-		files[s.text(name)] = s.text(keepLines(name, content))
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		files[s.path(name)] = s.file(name, r.files[name])
 	}
 	for name := range r.nodes {
 		if _, read := r.files[name]; !read {
-			files[s.text(name)] = ""
+			files[s.path(name)] = ""
 		}
 	}
 	for name, base := range r.links {
@@ -109,7 +111,7 @@ func scrubbed(r *recorder, s *scrubber) (manifest, *txtar.Archive) {
 	archive := &txtar.Archive{Comment: []byte("What Assay's probes read of a machine; see manifest.json.\n")}
 	dirs := map[string]bool{}
 	for name := range r.dirs {
-		dirs[s.text(name)] = true
+		dirs[s.path(name)] = true
 	}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(files)), maps.Keys(dirs))
 	slices.Sort(names)
@@ -143,7 +145,8 @@ func scrubAnswers(answers Answers, s *scrubber) Answers {
 		return nil
 	}
 	out := Answers{}
-	for probe, a := range answers {
+	for _, probe := range slices.Sorted(maps.Keys(answers)) {
+		a := answers[probe]
 		clean := Answer{Absent: s.text(a.Absent), Error: s.text(a.Error)}
 		if a.Data != nil {
 			clean.Data = s.json(a.Data)

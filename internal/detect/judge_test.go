@@ -43,7 +43,7 @@ func TestJudgeCUDA(t *testing.T) {
 		status Status
 		says   string
 	}{
-		"works":          {nil, nil, Present, "CUDA 13.2, cuDNN 9.26.0"},
+		"works":          {nil, nil, Present, "CUDA 13.0, cuDNN 9.19.0, 1 device"},
 		"hidden":         {map[string]string{"CUDA_VISIBLE_DEVICES": ""}, torch(none), Absent, "unset CUDA_VISIBLE_DEVICES"},
 		"hidden by -1":   {map[string]string{"CUDA_VISIBLE_DEVICES": "-1"}, torch(none), Absent, "hides all devices"},
 		"by uuid":        {map[string]string{"CUDA_VISIBLE_DEVICES": "GPU-00000000-0000-0000-0000-000000000001"}, nil, Present, "GPU-00000000"},

@@ -135,7 +135,9 @@ func TestWhatMachinesHave(t *testing.T) {
 		says     string // somewhere in the platform's evidence, hint and devices
 	}{
 		{"h200", platform.CUDA, Present, 1, "sm_90"},
-		{"h200", platform.CUDA, Present, 1, "driver 580.95.05"},
+		{"h200", platform.CUDA, Present, 1, "driver 580.159.04"},
+		{"h200", platform.CUDA, Present, 1, "CUDA up to 13.0"},
+		{"h200", platform.CPU, Present, 1, "Intel(R) Xeon(R) Processor"},
 		{"h200", platform.CPU, Present, 1, "amx_bf16"},
 		{"mi300x", platform.ROCm, Absent, 1, "gfx942"},
 		{"mi300x", platform.ROCm, Absent, 1, "HIP_VISIBLE_DEVICES=1 leaves 1 of 2 devices"},

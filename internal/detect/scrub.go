@@ -3,10 +3,12 @@ package detect
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -14,9 +16,10 @@ import (
 // thing becomes the same stand-in everywhere, so that a variable that names a
 // GPU by its UUID still names that GPU.
 type scrubber struct {
-	words []string // user and host names
-	home  string
-	seen  map[string]string
+	words  []string // user and host names
+	home   string
+	seen   map[string]string
+	groups map[string]string // parts of control groups' paths
 }
 
 // newScrubber knows the names of this machine and its user.
@@ -129,7 +132,7 @@ func (s *scrubber) value(v any) any {
 			v[i] = s.value(v[i])
 		}
 	case map[string]any:
-		for key := range v {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			v[key] = s.value(v[key])
 		}
 	}
@@ -138,8 +141,8 @@ func (s *scrubber) value(v any) any {
 
 func (s *scrubber) strings(in map[string]string) map[string]string {
 	out := map[string]string{}
-	for key, value := range in {
-		out[key] = s.text(value)
+	for _, key := range slices.Sorted(maps.Keys(in)) {
+		out[key] = s.text(in[key])
 	}
 	return out
 }
@@ -149,7 +152,7 @@ func (s *scrubber) strings(in map[string]string) map[string]string {
 var kept = map[string]*regexp.Regexp{
 	"proc/self/status": regexp.MustCompile(`^Cpus_allowed_list:`),
 	"proc/meminfo":     regexp.MustCompile(`^MemTotal:`),
-	"proc/self/cgroup": regexp.MustCompile(`^\d+:([^:]*,)?(cpu|memory)?(,[^:]*)?:`),
+	cgroupFile:         regexp.MustCompile(`^\d+:([^:]*,)?(cpu|memory)?(,[^:]*)?:`),
 	"ioreg":            regexp.MustCompile(`"gpu-core-count"`),
 	"sys/class/dmi/id/chassis_asset_tag": regexp.MustCompile(
 		`^(` + regexp.QuoteMeta(azureTag) + `|OracleCloud\.com)$`),
@@ -158,10 +161,17 @@ var kept = map[string]*regexp.Regexp{
 // cpuLines are those that differ between processors and matter.
 var cpuLines = regexp.MustCompile(`^(processor|physical id|core id)\s*:`)
 
+// shortened are files of which parts of lines are dropped.
+var shortened = map[string]func(string) string{
+	"proc/cpuinfo":               keepProcessors,
+	"proc/driver/nvidia/version": dropBuilder,
+	"proc/sys/kernel/osrelease":  commonRelease,
+}
+
 // keepLines drops what no probe needs.
 func keepLines(name, content string) string {
-	if name == "proc/cpuinfo" {
-		return keepProcessors(content)
+	if shorten := shortened[name]; shorten != nil {
+		return shorten(content)
 	}
 	form := kept[name]
 	if form == nil {

@@ -160,7 +160,7 @@ func TestCorpusIsWide(t *testing.T) {
 		if dir := filepath.Base(filepath.Dir(s.path)); dir != s.class {
 			t.Errorf("%s is of class %s", s.path, s.class)
 		}
-		if s.source != "captured" && !strings.HasPrefix(s.source, "public issue https://") {
+		if s.source != "captured" && s.source != "message as documented" {
 			t.Errorf("%s: source %q", s.path, s.source)
 		}
 		if s.source == "captured" {

@@ -35,6 +35,20 @@ func normal(line string) string {
 	return strings.TrimSpace(line)
 }
 
+// assertion is what a kernel prints, once for each thread, when a check in it
+// fails: the file, the kernel, the thread and the check.
+var assertion = regexp.MustCompile("(?m)^\\S*?([\\w.-]+):\\d+: .+: block: .+, thread: .+ Assertion `(.+)` failed")
+
+// failedCheck is the check behind a device-side assert: the exception says only
+// that there was one, and the log which.
+func failedCheck(f finding, log string) string {
+	m := assertion.FindStringSubmatch(log)
+	if m == nil || !strings.Contains(f.line, "device-side assert") {
+		return ""
+	}
+	return m[1] + ": " + m[2]
+}
+
 // joined puts the place behind what happened there. The line is shortened so
 // that the place is never cut off.
 func joined(line, place string) string {

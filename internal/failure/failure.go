@@ -70,7 +70,7 @@ var judges = []func(Evidence) (finding, bool){lost, killed, raised, told, printe
 func Classify(e Evidence) cell.Failure {
 	e = tidy(e)
 	f := judge(e)
-	detail := short(joined(normal(f.line), where(e)))
+	detail := short(joined(normal(joinLine(f.line, failedCheck(f, e.Log))), where(e)))
 	return cell.Failure{Class: f.class, Detail: detail, Hint: hint(f.class, hintText(e, f)), Log: fullLog(e)}
 }
 

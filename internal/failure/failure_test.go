@@ -12,7 +12,8 @@ import (
 	"assay/internal/cell"
 )
 
-// unitEvidence are failures of Assay's own making, which no log shows.
+// unitEvidence are failures of Assay's own making, which no log shows, and other
+// wordings of what the corpus has.
 var unitEvidence = []struct {
 	name   string
 	class  cell.FailureClass
@@ -56,6 +57,15 @@ var unitEvidence = []struct {
 		Exception: "NotImplementedError", Message: "\"cdist\" not implemented for 'ComplexFloat'", Platform: "cpu", DType: "fp32"}},
 	{"no numbers in fp32", cell.WrongOutput, "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.", "even in fp32", Evidence{
 		Exception: "RuntimeError", Message: "Function 'SqrtBackward0' returned nan values in its 0th output.", Platform: "cpu", DType: "fp32"}},
+	{"an old driver", cell.Driver, "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).", "Update the NVIDIA driver", Evidence{
+		Exception: "RuntimeError", Message: "The NVIDIA driver on your system is too old (found version 11040).", Phase: "to_device"}},
+	{"memory of MPS", cell.OutOfMemory, "RuntimeError: MPS backend out of memory", "--batch", Evidence{Exception: "RuntimeError", Message: "MPS backend out of memory", Phase: "first"}},
+	{"an operator that aborts", cell.UnsupportedOperator, "The operator 'aten::x' is not currently implemented for the MPS device.", "MPS_FALLBACK", Evidence{
+		Signal: int(syscall.SIGABRT), Log: "The operator 'aten::x' is not currently implemented for the MPS device.", Phase: "first"}},
+	{"a check in a kernel that printed nothing", cell.ModelError, "AcceleratorError: CUDA error: device-side assert triggered", "beyond", Evidence{
+		Exception: "torch.AcceleratorError", Message: "CUDA error: device-side assert triggered", Phase: "first"}},
+	{"a check in a kernel that something else follows", cell.Timeout, "no answer within its time limit", "--timeout", Evidence{
+		Killed: "timeout", Log: "a/Loss.cu:1: f: block: [0,0,0], thread: [0,0,0] Assertion `t >= 0` failed."}},
 	{"HTTP", cell.MissingWeights, "HfHubHTTPError: 503 Server Error", "--weights random", Evidence{Exception: "huggingface_hub.errors.HfHubHTTPError", Message: "503 Server Error", Phase: "download"}},
 }
 

@@ -42,6 +42,7 @@ var patterns = []pattern{
 	row(cell.Environment, inMessage, "a port that is taken", `\[Errno 98\]|EADDRINUSE`),
 	row(cell.Environment, inMessage|inLog, "no thread left", `can't start new thread|pthread_create failed|libgomp: Thread creation failed`),
 	row(cell.Environment, inMessage, "no shared memory", `unable to (?:open|resize|mmap|allocate) (?:shared memory|file) ?(?:object|\(shm\))?.*</torch_`),
+	row(cell.Environment, inMessage, "a child of a process that has used the device", `Cannot re-initialize \w+ in forked subprocess`),
 
 	// Memory. CUDA's asynchronous errors say it in words of their own.
 	row(cell.OutOfMemory, inMessage, "a device's memory", `(?i)(?:CUDA|HIP|XPU|MPS backend|CUDA error:|HIP error:) out of memory`),
