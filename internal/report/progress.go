@@ -37,13 +37,15 @@ func NewProgress(w io.Writer, terminal bool, env []string) Progress {
 }
 
 // lines is progress for a log: a line when a cell ends, which is what somebody
-// who reads it later wants to know.
+// who reads it later wants to know. Of cells without a device, of which a matrix
+// has many, it says one line a target.
 type lines struct {
 	mu          sync.Mutex
 	w           io.Writer
 	now         func() time.Time
 	begun       time.Time
 	done, total int
+	absent      map[string]bool // targets that were said to be unavailable
 }
 
 func (p *lines) Planned(cells int) {
@@ -61,8 +63,23 @@ func (p *lines) Finished(r cell.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
+	if r.Verdict == cell.Unavailable {
+		p.unavailable(r)
+		return
+	}
 	fmt.Fprintf(p.w, "%d/%d %s %s on %s: %s (%s)\n", p.done, max(p.total, p.done), lookOf(r.Verdict).mark, r.Cell.Model(), r.Cell.Target,
 		r.Verdict, p.now().Sub(p.begun).Round(time.Second))
+}
+
+func (p *lines) unavailable(r cell.Result) {
+	if p.absent[r.Cell.Target] {
+		return
+	}
+	if p.absent == nil {
+		p.absent = map[string]bool{}
+	}
+	p.absent[r.Cell.Target] = true
+	fmt.Fprintf(p.w, "%s %s is unavailable here: %s\n", lookOf(r.Verdict).mark, r.Cell.Target, oneLine(r.Note))
 }
 
 func (p *lines) Note(text string) {
