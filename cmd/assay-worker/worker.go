@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"assay/internal/catalog"
@@ -142,7 +143,7 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	s := session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, choice) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return bare(ctx, m, f.python) },
-		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: folders.Cache, Version: version,
+		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: filepath.Join(folders.Cache, "detect"), Version: version,
 	})
 	defer s.Close()
 	if err := s.Ready(ctx, plan); err != nil {

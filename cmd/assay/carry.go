@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"assay/internal/catalog"
@@ -66,7 +67,7 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return a.bare(ctx, m) },
 		Catalog:     cat, Workers: f.workers, Threads: f.threads, Limit: f.timeout,
-		Cache: folders.Cache, Version: version,
+		Cache: filepath.Join(folders.Cache, "detect"), Version: version,
 	}), nil
 }
 

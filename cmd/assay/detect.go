@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
+	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/environment"
+	"assay/internal/journal"
 	"assay/internal/platform"
 
 	"github.com/spf13/cobra"
@@ -41,6 +46,11 @@ a child with a time limit. It installs nothing: without an environment it says w
 			r, err := a.detect(c.Context(), root, fresh, look)
 			if err != nil {
 				return err
+			}
+			if root == "" && !look {
+				if err := a.keep(r); err != nil {
+					a.say("warning: this detection is not stored: " + err.Error())
+				}
 			}
 			r = r.Only(only...)
 			if a.asJSON {
@@ -91,6 +101,29 @@ func (a *app) detect(ctx context.Context, root string, fresh, look bool) (detect
 		return detect.Report{}, err
 	}
 	return detect.Judge(detect.Look(m), answers), ctx.Err()
+}
+
+// keep journals a detection, so that the view hardware_detection knows it.
+func (a *app) keep(r detect.Report) error {
+	_, dir, err := a.paths()
+	if err != nil {
+		return err
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC()
+	run := cell.Run{ID: journal.NewRunID(now), StartedAt: now, Command: "detect", Assay: version}
+	j, err := journal.Create(dir, journal.Header{Schema: journal.Schema, Run: run, Host: r.Host})
+	if err != nil {
+		return err
+	}
+	_, err = j.AppendDetection(now, body)
+	if err == nil {
+		err = j.End()
+	}
+	return errors.Join(err, j.Close())
 }
 
 // ask is the second pass; nil where no environment is installed.

@@ -87,15 +87,19 @@ func matrixShow(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var rows []matrix.Model
 			if !s.none(args) {
 				entries, err := cat.Select(s.selector(args))
 				if err != nil {
 					return usage("%w", err)
 				}
-				rows = modelsOf(entries)
+				return a.showMatrix(c.Context(), m, modelsOf(entries), true)
 			}
-			return a.showMatrix(c.Context(), m, rows, len(rows) > 0)
+			// What the catalogue alone knows: the key models stand there though nobody ran them.
+			key, err := cat.Select(catalog.Selector{Key: true})
+			if err != nil {
+				return err
+			}
+			return a.showMatrix(c.Context(), m, modelsOf(key), false)
 		},
 	}
 	s.add(c)

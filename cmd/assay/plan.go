@@ -135,6 +135,9 @@ func (a *app) models(f *carryFlags, args []string, cat *catalog.Catalog) ([]cell
 			if err != nil {
 				return nil, err
 			}
+			if e, ok := cat.Get(c.Type); ok {
+				c.Family = e.Family
+			}
 			out = append(out, c)
 			continue
 		}
@@ -236,8 +239,11 @@ func (a *app) folder(path string, f *carryFlags) (cell.Cell, error) {
 	var head struct {
 		ModelType string `json:"model_type"`
 	}
-	if err := json.Unmarshal(b, &head); err != nil {
+	var syntax *json.SyntaxError
+	if err := json.Unmarshal(b, &head); errors.As(err, &syntax) {
 		return cell.Cell{}, usage("%s is not JSON: %w", config, err)
+	} else if err != nil {
+		return cell.Cell{}, usage("%s is not a model's configuration: it holds no object with the model_type as text", config)
 	}
 	if head.ModelType == "" {
 		return cell.Cell{}, usage("%s names no model_type: without it nobody knows what to build", config)

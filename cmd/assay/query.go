@@ -168,7 +168,8 @@ func dbCommand(a *app) *cobra.Command {
 			return a.rebuild(c.Context(), st)
 		},
 	}, &cobra.Command{
-		Use: "path", Short: "Print where the database and its journals lie", Args: cobra.NoArgs,
+		Use: "path", Short: "Print where the database and its journals lie",
+		Example: "  assay db path", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			db, journals, err := a.paths()
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,7 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open) (lab.Machi
 	for _, c := range plan.Cells {
 		if c.Platform != platform.CPU {
 			report, err := s.Report(ctx)
-			return machine{report, true}, err
+			return machine{report}, err
 		}
 	}
 	answers := detect.Answers{}
@@ -63,14 +64,11 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open) (lab.Machi
 	} else {
 		answers["torch"] = detect.Answer{Absent: r.Hello().Missing["torch"]}
 	}
-	return machine{detect.Judge(s.sighting(), answers), !onlyNoops(plan)}, nil
+	return machine{detect.Judge(s.sighting(), answers)}, nil
 }
 
 // machine answers the lab from a detection report.
-type machine struct {
-	report detect.Report
-	torch  bool // cells need torch; no-ops run on any CPU
-}
+type machine struct{ report detect.Report }
 
 // Presence looks the target's device up.
 func (m machine) Presence(t platform.Target) lab.Presence {
@@ -104,9 +102,10 @@ func presence(d detect.Device) lab.Presence {
 	return here
 }
 
-// reason is what is missing, as detection says it.
+// reason is what is missing, as detection says it. An engine's own words come
+// first there, and what they mean for this machine last.
 func reason(p detect.Platform, t platform.Target) string {
-	for _, e := range p.Evidence {
+	for _, e := range slices.Backward(p.Evidence) {
 		if e.Source == "missing" {
 			return e.Detail
 		}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"iter"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/internal/catalog"
+
+	"github.com/spf13/cobra"
+)
+
+// example is a command line that the help or the documentation shows.
+type example struct {
+	source string
+	line   string // "assay …", without comment and without bin/
+}
+
+// notRun lists the lines that no test runs, each with its reason. That they
+// can be understood (flags, models, platforms) is tested all the same.
+var notRun = map[string]string{
+	"make run":  "it runs the matrix that the examples of assay matrix run, and would build this tree anew",
+	"make test": "it runs this test",
+	"assay bench --key --size full --platform cuda --dtype fp16":             "thirteen models of true size take hours without a GPU",
+	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8": "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
+}
+
+// statuses are the exit statuses that a line may end with where 0 is not the
+// only right one.
+var statuses = map[string][]int{
+	"assay test bert --platform cuda --strict": {exitOK, exitUnavailable},
+	"assay doctor":      {exitOK, exitProgram}, // what it checks may be wrong here
+	"assay doctor cpu":  {exitOK, exitProgram},
+	"assay doctor cuda": {exitOK, exitProgram},
+}
+
+var (
+	fence    = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```")
+	codeSpan = regexp.MustCompile("`((?:bin/)?assay(?:-worker)? [^`]+)`")
+	mention  = regexp.MustCompile(`assay (test|bench|matrix)$`) // of a command that needs models
+	comment  = regexp.MustCompile(`\s+#.*$`)
+)
+
+// examples are all command lines of the help texts, README and docs/platforms.
+func examples(t testing.TB) []example {
+	t.Helper()
+	var out []example
+	add := func(source, line string) {
+		line = comment.ReplaceAllString(strings.TrimSpace(line), "")
+		line = strings.ReplaceAll(line, "bin/assay", "assay")
+		if line != "" && !slices.ContainsFunc(out, func(e example) bool { return e.line == line }) {
+			out = append(out, example{source, line})
+		}
+	}
+	for _, c := range commands() {
+		for line := range strings.Lines(c.Example) {
+			add(c.CommandPath()+" --help", line)
+		}
+	}
+	files, err := filepath.Glob("../../docs/platforms/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(files, "../../README.md") {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range fence.FindAllStringSubmatch(string(b), -1) {
+			for line := range strings.Lines(block[1]) {
+				add(filepath.Base(f), line)
+			}
+		}
+		for _, span := range codeSpan.FindAllStringSubmatch(fence.ReplaceAllString(string(b), ""), -1) {
+			if !mention.MatchString(span[1]) {
+				add(filepath.Base(f), span[1])
+			}
+		}
+	}
+	return out
+}
+
+// needsTorch tells the lines that the integration tests run: those that run
+// models or ask an environment about itself.
+func (e example) needsTorch() bool {
+	return regexp.MustCompile(`assay(-worker)? (test|bench|setup|doctor|run|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
+}
+
+// TestExamples runs every example that needs no torch, in the order in which
+// they stand, in one folder.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.ok(t, "test", "--plan", p.noops(t, "nothing", 2))
+	journals, err := filepath.Glob(filepath.Join(p.vars["ASSAY_HOME"], "data", "journals", "*.jsonl"))
+	if err != nil || len(journals) != 1 {
+		t.Fatalf("journals %v, %v", journals, err)
+	}
+	if err := os.Rename(journals[0], filepath.Join(p.dir, "results.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, e := range examples(t) {
+		if notRun[e.line] == "" && !e.needsTorch() {
+			runExample(t, p, e)
+			ran++
+		}
+	}
+	if ran < 15 {
+		t.Errorf("only %d examples were found to run", ran)
+	}
+}
+
+// shell is a line for the shell, in the program's folders.
+func shell(t testing.TB, p *program, line string) *exec.Cmd {
+	t.Helper()
+	cmd := p.command(t.Context())
+	path, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	cmd.Path, cmd.Args = path, []string{"sh", "-c", line}
+	return cmd
+}
+
+// runExample runs a line as a user's shell does.
+func runExample(t testing.TB, p *program, e example) {
+	t.Helper()
+	stdout, stderr, status := finish(t, shell(t, p, e.line))
+	allowed := statuses[e.line]
+	if allowed == nil {
+		allowed = []int{exitOK}
+	}
+	if !slices.Contains(allowed, status) {
+		t.Errorf("%s: %s: status %d, want %v\n%s%s", e.source, e.line, status, allowed, stdout, stderr)
+	}
+}
+
+// TestExceptions: the tables hold no line that no longer exists, and every
+// line that is not run can at least be understood.
+func TestExceptions(t *testing.T) {
+	t.Parallel()
+	all := examples(t)
+	for _, table := range []iter.Seq[string]{maps.Keys(notRun), maps.Keys(statuses)} {
+		for line := range table {
+			if !slices.ContainsFunc(all, func(e example) bool { return e.line == line }) {
+				t.Errorf("no help and no page shows %q any more", line)
+			}
+		}
+	}
+	for _, e := range all {
+		if strings.HasPrefix(e.line, "assay ") && !strings.ContainsAny(e.line, "&>\"") {
+			checkUnderstood(t, e)
+		}
+	}
+}
+
+// checkUnderstood parses the line and, where it runs cells on named platforms,
+// makes its plan.
+func checkUnderstood(t *testing.T, e example) {
+	t.Helper()
+	out, _ := inside()
+	top := root(out)
+	c, args, err := top.Find(strings.Fields(e.line)[1:])
+	if err == nil {
+		err = c.ParseFlags(args)
+	}
+	if err == nil {
+		err = c.ValidateArgs(c.Flags().Args())
+	}
+	if err != nil {
+		t.Errorf("%s: %s: %v", e.source, e.line, err)
+		return
+	}
+	if c.Flags().Lookup("plan") != nil {
+		checkModels(t, e, c)
+	}
+}
+
+func checkModels(t *testing.T, e example, c *cobra.Command) {
+	t.Helper()
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range c.Flags().Args() {
+		if _, err := cat.Resolve(name); err != nil {
+			t.Errorf("%s: %s: %v", e.source, e.line, err)
+		}
+	}
+	names, err := c.Flags().GetStringSlice("platform")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "auto" || n == "all" })
+	if _, err := platforms(names); err != nil {
+		t.Errorf("%s: %s: %v", e.source, e.line, err)
+	}
+}

@@ -1,0 +1,135 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/lab"
+	"assay/internal/runner"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func load(t testing.TB) *catalog.Catalog {
+	t.Helper()
+	cat, err := catalog.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cat
+}
+
+// answering is a runner whose child says what the test wants.
+type answering struct {
+	runner.Runner
+	event runner.Event
+	exit  runner.Exit
+	err   error
+	asked runner.Job
+}
+
+func (a *answering) Run(_ context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+	a.asked = job
+	if a.event != nil {
+		on(a.event)
+	}
+	return a.exit, a.err
+}
+
+// TestRecipes: every recipe of the catalogue has what the lab needs of it.
+func TestRecipes(t *testing.T) {
+	t.Parallel()
+	cat := load(t)
+	r := &recipes{catalog: cat}
+	n := 0
+	for _, e := range cat.Types() {
+		if !cat.HasRecipe(e.Type, cell.Tiny) {
+			continue
+		}
+		n++
+		got, err := r.Recipe(t.Context(), cell.Cell{Type: e.Type}.Normal())
+		if err != nil {
+			t.Errorf("%s: %v", e.Type, err)
+			continue
+		}
+		if got.Class == "" || got.Task == "" || got.Parameters <= 0 || !json.Valid(got.JSON) {
+			t.Errorf("%s: class %q, task %q, %d parameters", e.Type, got.Class, got.Task, got.Parameters)
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d types have a recipe", n)
+	}
+	bert, err := r.Recipe(t.Context(), cell.Cell{Type: "bert"}.Normal())
+	if err != nil || bert.Class != "BertForMaskedLM" || bert.Task != "fill-mask" || bert.Seq == 0 || bert.Image != 0 {
+		t.Errorf("bert: %+v, %v", bert, err)
+	}
+}
+
+func TestNoRecipe(t *testing.T) {
+	t.Parallel()
+	r := &recipes{catalog: load(t)}
+	var none *catalog.NoRecipeError
+	if _, err := r.Recipe(t.Context(), cell.Cell{Type: "bert", Task: "depth-estimation"}.Normal()); !errors.As(err, &none) {
+		t.Errorf("a head that bert has not: %v", err)
+	}
+	got, err := r.Recipe(t.Context(), cell.Cell{Type: "noop", Engine: "noop", Task: "crash"}.Normal())
+	if err != nil || got.Task != "crash" || got.JSON != nil {
+		t.Errorf("a no-op: %+v, %v", got, err)
+	}
+}
+
+// TestAskedRecipe: a folder's recipe comes from the runner, and so do the
+// reasons against it.
+func TestAskedRecipe(t *testing.T) {
+	t.Parallel()
+	folder := cell.Cell{Type: "bert", Checkpoint: "/models/mine/config.json", Size: cell.Full}.Normal()
+	raised := runner.Failure{Type: "assay_runner.errors.TooLarge", Bases: []string{"MemoryError"}, Message: "it has too many parameters"}
+	for name, tc := range map[string]struct {
+		child *answering
+		want  lab.Recipe
+		class cell.FailureClass
+		said  string
+	}{
+		"an answer": {child: &answering{event: runner.Data{Data: json.RawMessage(`{"class":"C","task":"t","parameters":7,"sizes":{"seq":16,"image":32}}`)}},
+			want: lab.Recipe{Class: "C", Task: "t", Parameters: 7, Seq: 16, Image: 32}},
+		"an exception":   {child: &answering{event: raised}, class: cell.OutOfMemory, said: "too many parameters"},
+		"nothing":        {child: &answering{exit: runner.Exit{Signal: 11}}, said: "the child"},
+		"no runner":      {child: &answering{err: errors.New("gone")}, said: "gone"},
+		"not an object":  {child: &answering{event: runner.Data{Data: json.RawMessage(`[]`)}}, said: "does not read"},
+		"of other types": {child: &answering{event: runner.Data{Data: json.RawMessage(`{"parameters":"many"}`)}}, said: "does not read"},
+	} {
+		got, err := (&recipes{runner: tc.child}).Recipe(t.Context(), folder)
+		if tc.child.asked.Kind != runner.RecipeJob || tc.child.asked.Options["config"] != folder.Checkpoint {
+			t.Errorf("%s: the child was asked %+v", name, tc.child.asked)
+		}
+		if (err == nil) != (tc.said == "") || err != nil && !strings.Contains(err.Error(), tc.said) {
+			t.Errorf("%s: error %v, want %q", name, err, tc.said)
+		}
+		got.JSON = nil
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		var f interface{ Failure() cell.Failure }
+		if tc.class != "" && (!errors.As(err, &f) || f.Failure().Class != tc.class) {
+			t.Errorf("%s: %v is not of class %s", name, err, tc.class)
+		}
+	}
+}
+
+// FuzzParse: whatever a runner answers is a recipe or an error.
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{`{}`, `{"class":"C","parameters":1,"sizes":{"seq":1}}`, `[`, `{"sizes":[]}`, `{"parameters":1e99}`, "null"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := parse(b)
+		if err == nil && !json.Valid(r.JSON) {
+			t.Errorf("%q was taken as a recipe", b)
+		}
+	})
+}

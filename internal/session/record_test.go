@@ -1,0 +1,222 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"assay/internal/cell"
+	"assay/internal/environment"
+	"assay/internal/journal"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	cat := load(t)
+	cells := []cell.Cell{
+		{Type: "bert"},
+		{Type: "BERT", Family: "mine", Batch: 2},
+		{Type: "bert", Size: cell.Full},
+		{Type: "bert", Size: cell.Full, Checkpoint: "somebody/else"},
+		{Type: "noop", Engine: "noop"},
+	}
+	for i := range cells {
+		cells[i] = cells[i].Normal()
+	}
+	before := slices.Clone(cells)
+	if err := Describe(cat, cells); err != nil {
+		t.Fatal(err)
+	}
+	type said struct{ Type, Family, Checkpoint string }
+	var got []said
+	for _, c := range cells {
+		got = append(got, said{c.Type, c.Family, c.Checkpoint})
+		if c.Hash != c.Normal().Hash {
+			t.Errorf("the hash of %+v is not its own", c)
+		}
+	}
+	want := []said{
+		{"bert", "encoder-only", ""},
+		{"bert", "mine", ""},
+		{"bert", "encoder-only", "google-bert/bert-base-uncased"},
+		{"bert", "encoder-only", "somebody/else"},
+		{"noop", "", ""},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if cells[0].Hash != before[0].Hash || cells[4] != before[4] {
+		t.Error("what the catalogue adds changed a cell's identity")
+	}
+	err := Describe(cat, []cell.Cell{{Type: "bert"}, {Type: "bertt"}})
+	if err == nil || !strings.HasPrefix(err.Error(), `cell 2: unknown model "bertt": the nearest names are bert`) {
+		t.Errorf("an unknown model: %v", err)
+	}
+}
+
+// watching counts what a printer is told.
+type watching struct {
+	planned, started int
+	finished         []cell.Result
+}
+
+func (w *watching) Planned(n int)          { w.planned = n }
+func (w *watching) Started(cell.Cell)      { w.started++ }
+func (w *watching) Finished(r cell.Result) { w.finished = append(w.finished, r) }
+func (w *watching) Note(string)            {}
+
+// bareSession runs no-ops with any Python, its files in a folder of the test.
+func bareSession(t *testing.T) *Session {
+	t.Helper()
+	home := t.TempDir()
+	vars := append(os.Environ(), "ASSAY_HOME="+home)
+	folders, err := environment.FindFolders(func(name string) string {
+		if name == "ASSAY_HOME" {
+			return home
+		}
+		return os.Getenv(name)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := folders.Create(); err != nil {
+		t.Fatal(err)
+	}
+	m := environment.New(folders, vars, func(string) {})
+	s := New(Options{
+		Environment: func(context.Context) (environment.Environment, error) {
+			return environment.Environment{}, errors.New("no environment here")
+		},
+		Bare: m.Bare, Catalog: load(t), Cache: filepath.Join(folders.Cache, "detect"), Version: "test",
+	})
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func noops(t *testing.T, tasks ...string) cell.Plan {
+	t.Helper()
+	var p cell.Plan
+	for _, task := range tasks {
+		p.Cells = append(p.Cells, cell.Cell{Type: "noop", Engine: "noop", Task: task})
+	}
+	p, err := p.Normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestRecord: each result is in the journal before anyone hears of it.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	s := bareSession(t)
+	plan := noops(t, "nothing", "raise", "silent")
+	if err := s.Ready(t.Context(), plan); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "out.jsonl")
+	h := s.Header(plan, "worker")
+	if h.Run.Command != "worker" || h.Run.PlanHash != plan.Hash() || h.Run.Assay != "test" || h.Host.ID == "" {
+		t.Errorf("header %+v", h)
+	}
+	j, err := journal.CreateFile(path, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &watching{}
+	results, err := s.Record(t.Context(), plan, j, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(results, w.finished); diff != "" || len(results) != 3 || w.planned != 3 || w.started != 3 {
+		t.Errorf("%d results, the watcher heard of %d planned, %d started: %s", len(results), w.planned, w.started, diff)
+	}
+	kinds := kindsIn(t, path)
+	if want := []journal.Kind{journal.KindResult, journal.KindResult, journal.KindResult, journal.KindEnd}; !cmp.Equal(kinds, want) {
+		t.Errorf("the journal holds %v", kinds)
+	}
+	if _, ok := s.Detected(); ok {
+		t.Error("a plan of no-ops asked for a full detection")
+	}
+}
+
+func kindsIn(t *testing.T, path string) []journal.Kind {
+	t.Helper()
+	r, err := journal.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out []journal.Kind
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, line.Kind)
+	}
+}
+
+// TestRecordStopped: a plan that is stopped keeps what was finished, and its
+// journal has no end.
+func TestRecordStopped(t *testing.T) {
+	t.Parallel()
+	s := bareSession(t)
+	s.o.Workers = 1
+	plan := noops(t, "nothing", "hang")
+	path := filepath.Join(t.TempDir(), "out.jsonl")
+	j, err := journal.CreateFile(path, s.Header(plan, "test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	results, err := s.Record(ctx, plan, j, &stopping{cancel: cancel})
+	if !errors.Is(err, ErrInterrupted) || len(results) != 1 {
+		t.Errorf("%d results, %v", len(results), err)
+	}
+	if kinds := kindsIn(t, path); !cmp.Equal(kinds, []journal.Kind{journal.KindResult}) {
+		t.Errorf("the journal holds %v", kinds)
+	}
+}
+
+// stopping interrupts after the first result.
+type stopping struct {
+	watching
+	cancel context.CancelCauseFunc
+}
+
+func (s *stopping) Finished(cell.Result) { s.cancel(ErrInterrupted) }
+
+// TestReady: a plan that needs torch says what is missing before anything is begun.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	s := bareSession(t)
+	plan, err := cell.Plan{Cells: []cell.Cell{{Type: "noop", Engine: "noop"}, {Type: "bert"}}}.Normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context(), plan); err == nil || err.Error() != "no environment here" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Report(t.Context()); err == nil {
+		t.Error("detection's second pass ran without an environment")
+	}
+	if _, err := s.Versions(t.Context()); err == nil {
+		t.Error("versions were found without an environment")
+	}
+}
