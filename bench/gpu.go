@@ -118,12 +118,9 @@ func gpuCells(r cell.Result) []string {
 	out := []string{c.Model(), c.Size, string(c.DType), fmt.Sprint(c.Batch), "–", "–", "–", "–", verdict}
 	if r.Latency != nil {
 		out[4] = interval(r.Latency)
-		if r.Latency.DeviceMS != nil {
-			out[5] = fmt.Sprintf("%.3f", *r.Latency.DeviceMS)
-		}
 	}
-	if x, ok := synchronised(r.Latency); ok {
-		out[6] = fmt.Sprintf("%.4f", x)
+	if x, ok := synchronised(r.Latency); ok && r.Latency.DeviceMS != nil {
+		out[5], out[6] = fmt.Sprintf("%.3f", *r.Latency.DeviceMS), fmt.Sprintf("%.4f", x)
 	}
 	if r.Memory != nil && r.Memory.DevicePeakBytes != nil {
 		out[7] = fmt.Sprintf("%.0f MB", float64(*r.Memory.DevicePeakBytes)/1e6)

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -210,7 +211,8 @@ func TestResolveRefuses(t *testing.T) {
 func TestUnknownModelNamesTheNearest(t *testing.T) {
 	t.Parallel()
 	_, err := load(t).Resolve("brt")
-	unknown, ok := err.(*UnknownModelError)
+	var unknown *UnknownModelError
+	ok := errors.As(err, &unknown)
 	if !ok {
 		t.Fatalf("the error is %v", err)
 	}

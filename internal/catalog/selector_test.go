@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -127,7 +128,7 @@ func TestNoRecipe(t *testing.T) {
 		{"llama", "", cell.Full, "meta-llama/Llama-2-7b-hf", "config.json"},
 	} {
 		_, err := c.Recipe(tc.modelType, tc.task, tc.size, tc.checkpoint)
-		if _, ok := err.(*NoRecipeError); !ok || !strings.Contains(err.Error(), tc.says) {
+		if none := (*NoRecipeError)(nil); !errors.As(err, &none) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%+v: error %v", tc, err)
 		}
 	}
