@@ -152,6 +152,8 @@ var advices = []advice{
 		"Run it again: it was cancelled before it was done."),
 	advise(cell.Environment, `the runner was lost|broke the protocol|forked subprocess`,
 		"Run assay doctor, then run again: the runner failed, not the model."),
+	advise(cell.Environment, `no recipe`,
+		"Give the folder that holds its config.json instead of a name, or choose a model that has a recipe: assay models show tells."),
 	advise(cell.Environment, `SyntaxError|\bnull bytes\b`,
 		"Make the environment anew with assay setup: a file of an installed package is damaged."),
 	advise(cell.Environment, ``,

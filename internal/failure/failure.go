@@ -109,6 +109,7 @@ func unknown(e Evidence) finding {
 // phaseClasses are the classes of failures that nothing else is known of.
 var phaseClasses = map[string]cell.FailureClass{
 	"import":   cell.Environment, // a package that does not load is not the model's doing
+	"recipe":   cell.Environment, // what was never built says nothing of the model
 	"download": cell.MissingWeights,
 	"read":     cell.MissingWeights,
 	"convert":  cell.Export,

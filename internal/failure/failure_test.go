@@ -37,6 +37,7 @@ var unitEvidence = []struct {
 	{"warnings in a log prove nothing", cell.Crash, "SIGSEGV (segmentation fault)", "native code", Evidence{Signal: int(syscall.SIGSEGV), Log: "UserWarning: Found no NVIDIA driver on your system. \nNo module named 'apex'"}},
 	{"a sentence alone", cell.ModelError, "the child ended without a word about its result", "log", Evidence{Message: "the child ended without a word about its result"}},
 	{"a sentence that tells", cell.MissingWeights, "It looks like the config file at '…/config.json' is not a valid JSON file.", "config.json", Evidence{Message: "It looks like the config file at '/data/m/config.json' is not a valid JSON file.", Phase: "recipe"}},
+	{"no recipe", cell.Environment, "there is no recipe for x: no inputs are known", "config.json", Evidence{Message: "there is no recipe for x: no inputs are known", Phase: "recipe"}},
 	{"nothing at all", cell.ModelError, "", "log", Evidence{}},
 	{"absent device", cell.Driver, "AbsentDevice: torch 2.15.0 finds no cuda device on this machine", "assay detect", Evidence{
 		Exception: "assay_runner.errors.AbsentDevice", Message: "torch 2.15.0 finds no cuda device on this machine", Phase: "to_device"}},

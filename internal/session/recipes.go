@@ -1,9 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"assay/internal/catalog"
@@ -14,11 +17,13 @@ import (
 	"assay/internal/runner"
 )
 
-// recipes finds a cell's recipe: in the catalogue, or, for a folder of the
-// user's, by asking the runner to make one from its config.json.
+// recipes finds a cell's recipe: in the catalogue; for a tiny type that has none
+// by having the runner search for one, which is kept; for a folder of the
+// user's by having the runner make one from its config.json.
 type recipes struct {
 	catalog *catalog.Catalog
 	runner  runner.Runner
+	cache   string // folder for recipes that were searched for; "" keeps none
 }
 
 // Recipe implements lab.Recipes.
@@ -27,25 +32,58 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 		return lab.Recipe{Class: "noop", Task: c.Task}, nil
 	}
 	if filepath.IsAbs(c.Checkpoint) {
-		return r.ask(ctx, c)
+		b, err := r.ask(ctx, c, map[string]any{"config": c.Checkpoint})
+		if err != nil {
+			return lab.Recipe{}, err
+		}
+		return parse(b)
 	}
 	b, err := r.catalog.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
+	var none *catalog.NoRecipeError
+	if errors.As(err, &none) && r.searchable(c) {
+		b, err = r.search(ctx, c, none)
+	}
 	if err != nil {
 		return lab.Recipe{}, err
 	}
 	return parse(b)
 }
 
+// searchable says whether there is a model class to search a shape for.
+func (r *recipes) searchable(c cell.Cell) bool {
+	e, known := r.catalog.Get(c.Type)
+	_, has := e.ClassFor(c.Task)
+	return known && has && !e.Component && c.Size == cell.Tiny
+}
+
+// search has the runner look for a shape that runs, and keeps what it finds.
+func (r *recipes) search(ctx context.Context, c cell.Cell, none *catalog.NoRecipeError) (json.RawMessage, error) {
+	path := filepath.Join(r.cache, cmp.Or(c.Task, "default"), c.Type+".json")
+	if b, err := os.ReadFile(path); err == nil && r.cache != "" && json.Valid(b) {
+		return b, nil
+	}
+	b, err := r.ask(ctx, cell.Cell{Type: c.Type, Task: c.Task, Size: c.Size}, nil)
+	if raised := (*recipeError)(nil); errors.As(err, &raised) {
+		none.Reason = "a search for a shape that runs found none: " + raised.Error()
+		return nil, none
+	}
+	if err != nil || r.cache == "" {
+		return b, err
+	}
+	// A recipe that cannot be kept is searched for again.
+	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
+		_ = os.WriteFile(path, b, 0o600)
+	}
+	return b, nil
+}
+
 // ask has the runner make a recipe.
-func (r *recipes) ask(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
-	answer, raised, err := ask(ctx, r.runner, runner.Job{Kind: runner.RecipeJob, Cell: c, Options: map[string]any{"config": c.Checkpoint}})
+func (r *recipes) ask(ctx context.Context, c cell.Cell, options map[string]any) (json.RawMessage, error) {
+	answer, raised, err := ask(ctx, r.runner, runner.Job{Kind: runner.RecipeJob, Cell: c, Options: options})
 	if raised != nil {
 		err = &recipeError{*raised}
 	}
-	if err != nil {
-		return lab.Recipe{}, err
-	}
-	return parse(answer)
+	return answer, err
 }
 
 func parse(b json.RawMessage) (lab.Recipe, error) {

@@ -83,6 +83,30 @@ func TestNoRecipe(t *testing.T) {
 	}
 }
 
+// TestSearchedRecipe: a type without a recipe is searched for once; what is
+// found is kept, and what is not is the catalogue's word with the reason.
+func TestSearchedRecipe(t *testing.T) {
+	t.Parallel()
+	albert := cell.Cell{Type: "albert"}.Normal()
+	child := &answering{event: runner.Data{Data: json.RawMessage(`{"class":"AlbertForMaskedLM","task":"fill-mask","parameters":7}`)}}
+	r := &recipes{catalog: load(t), runner: child, cache: t.TempDir()}
+	for range 2 {
+		got, err := r.Recipe(t.Context(), albert)
+		if err != nil || got.Class != "AlbertForMaskedLM" {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		if child.asked.Cell.Type != "albert" || child.asked.Kind != runner.RecipeJob {
+			t.Fatalf("the child was asked %+v", child.asked)
+		}
+		r.runner = nil // the second time nobody is asked
+	}
+	r = &recipes{catalog: load(t), runner: &answering{event: runner.Failure{Type: "X", Message: "nothing runs"}}, cache: t.TempDir()}
+	var none *catalog.NoRecipeError
+	if _, err := r.Recipe(t.Context(), albert); !errors.As(err, &none) || !strings.Contains(err.Error(), "nothing runs") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestAskedRecipe: a folder's recipe comes from the runner, and so do the
 // reasons against it.
 func TestAskedRecipe(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -40,7 +41,8 @@ type Options struct {
 	Threads int
 	// Limit is how long one child may take; 0 is ten minutes.
 	Limit time.Duration
-	// Cache is the folder for answers of detection's second pass.
+	// Cache is the folder for answers of detection's second pass and for
+	// recipes that were searched for.
 	Cache   string
 	Version string // of the program
 }
@@ -126,11 +128,20 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 		return err
 	}
 	l := &lab.Lab{
-		Runner: r, Recipes: &recipes{catalog: s.o.Catalog, runner: r}, Machine: m,
+		Runner: r, Recipes: &recipes{catalog: s.o.Catalog, runner: r, cache: s.searched(r)}, Machine: m,
 		Workers: s.o.Workers, Threads: s.o.Threads, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Context: s.context(r),
 	}
 	return l.Carry(ctx, plan, obs)
+}
+
+// searched is where recipes that were searched for are kept: those of one
+// release of transformers.
+func (s *Session) searched(r *open) string {
+	if release := r.Hello().Versions["transformers"]; s.o.Cache != "" && release != "" {
+		return filepath.Join(s.o.Cache, "recipes-"+release)
+	}
+	return ""
 }
 
 func onlyNoops(p cell.Plan) bool {
