@@ -81,6 +81,9 @@ func (c Cell) Normal() Cell {
 	if c.Platform == "" {
 		c.Platform = platform.CPU
 	}
+	if p, err := platform.Parse(string(c.Platform)); err == nil {
+		c.Platform = p.Name
+	}
 	t := c.Where().Normal()
 	c.Device, c.Engine, c.Target = t.Device, t.Engine, t.String()
 	set(&c.Size, Tiny)
@@ -88,6 +91,9 @@ func (c Cell) Normal() Cell {
 	set(&c.Mode, Infer)
 	if c.DType == "" {
 		c.DType = platform.FP32
+	}
+	if d, err := platform.ParseDType(string(c.DType)); err == nil {
+		c.DType = d
 	}
 	if c.Batch == 0 {
 		c.Batch = 1
@@ -125,16 +131,19 @@ func (c Cell) Validate() error {
 	if strings.ContainsAny(c.Type, "/\\ \n\x00") || c.Type == ".." {
 		return fmt.Errorf("%q is not a model type: types hold no slashes or spaces", c.Type)
 	}
+	n := c.Normal()
+	p, err := platform.Parse(string(n.Platform))
+	if err != nil {
+		return err
+	}
 	if c.Target != "" {
-		if _, err := platform.ParseTarget(c.Target); err != nil {
+		t, err := platform.ParseTarget(c.Target)
+		if err != nil {
 			return err
 		}
-	}
-	n := c.Normal()
-	p, ok := platform.Get(n.Platform)
-	if !ok {
-		_, err := platform.Parse(string(n.Platform))
-		return err
+		if t != n.Where() {
+			return fmt.Errorf("target %s contradicts platform %s, device %q, engine %s: give one of them", t, n.Platform, n.Device, n.Engine)
+		}
 	}
 	if !p.HasEngine(n.Engine) {
 		return fmt.Errorf("engine %q does not run on %s", n.Engine, n.Platform)

@@ -84,10 +84,20 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "bert", Size: "huge"}, "the sizes are"},
 		{Cell{Type: "bert", Mode: "dream"}, "the modes are"},
 		{Cell{Type: "bert", Batch: -1}, "batch -1 is out of range"},
+		{Cell{Type: "bert", Platform: "CUDA", DType: "int8"}, "cuda does not run in int8"},
+		{Cell{Type: "bert", Platform: "cpu", Target: "cuda:1"}, "contradicts"},
 	} {
 		if err := tc.c.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
 		}
+	}
+}
+
+func TestSpellingsAreOne(t *testing.T) {
+	t.Parallel()
+	a, b := Cell{Type: "bert", Platform: "CUDA", DType: "float16"}.Normal(), Cell{Type: "bert", Target: "cuda", DType: "fp16"}.Normal()
+	if a != b {
+		t.Errorf("%+v and %+v differ", a, b)
 	}
 }
 

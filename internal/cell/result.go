@@ -62,7 +62,7 @@ type Result struct {
 	EnergyJ    *float64           `json:"energy_j,omitempty"` // per inference, where the driver has a counter
 
 	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
-	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // dispatch to report, less the phases timed in the child
+	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // of the child that checked it: dispatch to exit, less the phases timed in it
 	Parameters         int64     `json:"parameters,omitempty"`
 	Attempts           int       `json:"attempts"`
 	Context            Context   `json:"context"`
@@ -147,6 +147,7 @@ type Numerics struct {
 	Control   *Control `json:"control"` // nil where none was made
 	// OutputHash is over the output's bytes: equal on the same CPU for the same cell.
 	OutputHash string `json:"output_hash,omitempty"`
+	Note       string `json:"note,omitempty"` // why the reference is another than the rule's first
 }
 
 // Control is the negative control: a damaged model must be seen as damaged.
@@ -159,8 +160,7 @@ type Control struct {
 // Placement says which nodes ran where.
 type Placement struct {
 	Device string         `json:"device"`          // where the parameters and outputs were seen
-	Nodes  map[string]int `json:"nodes,omitempty"` // provider or device → count
-	Left   []string       `json:"left,omitempty"`  // operators left to another device
+	Nodes  map[string]int `json:"nodes,omitempty"` // provider or device → count of operations
 }
 
 // Latency holds statistics over repeats. The unit is the repeat, never the
@@ -184,7 +184,9 @@ type Latency struct {
 	DeviceMS      *float64    `json:"device_ms,omitempty"`       // median by the device's own events
 	CPUMSPerIter  *float64    `json:"cpu_ms_per_iter,omitempty"` // process CPU time per iteration, a second witness
 	WarmupCount   int         `json:"warmup_count,omitempty"`
-	SamplesMS     [][]float64 `json:"samples_ms"` // one list a repeat
+	WarmupMeanMS  *float64    `json:"warmup_mean_ms,omitempty"`
+	WarmupStable  *bool       `json:"warmup_stable,omitempty"` // whether it ended because the last windows agreed
+	SamplesMS     [][]float64 `json:"samples_ms"`              // one list a repeat
 	DeviceSamples [][]float64 `json:"device_samples_ms,omitempty"`
 }
 
@@ -196,26 +198,32 @@ type Throughput struct {
 
 // Memory is taken apart from timed iterations. Nil is unknown, never zero.
 type Memory struct {
-	HostBaselineBytes  *int64 `json:"host_baseline_bytes"` // inherited imports
-	HostPeakBytes      *int64 `json:"host_peak_bytes"`
-	DevicePeakBytes    *int64 `json:"device_peak_bytes"`
-	FrameworkPeakBytes *int64 `json:"framework_peak_bytes"`
+	HostBaselineBytes   *int64 `json:"host_baseline_bytes"` // inherited imports
+	HostPeakBytes       *int64 `json:"host_peak_bytes"`
+	DeviceBaselineBytes *int64 `json:"device_baseline_bytes,omitempty"` // what the device held before
+	DevicePeakBytes     *int64 `json:"device_peak_bytes"`               // by the driver's counter, whoever uses it
+	FrameworkPeakBytes  *int64 `json:"framework_peak_bytes"`
 }
 
 // Context is what of the machine's state matters to a measurement. Empty
 // means unknown.
 type Context struct {
-	Versions      map[string]string `json:"versions,omitempty"` // python, torch, transformers, driver, assay, …
-	Governor      string            `json:"governor,omitempty"`
-	ClockMHz      []float64         `json:"clock_mhz,omitempty"`     // before and after
-	TemperatureC  []float64         `json:"temperature_c,omitempty"` // before and after
-	Throttled     *bool             `json:"throttled,omitempty"`
-	PowerSource   string            `json:"power_source,omitempty"` // mains, battery
-	LoadBefore    *float64          `json:"load_before,omitempty"`
-	Threads       int               `json:"threads,omitempty"`
-	InputsInside  string            `json:"inputs_inside,omitempty"` // what a sample includes: "forward only; inputs resident on the device"
-	AttnImpl      string            `json:"attn_implementation,omitempty"`
-	EnvironmentID string            `json:"environment,omitempty"`
+	Versions           map[string]string `json:"versions,omitempty"` // python, torch, transformers, driver, assay, …
+	Governor           string            `json:"governor,omitempty"`
+	ClockMHz           []float64         `json:"clock_mhz,omitempty"`     // before and after
+	TemperatureC       []float64         `json:"temperature_c,omitempty"` // before and after
+	Throttled          *bool             `json:"throttled,omitempty"`
+	DeviceClockMHz     []float64         `json:"device_clock_mhz,omitempty"` // before and after, of the accelerator
+	DeviceTemperatureC []float64         `json:"device_temperature_c,omitempty"`
+	DeviceThrottled    *bool             `json:"device_throttled,omitempty"`
+	Affinity           int               `json:"affinity,omitempty"`     // CPUs that the child may run on
+	TF32               *bool             `json:"tf32,omitempty"`         // whether fp32 products may be computed in TF32
+	PowerSource        string            `json:"power_source,omitempty"` // mains, battery
+	LoadBefore         *float64          `json:"load_before,omitempty"`
+	Threads            int               `json:"threads,omitempty"`
+	InputsInside       string            `json:"inputs_inside,omitempty"` // what a sample includes: "forward only; inputs resident on the device"
+	AttnImpl           string            `json:"attn_implementation,omitempty"`
+	EnvironmentID      string            `json:"environment,omitempty"`
 }
 
 // Run is one plan on one host.

@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,13 +33,10 @@ func (c *carrying) checkAll(ctx context.Context, routes []route) error {
 	defer release()
 	return c.each(ctx, groups(routes), func(ctx context.Context, g group) error {
 		done, err := c.check(ctx, g)
-		if err != nil {
-			return err
-		}
 		for _, a := range done {
 			c.finish(*a.result)
 		}
-		return nil
+		return err
 	})
 }
 
@@ -92,10 +90,14 @@ func (c *carrying) each(ctx context.Context, gs []group, do func(context.Context
 }
 
 // check carries a group's functional part out, adaptation and second routes
-// included, and returns its attempts with their results.
+// included, and returns those of its attempts that have a result, all of them
+// unless there is an error.
 func (c *carrying) check(ctx context.Context, g group) ([]*attempt, error) {
 	var done []*attempt
-	open := c.open(ctx, g)
+	open, err := c.open(ctx, g)
+	if err != nil {
+		return nil, err
+	}
 	for len(open) > 0 {
 		a := open[0]
 		if a.result != nil {
@@ -105,17 +107,28 @@ func (c *carrying) check(ctx context.Context, g group) ([]*attempt, error) {
 		batch := sameSettings(open)
 		out, err := c.checkOnce(ctx, batch)
 		if err != nil {
-			return done, err
+			return append(done, settled(open)...), err
 		}
 		c.settle(batch, out)
 	}
 	return c.seconds(ctx, done)
 }
 
+// settled are the attempts that have a result already.
+func settled(open []*attempt) []*attempt {
+	return slices.DeleteFunc(slices.Clone(open), func(a *attempt) bool { return a.result == nil })
+}
+
 // open begins a group's attempts. What has no recipe or cannot fit is settled
-// at once.
-func (c *carrying) open(ctx context.Context, g group) []*attempt {
+// at once. The error is for a plan that cannot go on.
+func (c *carrying) open(ctx context.Context, g group) ([]*attempt, error) {
 	recipe, err := c.Recipes.Recipe(ctx, g.head())
+	if cause := context.Cause(ctx); cause != nil {
+		return nil, cause
+	}
+	if gone := (*runner.GaveUpError)(nil); errors.As(err, &gone) {
+		return nil, err
+	}
 	out := make([]*attempt, len(g.routes))
 	for i, r := range g.routes {
 		c.obs.Started(r.cell)
@@ -128,7 +141,7 @@ func (c *carrying) open(ctx context.Context, g group) []*attempt {
 		}
 		out[i] = a
 	}
-	return out
+	return out, nil
 }
 
 // noRecipe is the failure of a cell that cannot be built from what is known.
@@ -196,13 +209,11 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 	return j
 }
 
-// threads is what the cell or the user says, else the device's setting: all of
+// threads is what the cell says, else the device's setting: all of
 // it for a timed job, which is alone, and a share for one of several workers.
 func (c *carrying) threads(a *attempt, alone bool) int {
-	for _, n := range []int{a.now.Threads, c.Threads} {
-		if n > 0 {
-			return n
-		}
+	if a.now.Threads > 0 {
+		return a.now.Threads
 	}
 	if alone || a.here.Threads == 0 {
 		return a.here.Threads
@@ -215,11 +226,11 @@ func (c *carrying) threads(a *attempt, alone bool) int {
 // are tried again in a child of their own.
 func (c *carrying) settle(batch []*attempt, out outcome) {
 	for i, a := range batch {
-		if report, ok := out.reports[i]; ok {
-			c.report(a, out, report)
+		if p, ok := out.points[i]; ok {
+			c.report(a, out, p)
 			continue
 		}
-		if out.failedAt >= 0 && i > out.failedAt {
+		if i > out.failedAt && !out.whole {
 			continue
 		}
 		if c.adapt(a, out.failure) {
@@ -248,7 +259,7 @@ func (c *carrying) seconds(ctx context.Context, done []*attempt) ([]*attempt, er
 	var moved []route
 	for _, a := range done {
 		if r, ok := c.second(a.route, a.result.Failure); ok {
-			a.result.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent}
+			a.result.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent, Cost: c.cost(r)}
 			c.obs.Note(a.cell.Model() + " fails on " + a.cell.Target + " (" + r.absent + "): running on " + r.cell.Target + " instead")
 			moved = append(moved, r)
 		}

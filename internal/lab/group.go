@@ -17,14 +17,31 @@ type group struct {
 // head is the cell that stands for all in what they share.
 func (g group) head() cell.Cell { return g.routes[0].cell }
 
+// once leaves out routes that do not run, and those that lead to a cell that
+// another route leads to: several absent platforms may fall back to one.
+// What was asked for itself comes before what is a fallback.
+func once(routes []route) []route {
+	var out []route
+	at := map[string]int{}
+	for _, r := range routes {
+		i, seen := at[r.cell.Hash]
+		switch {
+		case !r.runs:
+		case !seen:
+			at[r.cell.Hash] = len(out)
+			out = append(out, r)
+		case out[i].absent != "" && r.absent == "":
+			out[i] = r
+		}
+	}
+	return out
+}
+
 // groups gathers the routes that run into groups, in the plan's order.
 func groups(routes []route) []group {
 	at := map[cell.Cell]int{}
 	var out []group
-	for _, r := range routes {
-		if !r.runs {
-			continue
-		}
+	for _, r := range once(routes) {
 		key := r.cell
 		key.Batch, key.Seq, key.Image, key.Hash = 0, 0, 0, ""
 		if i, ok := at[key]; ok {

@@ -84,14 +84,15 @@ type Lab struct {
 	Workers int
 	// Limit is how long one child may take when the plan does not say.
 	Limit time.Duration
-	// Threads for each child; 0 takes the device's setting.
-	Threads int
 	// Hush waits until no other assay on this host times or runs what would
 	// disturb; alone asks for silence, otherwise company is welcome. Nil is
 	// for tests, where nothing else runs.
 	Hush func(ctx context.Context, alone bool, note func(string)) (release func(), err error)
 	// Context holds what is the same for every result: versions, environment.
 	Context cell.Context
+	// Cost is how much slower one cell is than the other where both were ever
+	// measured; nil, or a nil answer, means that nobody knows.
+	Cost func(asked, actual cell.Cell) *cell.Cost
 }
 
 // Carry carries the plan out. It returns an error when the plan could not go

@@ -163,9 +163,9 @@ func TestVerdicts(t *testing.T) {
 		"constant":       {runner.Report{Finite: &yes, Constant: &yes, Numerics: passed}, cell.Fails, "same everywhere"},
 		"wrong":          {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.5), Tolerance: 1e-3, Reference: "cpu fp64"}}, cell.Fails, "differs from cpu fp64"},
 		"not checked":    {runner.Report{NumericsNote: "56 GiB needed"}, cell.Partial, "56 GiB needed"},
-		"left over":      {runner.Report{Numerics: passed, Placement: &cell.Placement{Left: []string{"IsNaN"}}}, cell.Partial, "IsNaN"},
+		"left over":      {runner.Report{Numerics: passed, Placement: &cell.Placement{Device: "cpu", Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Partial, "2 operations on cuda:0"},
 		"a blind check":  {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-mlp", Change: new(1e-9)}}}, cell.Partial, "zero-mlp"},
-		"wrong and left": {runner.Report{Numerics: &cell.Numerics{MaxRel: new(1.0)}, Placement: &cell.Placement{Left: []string{"IsNaN"}}}, cell.Fails, "differs"},
+		"wrong and left": {runner.Report{Numerics: &cell.Numerics{MaxRel: new(1.0)}, Placement: &cell.Placement{Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Fails, "differs"},
 	} {
 		v, note, f := verdict(cell.Cell{Type: "x"}.Normal(), tc.report)
 		said := note

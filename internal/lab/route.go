@@ -63,10 +63,18 @@ func (c *carrying) unavailable(r route) cell.Result {
 		Requested: cell.SettingsOf(r.asked), Context: c.Context, StartedAt: time.Now().UTC(),
 	}
 	if r.runs {
-		res.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent}
+		res.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent, Cost: c.cost(r)}
 		c.obs.Note(fmt.Sprintf("%s is not here (%s): %s runs on %s instead", r.asked.Target, r.absent, r.asked.Model(), r.cell.Target))
 	}
 	return res
+}
+
+// cost is what the fallback costs, where that was ever measured.
+func (c *carrying) cost(r route) *cell.Cost {
+	if c.Cost == nil {
+		return nil
+	}
+	return c.Cost(r.asked, r.cell)
 }
 
 // elsewhere lists the failures for which another platform may do better.

@@ -1,9 +1,11 @@
 package lab
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,25 +18,38 @@ import (
 // begin is the part of a result that is known before anything ran.
 func (c *carrying) begin(a *attempt) cell.Result {
 	r := cell.Result{
-		Cell: a.cell, Timing: c.plan.Timing, Requested: cell.SettingsOf(a.cell),
+		Cell: a.cell, Timing: c.plan.Timing, Requested: a.settings(a.cell),
 		Attempts: a.attempts, Context: c.Context, StartedAt: a.began, Parameters: a.recipe.Parameters,
 	}
 	if a.absent != "" {
-		r.Requested = cell.SettingsOf(a.asked)
+		r.Requested = a.settings(a.asked)
 		r.Fallback = &cell.Fallback{From: a.asked.Target, Reason: a.absent}
 	}
 	return r
 }
 
-// fail settles an attempt as failing.
+// settings are a cell's, the recipe's own sizes filled in, so that what was
+// asked for and what ran can be compared.
+func (a *attempt) settings(c cell.Cell) cell.Settings {
+	s := cell.SettingsOf(c)
+	s.Seq, s.Image = cmp.Or(s.Seq, a.recipe.Seq), cmp.Or(s.Image, a.recipe.Image)
+	return s
+}
+
+// fail settles an attempt as failing. What never ran is known from the
+// parameter count or not at all; what the machine broke is no evidence.
 func (c *carrying) fail(a *attempt, f cell.Failure) {
 	r := c.begin(a)
 	r.Verdict, r.Evidence, r.Failure = cell.Fails, c.evidence(a), &f
+	switch {
+	case failure.OfMachine(f.Class):
+		r.Evidence = cell.None
+	case a.attempts == 0:
+		r.Evidence = cell.Derived
+	}
 	if a.attempts > 0 {
-		actual := cell.SettingsOf(a.now)
+		actual := a.settings(a.now)
 		r.Actual = &actual
-	} else {
-		r.Evidence = cell.Derived // known without running: from the parameter count or the recipe
 	}
 	a.result = &r
 }
@@ -46,32 +61,52 @@ func (c *carrying) evidence(a *attempt) cell.Evidence {
 	return cell.Measured
 }
 
-// report settles an attempt by what its child saw.
-func (c *carrying) report(a *attempt, out outcome, p runner.Report) {
+// report settles an attempt by what its child saw. The result is one of the
+// cell as it ran: after adaptation that is a smaller one than was asked for.
+func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r := c.begin(a)
-	actual := cell.SettingsOf(a.now)
+	if a.now.Hash != a.cell.Hash {
+		r.Cell = a.now
+	}
+	actual := a.settings(a.now)
 	r.Actual = &actual
 	r.Evidence = c.evidence(a)
-	r.SubjectHash, r.Outputs, r.Numerics, r.Placement, r.Memory = p.SubjectHash, p.Outputs, p.Numerics, p.Placement, p.Memory
+	r.SubjectHash, r.Outputs, r.Numerics, r.Placement = p.SubjectHash, p.Outputs, p.Numerics, p.Placement
+	r.Memory = c.alone(a, p.Memory)
 	if p.Parameters > 0 {
 		r.Parameters = p.Parameters
 	}
-	r.PhasesMS = phases(out.phases, p.PhasesMS)
+	r.PhasesMS = phases(out.phases, p.phases)
 	overhead := float64(out.overhead) / float64(time.Millisecond)
 	r.OverheadMS = &overhead
-	r.Context = describe(r.Context, p)
-	r.Verdict, r.Note, r.Failure = verdict(a.now, p)
+	r.Context = describe(r.Context, p.Report)
+	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
+	if n := len(p.WeightsMissing); n > 0 {
+		r.Note = joinNotes(r.Note, fmt.Sprintf("%d tensors are not in the weights and were drawn at random, %s first", n, p.WeightsMissing[0]))
+		if r.Verdict == cell.Works {
+			r.Verdict = cell.Partial
+		}
+	}
 	a.result = &r
+}
+
+// alone leaves out what a device's counter says while siblings use it too.
+func (c *carrying) alone(a *attempt, m *cell.Memory) *cell.Memory {
+	if m == nil || c.Workers <= 1 || a.now.Platform == platform.CPU {
+		return m
+	}
+	own := *m
+	own.DeviceBaselineBytes, own.DevicePeakBytes = nil, nil
+	return &own
 }
 
 // phases joins the job's phases with the point's own.
 func phases(job, point map[string]float64) map[string]float64 {
-	all := map[string]float64{}
-	for _, m := range []map[string]float64{job, point} {
-		for name, ms := range m {
-			all[name] = ms
-		}
+	all := maps.Clone(job)
+	if all == nil {
+		all = map[string]float64{}
 	}
+	maps.Copy(all, point)
 	return all
 }
 
@@ -93,8 +128,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("the output is the same everywhere: it does not depend on its input")
 	case n != nil && !n.Pass:
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
-	case p.Placement != nil && len(p.Placement.Left) > 0:
-		return cell.Partial, "left to another device: " + strings.Join(p.Placement.Left, ", "), nil
+	case strayed(c, p.Placement) != "":
+		return misplaced(c, p.Placement)
 	case n == nil:
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
@@ -109,6 +144,43 @@ func number(x *float64) string {
 		return "NaN"
 	}
 	return fmt.Sprintf("%.2g", *x)
+}
+
+// torchDevices are how torch calls the devices of a platform.
+var torchDevices = map[platform.Name]string{platform.CPU: "cpu", platform.CUDA: "cuda", platform.ROCm: "cuda", platform.MPS: "mps"}
+
+// strayed names where work was seen that is not the cell's device.
+func strayed(c cell.Cell, p *cell.Placement) string {
+	own, known := torchDevices[c.Platform]
+	if p == nil || !known || c.Engine != platform.Torch {
+		return ""
+	}
+	elsewhere := func(device string) bool { return device != "" && !strings.HasPrefix(device, own) }
+	var out []string
+	for _, device := range strings.Split(p.Device, ",") {
+		if elsewhere(device) {
+			out = append(out, "parameters or outputs on "+device)
+		}
+	}
+	for _, device := range slices.Sorted(maps.Keys(p.Nodes)) {
+		if elsewhere(device) {
+			out = append(out, fmt.Sprintf("%d operations on %s", p.Nodes[device], device))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// misplaced is partial when some work ran on the cell's device, and a failure
+// when none did.
+func misplaced(c cell.Cell, p *cell.Placement) (cell.Verdict, string, *cell.Failure) {
+	own := torchDevices[c.Platform]
+	for device, n := range p.Nodes {
+		if strings.HasPrefix(device, own) && n > 0 {
+			return cell.Partial, strayed(c, p), nil
+		}
+	}
+	f := failure.Of(cell.Driver, "nothing ran on "+c.Target+": "+strayed(c, p))
+	return cell.Fails, "", &f
 }
 
 func orElse(s, other string) string {

@@ -103,7 +103,8 @@ type Report struct {
 	AttnImpl        string             `json:"attn_implementation"`
 	InputsInside    string             `json:"inputs_inside"`
 	EnergyJ         *float64           `json:"energy_j"`
-	Context         json.RawMessage    `json:"context"` // what the engine adds to cell.Context
+	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
+	Context         json.RawMessage    `json:"context"`         // what the engine adds to cell.Context
 }
 
 // Warmup is how the iterations before the timed ones went.

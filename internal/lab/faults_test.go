@@ -1,0 +1,165 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+	"assay/internal/runner"
+)
+
+// dying reports points until it comes to a batch, then dies without a word.
+func dying(at int, how runner.Exit) func(int, runner.Job, func(runner.Event)) (runner.Exit, error) {
+	return func(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		for i, p := range job.Points {
+			if p.Batch == at {
+				return how, nil
+			}
+			on(runner.PointDone{Index: i, Report: goodReport(job)})
+		}
+		return runner.Exit{}, nil
+	}
+}
+
+func sweep(timing cell.Timing) cell.Plan {
+	return cell.Plan{Timing: timing, NoAdapt: true, Strict: true, Cells: []cell.Cell{{Type: "x"}, {Type: "x", Batch: 2}, {Type: "x", Batch: 4}}}
+}
+
+// A child that dies costs the point it was at: what it reported stands, and
+// what came behind is tried in another child.
+func TestADeathCostsOnlyItsPoint(t *testing.T) {
+	t.Parallel()
+	for _, timing := range []cell.Timing{cell.Functional, cell.Quick} {
+		crash := dying(2, runner.Exit{Signal: 11})
+		s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+			if timing == cell.Quick && job.Kind == runner.CheckJob {
+				return good(n, job, on)
+			}
+			return crash(n, job, on)
+		}}
+		rs, _, err := carry(t, s, bench{}, sweep(timing))
+		if err != nil || len(rs) != 3 {
+			t.Fatalf("%s: %d results, %v", timing, len(rs), err)
+		}
+		if rs[0].Verdict != cell.Works || rs[2].Verdict != cell.Works {
+			t.Errorf("%s: %s and %s, want both to work", timing, rs[0].Verdict, rs[2].Verdict)
+		}
+		if rs[1].Verdict != cell.Fails || rs[1].Failure.Class != cell.Crash {
+			t.Errorf("%s: %s, %+v", timing, rs[1].Verdict, rs[1].Failure)
+		}
+		if timing == cell.Quick && (rs[0].Latency.Repeats != 3 || rs[2].Latency.Repeats != 3) {
+			t.Errorf("%d and %d repeats, want 3 each", rs[0].Latency.Repeats, rs[2].Latency.Repeats)
+		}
+	}
+}
+
+// A machine that breaks under a repeat is no failure of the model.
+func TestALostRepeatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	lost := 0
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if job.Kind == runner.TimeJob && lost == 0 {
+			lost++
+			return runner.Exit{}, &runner.LostError{Why: "killed", Started: true}
+		}
+		return good(n, job, on)
+	}}
+	rs, _, err := carry(t, s, bench{}, cell.Plan{Timing: cell.Quick, Cells: []cell.Cell{{Type: "x"}}})
+	if err != nil || len(rs) != 1 || rs[0].Verdict != cell.Works || rs[0].Latency.Repeats != 3 {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+	runs := 0
+	s = &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if job.Kind == runner.TimeJob {
+			if runs++; runs > 1 {
+				return runner.Exit{}, &runner.LostError{Why: "killed", Started: true}
+			}
+		}
+		return good(n, job, on)
+	}}
+	rs, _, err = carry(t, s, bench{}, cell.Plan{Timing: cell.Quick, Cells: []cell.Cell{{Type: "x"}}})
+	if err != nil || len(rs) != 1 || rs[0].Verdict != cell.Works || rs[0].Latency.Repeats != 1 || !strings.Contains(rs[0].Note, "1 repeats only") {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+}
+
+// What was finished before the user stopped is kept.
+func TestStoppingKeepsWhatWasFinished(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stopped := errors.New("stopped")
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if n == 1 {
+			on(runner.PointDone{Index: 0, Report: goodReport(job)})
+			index := 1
+			on(runner.Failure{Index: &index, Type: "builtins.ValueError", Message: "no"})
+			return runner.Exit{Status: 1}, nil
+		}
+		cancel(stopped)
+		return runner.Exit{Killed: "cancelled"}, nil
+	}}
+	p, err := sweep(cell.Functional).Normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obs notes
+	l := &Lab{Runner: s, Recipes: recipes{}, Machine: bench{}, Workers: 1, Limit: 1 << 40}
+	if err := l.Carry(ctx, p, &obs); !errors.Is(err, stopped) {
+		t.Fatalf("got %v", err)
+	}
+	if len(obs.results) != 2 {
+		t.Errorf("%d results were kept, want those of batch 1 and 2", len(obs.results))
+	}
+}
+
+// A model that silently runs on the CPU does not work on the GPU.
+func TestPlacementIsProven(t *testing.T) {
+	t.Parallel()
+	c := cell.Cell{Type: "x", Platform: platform.CUDA}.Normal()
+	passed := &cell.Numerics{Pass: true}
+	for name, tc := range map[string]struct {
+		placement cell.Placement
+		want      cell.Verdict
+	}{
+		"on the device":     {cell.Placement{Device: "cuda:0", Nodes: map[string]int{"cuda:0": 40}}, cell.Works},
+		"partly":            {cell.Placement{Device: "cuda:0", Nodes: map[string]int{"cuda:0": 40, "cpu": 3}}, cell.Partial},
+		"not at all":        {cell.Placement{Device: "cpu", Nodes: map[string]int{"cpu": 900}}, cell.Fails},
+		"parameters astray": {cell.Placement{Device: "cpu,cuda:0", Nodes: map[string]int{"cuda:0": 40}}, cell.Partial},
+	} {
+		if got, note, f := verdict(c, runner.Report{Numerics: passed, Placement: &tc.placement}); got != tc.want {
+			t.Errorf("%s: %s (%s, %+v), want %s", name, got, note, f, tc.want)
+		}
+	}
+}
+
+// Seven absent platforms fall back to one CPU, and its cell runs once.
+func TestFallbacksToOneCellRunItOnce(t *testing.T) {
+	t.Parallel()
+	p := cell.Plan{}
+	for _, name := range platform.Names() {
+		p.Cells = append(p.Cells, cell.Cell{Type: "x", Platform: name, DType: platform.FP32})
+	}
+	s := &script{do: good}
+	rs, _, err := carry(t, s, bench{}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.jobs) != 1 || len(s.jobs[0].Points) != 1 || len(rs) != 8 {
+		t.Errorf("%d children, %d results; want 1 child, and 7 unavailable results beside the CPU's", len(s.jobs), len(rs))
+	}
+}
+
+func TestAPointThatWasNotAskedForFailsTheJob(t *testing.T) {
+	t.Parallel()
+	s := &script{do: func(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		on(runner.PointDone{Index: 7, Report: goodReport(job)})
+		return runner.Exit{}, nil
+	}}
+	rs, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "x"}))
+	if err != nil || len(rs) != 1 || rs[0].Verdict != cell.Fails {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+}
