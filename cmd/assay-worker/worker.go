@@ -32,13 +32,17 @@ const help = `assay-worker carries a plan out on a machine that has nothing but 
 
 A plan is {"timing":"test|quick|full","cells":[{"type":"bert","platform":"cuda","size":"full","dtype":"fp16"}]}.
 Without --python the managed environment is made on first need.
-Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some cell fails; 130 interrupted.
+Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some cell fails (or is partial, in a strict plan);
+4 asked hardware is not there (strict plan); 130 interrupted.
 `
 
 // usageError is wrong usage: status 2.
 type usageError struct{ error }
 
-var errFails = errors.New("some cell fails")
+var (
+	errFails  = errors.New("some cell fails")
+	errAbsent = errors.New("some cell has no device here")
+)
 
 // run carries one command line out and returns the exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
@@ -49,8 +53,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil:
 		return 0
+	case errors.Is(err, flag.ErrHelp):
+		_, _ = io.WriteString(stdout, help)
+		return 0
 	case errors.Is(err, errFails):
 		return 3
+	case errors.Is(err, errAbsent):
+		return 4
 	case errors.Is(context.Cause(ctx), session.ErrInterrupted):
 		fmt.Fprintln(stderr, "assay-worker:", session.ErrInterrupted)
 		return 130
@@ -102,6 +111,9 @@ func parse(name string, args []string) (*flags, error) {
 	f.BoolVar(&f.noSetup, "no-setup", false, "")
 	if err := f.Parse(args); err != nil {
 		return nil, usageError{err}
+	}
+	if f.timeout < 0 || f.workers < 0 {
+		return nil, usageError{errors.New("--timeout and --workers must not be negative")}
 	}
 	if f.NArg() > 0 {
 		return nil, usageError{fmt.Errorf("unknown argument %q", f.Arg(0))}
@@ -157,10 +169,12 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	for _, r := range results {
-		if r.Verdict == cell.Fails {
-			return errFails
-		}
+	failing, absent := session.Tally(results, plan.Strict)
+	switch {
+	case failing > 0:
+		return errFails
+	case absent > 0:
+		return errAbsent
 	}
 	return nil
 }

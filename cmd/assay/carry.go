@@ -14,6 +14,7 @@ import (
 	"assay/internal/session"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // carryFlags are shared by the commands that run cells.
@@ -29,6 +30,7 @@ type carryFlags struct {
 	strict, noAdapt  bool
 	plan, junit      string
 	jsonl            bool
+	flags            *pflag.FlagSet
 	repeats          int
 }
 
@@ -37,7 +39,7 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs := c.Flags()
 	fs.StringSliceVar(&f.platforms, "platform", []string{platform}, "auto, all, or targets: platform[:device][/engine][@browser]")
 	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
-	fs.StringVar(&f.weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint where it can be had, else random)")
+	fs.StringVar(&f.weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
 	fs.StringSliceVar(&f.dtypes, "dtype", nil, "fp32, fp16, bf16, int8 (default: fp32)")
 	fs.IntSliceVar(&f.batches, "batch", []int{1}, "batch sizes")
 	fs.IntSliceVar(&f.seqs, "seq", nil, "input lengths in tokens (default: the recipe's)")
@@ -49,8 +51,44 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.BoolVar(&f.strict, "strict", false, "no fallback, and partial counts as failing")
 	fs.BoolVar(&f.noAdapt, "no-adapt", false, "do not lower batch, input size or dtype when memory runs out")
 	fs.StringVar(&f.plan, "plan", "", "carry out the cells of this plan file (- is standard input)")
-	fs.StringVar(&f.junit, "junit", "", "also write a JUnit XML file")
-	fs.BoolVar(&f.jsonl, "jsonl", false, "print each result as a JSON line as it is finished")
+	f.flags = fs
+}
+
+// addOutput adds the flags of the commands that print results as they come.
+func (f *carryFlags) addOutput(c *cobra.Command) {
+	c.Flags().StringVar(&f.junit, "junit", "", "also write a JUnit XML file")
+	c.Flags().BoolVar(&f.jsonl, "jsonl", false, "print each result as a JSON line as it is finished")
+}
+
+// settings are the flags that a plan file says itself, cell by cell.
+var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads"}
+
+// check refuses numbers that mean nothing, and what a plan file says already.
+func (f *carryFlags) check() error {
+	for _, n := range []struct {
+		name   string
+		values []int
+		least  int
+	}{{"batch", f.batches, 1}, {"seq", f.seqs, 1}, {"image", []int{f.image}, 0}, {"seed", []int{f.seed}, 0},
+		{"threads", []int{f.threads}, 0}, {"workers", []int{f.workers}, 0}, {"repeats", []int{f.repeats}, 0}} {
+		for _, v := range n.values {
+			if v < n.least {
+				return usage("--%s %d: it must be at least %d", n.name, v, n.least)
+			}
+		}
+	}
+	if f.timeout < 0 || f.flags.Changed("timeout") && f.timeout == 0 {
+		return usage("--timeout %s: it must be longer than nothing, such as 30s or 10m", f.timeout)
+	}
+	if f.plan == "" {
+		return nil
+	}
+	for _, name := range settings {
+		if f.flags.Changed(name) {
+			return usage("--plan says %s for each cell itself: --%s does not go with it", name, name)
+		}
+	}
+	return nil
 }
 
 // session opens the parts that run cells.
@@ -66,8 +104,8 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 	return session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return a.bare(ctx, m) },
-		Catalog:     cat, Workers: f.workers, Threads: f.threads, Limit: f.timeout,
-		Cache: filepath.Join(folders.Cache, "detect"), Version: version,
+		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
+		Cache: filepath.Join(folders.Cache, "detect"), Version: version, Cost: a.cost,
 	}), nil
 }
 
@@ -124,15 +162,7 @@ func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, com
 
 // status is the exit status that results ask for.
 func status(results []cell.Result, strict bool) error {
-	var failing, absent int
-	for _, r := range results {
-		switch {
-		case r.Verdict == cell.Fails, strict && r.Verdict == cell.Partial:
-			failing++
-		case strict && r.Verdict == cell.Unavailable:
-			absent++
-		}
-	}
+	failing, absent := session.Tally(results, strict)
 	switch {
 	case failing > 0:
 		return &statusError{exitFails, nil}

@@ -94,7 +94,7 @@ func (a *app) detect(ctx context.Context, root string, fresh, look bool) (detect
 	}
 	m := detect.Live()
 	if look {
-		return detect.Judge(detect.Look(m), nil), nil
+		return detect.JudgeFirst(detect.Look(m)), nil
 	}
 	answers, err := a.ask(ctx, m, fresh)
 	if err != nil {

@@ -112,7 +112,7 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if f.plan == "" && f.none(args) {
 		return usage("matrix needs models: names, or a selector such as --key, --representatives or --all")
 	}
-	if err := m.check(); err != nil {
+	if err := errors.Join(m.check(), f.check()); err != nil {
 		return err
 	}
 	cat, err := a.catalog(ctx)
@@ -128,10 +128,13 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if err != nil {
 		return err
 	}
-	plan.Timing, plan.NoFallback = timing, true
+	if f.plan == "" || timing != cell.Functional {
+		plan.Timing = timing
+	}
+	plan.NoFallback = true
 	rows := planned(plan)
-	results, err := a.fillMatrix(ctx, s, plan, resume)
-	if err != nil && len(results) == 0 {
+	ran, err := a.fillMatrix(ctx, s, plan, resume)
+	if err != nil && len(ran) == 0 {
 		return err
 	}
 	if shown := a.showMatrix(context.WithoutCancel(ctx), m, rows, true); err == nil {
@@ -140,7 +143,36 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if err != nil {
 		return err
 	}
-	return status(results, f.strict)
+	known, err := a.known(ctx, s, plan)
+	if err != nil {
+		return err
+	}
+	return status(known, f.strict || plan.Strict)
+}
+
+// known are this host's newest results of the planned cells, whenever they ran.
+func (a *app) known(ctx context.Context, s *session.Session, plan cell.Plan) ([]cell.Result, error) {
+	st, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	filter := store.Filter{Hosts: []string{s.Host().ID}}
+	for _, c := range plan.Cells {
+		filter.Cells = append(filter.Cells, c.Hash)
+	}
+	stored, err := st.Results(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	var out []cell.Result
+	seen := map[string]bool{}
+	for _, x := range stored { // newest first
+		if !seen[x.Result.Cell.Hash] {
+			seen[x.Result.Cell.Hash] = true
+			out = append(out, x.Result)
+		}
+	}
+	return out, nil
 }
 
 // fillMatrix carries out what the plan still lacks.

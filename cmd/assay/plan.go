@@ -31,10 +31,13 @@ func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catal
 		if f.repeats > 0 {
 			p.Repeats = f.repeats
 		}
+		if f.timeout > 0 {
+			p.TimeoutS = f.timeout.Seconds()
+		}
 		if err := session.Describe(cat, p.Cells); err != nil {
 			return p, usage("%s: %w", f.plan, err)
 		}
-		return p, nil
+		return p.Normal()
 	}
 	models, err := a.models(f, args, cat)
 	if err != nil {
@@ -64,11 +67,10 @@ func (f *carryFlags) cells(c cell.Cell) []cell.Cell {
 	if len(seqs) == 0 {
 		seqs = []int{0}
 	}
-	for _, d := range f.dtypesFor(c.Platform) {
+	for _, d := range f.asked() {
 		for _, b := range f.batches {
 			for _, n := range seqs {
-				c.DType, c.Batch, c.Seq, c.Image, c.Seed = d, b, n, f.image, f.seed
-				c.Hash = ""
+				c.DType, c.Batch, c.Seq, c.Image, c.Seed, c.Threads = d, b, n, f.image, f.seed, f.threads
 				out = append(out, c)
 			}
 		}
@@ -76,18 +78,14 @@ func (f *carryFlags) cells(c cell.Cell) []cell.Cell {
 	return out
 }
 
-// dtypesFor is what was asked for, or fp32. Names are checked by the plan.
-func (f *carryFlags) dtypesFor(platform.Name) []platform.DType {
-	if len(f.dtypes) == 0 {
-		return []platform.DType{platform.FP32}
+// asked are the dtypes that were asked for, or fp32. Names are checked by the plan.
+func (f *carryFlags) asked() []platform.DType {
+	out := []platform.DType{platform.FP32}
+	if len(f.dtypes) > 0 {
+		out = nil
 	}
-	out := make([]platform.DType, len(f.dtypes))
-	for i, d := range f.dtypes {
-		parsed, err := platform.ParseDType(d)
-		if err != nil {
-			parsed = platform.DType(d)
-		}
-		out[i] = parsed
+	for _, d := range f.dtypes {
+		out = append(out, platform.DType(d))
 	}
 	return out
 }
@@ -187,18 +185,24 @@ func (a *app) choose(f *carryFlags, cat *catalog.Catalog, ch catalog.Choice) (ce
 			a.say(fmt.Sprintf("%s: its own weights are not in the Hugging Face cache; random weights of its true size are used (--weights hub loads them)", c.Checkpoint))
 		}
 	case c.Weights != cell.Random && c.Weights != cell.Hub:
-		path, err := filepath.Abs(c.Weights)
-		if err != nil {
-			return c, err
-		}
-		if _, err := os.Stat(path); err != nil {
-			return c, usage("--weights is random, hub or a folder: %w", err)
-		}
-		c.Weights = path
+		return c, given(&c)
 	case c.Weights == cell.Hub && c.Size == cell.Tiny:
 		return c, usage("%s at size tiny has no published weights: name a checkpoint, or --size full", c.Type)
 	}
 	return c, nil
+}
+
+// given makes the weights' folder absolute, and says when there is none.
+func given(c *cell.Cell) error {
+	path, err := filepath.Abs(c.Weights)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return usage("--weights is random, hub or a folder: %w", err)
+	}
+	c.Weights = path
+	return nil
 }
 
 // cached reports whether the Hugging Face cache holds a checkpoint's weights.
@@ -248,9 +252,17 @@ func (a *app) folder(path string, f *carryFlags) (cell.Cell, error) {
 	if head.ModelType == "" {
 		return cell.Cell{}, usage("%s names no model_type: without it nobody knows what to build", config)
 	}
+	if f.size == cell.Tiny {
+		return cell.Cell{}, usage("a folder's model has the size that its config.json says: for a tiny one name its type, %s", head.ModelType)
+	}
 	c := cell.Cell{Type: head.ModelType, Checkpoint: abs, Size: cell.Full, Weights: f.weights}
-	if found, _ := filepath.Glob(filepath.Join(filepath.Dir(abs), "*.safetensors")); c.Weights == "" && len(found) > 0 {
+	switch found, _ := filepath.Glob(filepath.Join(filepath.Dir(abs), "*.safetensors")); {
+	case c.Weights == "" && len(found) > 0:
 		c.Weights = filepath.Dir(abs)
+	case c.Weights == cell.Hub:
+		return c, usage("--weights hub goes with a checkpoint's name, not with a folder")
+	case c.Weights != "" && c.Weights != cell.Random:
+		return c, given(&c)
 	}
 	return c, nil
 }

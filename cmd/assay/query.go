@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"assay/internal/cell"
 	"assay/internal/journal"
+	"assay/internal/platform"
 	"assay/internal/store"
 
 	"github.com/duckdb/duckdb-go/v2"
@@ -90,6 +93,12 @@ Times are seconds, memory is megabytes; inference_time is null unless bench meas
 			if err != nil {
 				return err
 			}
+			if c.Flags().Changed("sql") && strings.TrimSpace(sql) == "" {
+				return usage("--sql is empty: it takes one SELECT")
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
 			var args []any
 			if sql == "" {
 				sql, args = f.sql()
@@ -121,6 +130,20 @@ Times are seconds, memory is megabytes; inference_time is null unless bench meas
 type queryFilter struct {
 	Model, Platform, Verdict string
 	Limit                    int
+}
+
+// check refuses words that no result can have.
+func (f queryFilter) check() error {
+	if f.Platform != "" {
+		if _, err := platform.Parse(f.Platform); err != nil {
+			return usage("%w", err)
+		}
+	}
+	verdicts := []cell.Verdict{cell.Works, cell.Partial, cell.Fails, cell.Unavailable}
+	if f.Verdict != "" && !slices.Contains(verdicts, cell.Verdict(f.Verdict)) {
+		return usage("unknown verdict %q: the verdicts are works, partial, fails, unavailable", f.Verdict)
+	}
+	return nil
 }
 
 func (f queryFilter) sql() (string, []any) {

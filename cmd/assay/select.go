@@ -28,6 +28,10 @@ func (s *selectors) add(c *cobra.Command) {
 func (s *selectors) selector(args []string) catalog.Selector {
 	var models []string
 	for _, a := range args {
+		if isPath(a) {
+			models = append(models, a)
+			continue
+		}
 		models = append(models, strings.FieldsFunc(a, func(r rune) bool { return r == ',' || r == ' ' })...)
 	}
 	return catalog.Selector{

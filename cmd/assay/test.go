@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"assay/internal/cell"
@@ -33,6 +34,7 @@ or a folder with a config.json. Times of test runs are not shown: use bench.
 		},
 	}
 	f.add(c, "auto")
+	f.addOutput(c)
 	return c
 }
 
@@ -60,6 +62,7 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 		},
 	}
 	f.add(c, "auto")
+	f.addOutput(c)
 	c.Flags().BoolVar(&quick, "quick", false, "3 repeats of 0.2 s instead of 6 of 1 s: no interval")
 	c.Flags().IntVar(&repeats, "repeats", 0, "fresh children a cell (default 6, with --quick 3)")
 	return c
@@ -67,8 +70,18 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 
 // runCells is test and bench: plan, carry out, print, and the exit status.
 func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, command string, timing cell.Timing) error {
+	begun := time.Now()
 	if f.plan == "" && f.none(args) {
 		return usage("%s needs a model: a type (bert), a checkpoint (bert-base-uncased), a folder, or a selector such as --key", command)
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if a.asJSON && f.jsonl {
+		return usage("--json prints one object at the end, --jsonl a line a result: give one of them")
+	}
+	if err := writable(f.junit); err != nil {
+		return err
 	}
 	cat, err := a.catalog(ctx)
 	if err != nil {
@@ -90,7 +103,6 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 	}
 	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
 	printer, done := a.printer(f, progress.Above(a.stdout))
-	begun := time.Now()
 	rep, err := a.carry(ctx, s, plan, command, &shown{Progress: progress, results: printer})
 	progress.Close()
 	if err != nil && len(rep.Results) == 0 {
@@ -102,6 +114,18 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 		return err
 	}
 	return status(rep.Results, f.strict || plan.Strict)
+}
+
+// writable says before a run what could only be found after it: that a file
+// cannot be written where it was asked for.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return usage("cannot write %s: its folder is not there", path)
+	}
+	return nil
 }
 
 // shown is a run's watcher: progress on standard error, results on standard output.

@@ -14,6 +14,9 @@ type Answer struct {
 	Data   json.RawMessage `json:"data,omitempty"`
 	Absent string          `json:"absent,omitempty"` // the library is not there, and why
 	Error  string          `json:"error,omitempty"`  // there was no answer: a time-out, a crash, garbage
+	// Skipped says that the child was left out on purpose, whatever the
+	// environment has; it is never written down.
+	Skipped bool `json:"-"`
 }
 
 // parseAnswer reads what a child printed: one JSON object.

@@ -38,9 +38,9 @@ func NewCache(dir, python string, s Sighting) Cache {
 	for _, name := range platform.Names() {
 		parts = append(parts, s.Platforms[name].Driver)
 	}
-	for _, name := range variables {
-		value, set := s.Environment[name]
-		parts = append(parts, fmt.Sprintf("%s=%q %t", name, value, set))
+	for _, row := range variables {
+		value, set := s.Environment[row.name]
+		parts = append(parts, fmt.Sprintf("%s=%q %t", row.name, value, set))
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return Cache{Dir: dir, Key: hex.EncodeToString(sum[:12]), Now: time.Now}

@@ -114,6 +114,7 @@ func (cudaProbe) Judge(s Sighting, a Answers) Platform {
 	var n nvmlAnswer
 	if ok && nvml.into(&n) {
 		p.note("nvml", fmt.Sprintf("driver %s, CUDA up to %s, %s", n.Driver, n.CUDA, count(len(n.Devices), "device")))
+		p.Seen = len(n.Devices) > 0
 		mergeNVML(&p, s, n)
 	}
 	blind := seen.Blind && nvml.Absent == ""
@@ -124,6 +125,7 @@ func (cudaProbe) Judge(s Sighting, a Answers) Platform {
 	if p.Status != Present && seen.Missing != "" {
 		p.absentFor(seen.Missing, seen.Hint)
 	}
+	p.noteBlind(s)
 	return p
 }
 

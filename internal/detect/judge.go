@@ -2,6 +2,7 @@ package detect
 
 import (
 	"fmt"
+	"slices"
 
 	"assay/internal/platform"
 )
@@ -9,14 +10,28 @@ import (
 // setupHint is what to do when no Python environment was there to ask.
 const setupHint = `run "assay setup" to install the engines, or name a Python that has them with --python`
 
-// Judge puts both passes together.
+// firstHint is what to do when the second pass was left out on purpose.
+const firstHint = "not asked: this was the first pass only; without --look the engines are asked"
+
+// JudgeFirst judges by the first pass alone, when the second was left out on
+// purpose. What only an engine can tell is unknown, and the hint says so.
+func JudgeFirst(s Sighting) Report {
+	skipped := Answers{}
+	for _, q := range Questions() {
+		skipped[q.Probe] = Answer{Skipped: true}
+	}
+	return Judge(s, skipped)
+}
+
+// Judge puts both passes together. Nil answers mean that there is no Python
+// environment to ask.
 func Judge(s Sighting, a Answers) Report {
 	r := Report{
 		Schema: Schema, Host: host(s), CPU: s.CPU, Memory: s.Memory,
 		Accelerators: s.Accelerators, Browsers: s.Browsers, Environment: s.Environment,
 	}
 	for _, probe := range Probes() {
-		r.Platforms = append(r.Platforms, finish(probe.Judge(s, a)))
+		r.Platforms = append(r.Platforms, finish(probe.Judge(s, a), s.Platforms[probe.Platform()]))
 	}
 	if r.Accelerators == nil {
 		r.Accelerators = []Accelerator{}
@@ -27,12 +42,12 @@ func Judge(s Sighting, a Answers) Report {
 	return r
 }
 
-// finish applies what holds for every platform: one without a runner cannot
-// run cells, whatever the machine has; and lists are never null.
-func finish(p Platform) Platform {
-	if info, _ := platform.Get(p.Platform); !info.Runs && (p.Status != Absent || len(p.Devices) > 0) {
-		p.Status = Absent
-		p.Hint = fmt.Sprintf("this version of Assay does not run cells on %s yet", p.Platform)
+// finish applies what holds for every platform: what was seen of it, that one
+// without a runner cannot run cells, and that lists are never null.
+func finish(p Platform, seen Seen) Platform {
+	p.Seen = p.Seen || len(seen.Hardware) > 0 || slices.ContainsFunc(p.Devices, p.proves)
+	if info, _ := platform.Get(p.Platform); !info.Runs {
+		p.withoutRunner()
 	}
 	if p.Devices == nil {
 		p.Devices = []Device{}
@@ -46,6 +61,26 @@ func finish(p Platform) Platform {
 		p.Evidence = []Evidence{}
 	}
 	return p
+}
+
+// proves reports whether a device shows that the platform is there. OpenVINO's
+// CPU does not by itself: it is any processor, until OpenVINO lists it.
+func (p Platform) proves(d Device) bool {
+	return p.Platform != platform.OpenVINO || d.ID != "CPU" || p.Engine != nil
+}
+
+// withoutRunner judges a platform that this version of Assay does not run
+// cells on: what was seen is of no use yet, and no setup would change that.
+func (p *Platform) withoutRunner() {
+	notYet := fmt.Sprintf("this version of Assay does not run cells on %s yet", p.Platform)
+	switch {
+	case p.Seen || p.Status == Present:
+		p.Status, p.Hint = Absent, notYet
+	case p.Hint == setupHint && p.Status == Absent:
+		p.Hint = "its engine is not installed, and " + notYet
+	case p.Hint == setupHint:
+		p.Hint = notYet
+	}
 }
 
 func (p *Platform) note(source, detail string) {
@@ -88,6 +123,9 @@ func (p *Platform) need(a Answers, probe string, then func(Answer)) {
 	case !asked:
 		p.note(probe, "not asked: there is no Python environment yet")
 		p.Hint = setupHint
+	case answer.Skipped:
+		p.note(probe, "not asked: this was the first pass only")
+		p.Hint = firstHint
 	case answer.Absent != "":
 		p.Status, p.Hint = Absent, setupHint
 	case ok:
@@ -96,6 +134,18 @@ func (p *Platform) need(a Answers, probe string, then func(Answer)) {
 	if p.Status == Unknown && p.Hint == "" {
 		p.Hint = fmt.Sprintf("run detect again with --fresh; if %s fails again, its installation or a driver is broken", probe)
 	}
+}
+
+// noteBlind says why nothing was seen of a platform that stays unknown.
+func (p *Platform) noteBlind(s Sighting) {
+	if p.Status != Unknown || len(p.Devices) > 0 || !s.Platforms[p.Platform].Blind {
+		return
+	}
+	if s.OS == "windows" {
+		p.note("unseen", "no file of Windows tells which GPUs there are: only the driver or an engine can")
+		return
+	}
+	p.note("unseen", "there is no /sys/bus/pci here to look for GPUs in")
 }
 
 // needTorch asks torch and sets the engine.

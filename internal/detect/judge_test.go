@@ -172,3 +172,56 @@ func TestBest(t *testing.T) {
 		}
 	}
 }
+
+// TestSeen tells what is not there from what is there and runs no cell.
+func TestSeen(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		machine  string
+		platform platform.Name
+		want     bool
+	}{
+		{"apple-m3", platform.MPS, true}, {"epyc-vm", platform.MPS, false},
+		{"mi300x", platform.ROCm, true}, {"epyc-vm", platform.ROCm, false}, {"empty", platform.ROCm, false},
+		{"intel-laptop", platform.OpenVINO, true}, {"epyc-vm-openvino-qnn", platform.OpenVINO, true},
+		{"epyc-vm", platform.OpenVINO, false}, {"empty", platform.OpenVINO, false},
+		{"snapdragon-x", platform.QNN, true}, {"epyc-vm-openvino-qnn", platform.QNN, true}, {"epyc-vm", platform.QNN, false},
+		{"container-hiding-devices", platform.CUDA, true}, {"h200", platform.CUDA, true},
+		{"intel-laptop", platform.WebGPU, true}, {"h200", platform.WebGPU, false},
+	}
+	for _, tt := range tests {
+		p, _ := with(t, tt.machine, nil, nil).Get(tt.platform)
+		if p.Seen != tt.want {
+			t.Errorf("%s, %s: seen is %t", tt.machine, tt.platform, p.Seen)
+		}
+	}
+	hidden := with(t, "h200", map[string]string{"CUDA_VISIBLE_DEVICES": ""}, Answers{"nvml": {Error: "none"}, "torch": {Error: "none"}})
+	if p, _ := hidden.Get(platform.CUDA); !p.Seen || len(p.Devices) != 0 {
+		t.Errorf("a hidden GPU: seen is %t with %d devices", p.Seen, len(p.Devices))
+	}
+	gpu := with(t, "intel-laptop", nil, Answers{"openvino": {Absent: "no openvino"}})
+	if p, _ := gpu.Get(platform.OpenVINO); !p.Seen {
+		t.Error("an Intel GPU without OpenVINO's package was not seen")
+	}
+}
+
+func TestJudgeFirst(t *testing.T) {
+	t.Parallel()
+	for _, machine := range machines(t) {
+		m, _, err := Open(filepath.Join(machinesDir, machine))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := JudgeFirst(Look(m))
+		checkInvariants(t, r)
+		if p, _ := r.Get(platform.CPU); p.Status != Unknown || p.Hint != firstHint {
+			t.Errorf("%s: the cpu is %s, hint %q", machine, p.Status, p.Hint)
+		}
+		if all := describe(t, r.Platforms); strings.Contains(all, "assay setup") || strings.Contains(all, "no Python environment") {
+			t.Errorf("%s: what was not asked is said to be not installed: %s", machine, all)
+		}
+		if p, _ := Judge(Look(m), nil).Get(platform.CPU); p.Hint != setupHint {
+			t.Errorf("%s: without an environment the hint is %q", machine, p.Hint)
+		}
+	}
+}

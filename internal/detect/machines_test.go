@@ -102,6 +102,10 @@ func checkInvariants(t *testing.T, r Report) {
 			t.Errorf("%s has null lists", name)
 		case p.Status == Present && (p.Engine == nil || len(p.Devices) == 0 || !info.Runs):
 			t.Errorf("%s is present without an engine, a device or a runner", name)
+		case p.Status == Present && !p.Seen:
+			t.Errorf("%s is present and was not seen", name)
+		case p.Status == Absent && !p.Seen && p.Engine != nil:
+			t.Errorf("%s has an engine and was not seen", name)
 		case p.Status != Present && p.Hint == "":
 			t.Errorf("%s is %s without a hint", name, p.Status)
 		case p.Status != Present && len(p.Evidence) == 0:
@@ -154,6 +158,8 @@ func TestWhatMachinesHave(t *testing.T) {
 		{"container-hiding-devices", platform.CUDA, Absent, 1, "--gpus all"},
 		{"container-hiding-devices", platform.CPU, Present, 1, "control group allows 2.5 CPUs"},
 		{"empty", platform.CPU, Unknown, 1, "assay setup"},
+		{"empty", platform.CUDA, Unknown, 0, "there is no /sys/bus/pci"},
+		{"empty", platform.ROCm, Unknown, 0, "there is no /sys/bus/pci"},
 		{"epyc-vm", platform.CPU, Present, 1, "AVX-512 BF16"},
 	}
 	for _, tt := range tests {

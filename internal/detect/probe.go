@@ -78,19 +78,32 @@ func Look(m *Machine) Sighting {
 	return s
 }
 
-// variables are those that change what is seen or used.
-var variables = []string{
-	"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
-	"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION",
-	"ZE_AFFINITY_MASK", "ONEAPI_DEVICE_SELECTOR", "TPU_VISIBLE_CHIPS", "NEURON_RT_VISIBLE_CORES",
-	"OMP_NUM_THREADS", "MKL_NUM_THREADS", "PYTORCH_MPS_HIGH_WATERMARK_RATIO",
+// variables are those that change what is seen or used, and on which platforms;
+// those of none are for other accelerators.
+var variables = []struct {
+	name      string
+	platforms []platform.Name
+}{
+	{"CUDA_VISIBLE_DEVICES", []platform.Name{platform.CUDA, platform.ROCm}},
+	{"CUDA_DEVICE_ORDER", []platform.Name{platform.CUDA}},
+	{"NVIDIA_VISIBLE_DEVICES", []platform.Name{platform.CUDA}},
+	{"HIP_VISIBLE_DEVICES", []platform.Name{platform.ROCm}},
+	{"ROCR_VISIBLE_DEVICES", []platform.Name{platform.ROCm}},
+	{"HSA_OVERRIDE_GFX_VERSION", []platform.Name{platform.ROCm}},
+	{"ZE_AFFINITY_MASK", []platform.Name{platform.OpenVINO}},
+	{"ONEAPI_DEVICE_SELECTOR", []platform.Name{platform.OpenVINO}},
+	{"TPU_VISIBLE_CHIPS", nil},
+	{"NEURON_RT_VISIBLE_CORES", nil},
+	{"OMP_NUM_THREADS", []platform.Name{platform.CPU, platform.OpenVINO}},
+	{"MKL_NUM_THREADS", []platform.Name{platform.CPU}},
+	{"PYTORCH_MPS_HIGH_WATERMARK_RATIO", []platform.Name{platform.MPS}},
 }
 
 func lookEnvironment(m *Machine) map[string]string {
 	set := map[string]string{}
-	for _, name := range variables {
-		if v, ok := m.env(name); ok {
-			set[name] = v
+	for _, row := range variables {
+		if v, ok := m.env(row.name); ok {
+			set[row.name] = v
 		}
 	}
 	return set

@@ -1,6 +1,8 @@
 package detect
 
 import (
+	"slices"
+
 	"assay/internal/cell"
 	"assay/internal/platform"
 )
@@ -30,10 +32,13 @@ type Report struct {
 	Environment  map[string]string `json:"environment"` // the variables that matter and are set
 }
 
-// Platform is what is known of one platform on this machine.
+// Platform is what is known of one platform on this machine. Seen tells apart
+// what is absent because it is not there from what is there and runs no cell:
+// its hardware was seen, or a device or browser that its engine would use.
 type Platform struct {
 	Platform platform.Name `json:"platform"`
 	Status   Status        `json:"status"`
+	Seen     bool          `json:"seen"`
 	Engine   *Engine       `json:"engine"` // nil when none was confirmed
 	Devices  []Device      `json:"devices"`
 	Evidence []Evidence    `json:"evidence"`
@@ -98,6 +103,7 @@ func (r Report) Get(name platform.Name) (Platform, bool) {
 }
 
 // Only returns the report with the named platforms alone, in the fixed order.
+// Browsers stay where a platform that lives in them does.
 func (r Report) Only(names ...platform.Name) Report {
 	if len(names) == 0 {
 		return r
@@ -112,5 +118,19 @@ func (r Report) Only(names ...platform.Name) Report {
 		}
 	}
 	r.Platforms = kept
+	if !r.has(platform.WebNN, platform.WebGPU) {
+		r.Browsers = []Browser{}
+	}
 	return r
 }
+
+// has reports whether the report has a row for any of the platforms.
+func (r Report) has(names ...platform.Name) bool {
+	return slices.ContainsFunc(names, func(n platform.Name) bool {
+		_, ok := r.Get(n)
+		return ok
+	})
+}
+
+// narrowed reports whether the report is about some of the platforms only.
+func (r Report) narrowed() bool { return len(r.Platforms) < len(platform.Names()) }

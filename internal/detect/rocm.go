@@ -99,6 +99,7 @@ func (rocmProbe) Judge(s Sighting, a Answers) Platform {
 	if p.Status != Present && seen.Missing != "" {
 		p.absentFor(seen.Missing, seen.Hint)
 	}
+	p.noteBlind(s)
 	return p
 }
 

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"assay/internal/platform"
 )
 
 // TextOptions says what the terminal can do. The zero value is plain ASCII, 100
@@ -32,7 +34,7 @@ func Text(w io.Writer, r Report, o TextOptions) error {
 	if o.Width <= 0 {
 		o.Width = 100
 	}
-	t := &textPrinter{TextOptions: o, report: r}
+	t := &textPrinter{TextOptions: o, report: r, told: map[string]bool{}}
 	t.host()
 	fmt.Fprintf(t, "  %-9s %-8s %s\n", "platform", "status", "engine, devices, settings, hint")
 	for _, p := range r.Platforms {
@@ -51,13 +53,27 @@ type textPrinter struct {
 	TextOptions
 	strings.Builder
 	report Report
+	told   map[string]bool // what was said of variables, so that it is said once
 }
 
-// marks are shown before each platform: with and without UTF-8, and a colour.
-var marks = map[Status]struct{ utf8, ascii, colour string }{
-	Present: {"✓", "+", "\x1b[32m"},
-	Absent:  {"✗", "-", "\x1b[2m"},
-	Unknown: {"?", "?", "\x1b[33m"},
+// marks are shown before each platform by its word: with and without UTF-8,
+// and a colour.
+var marks = map[string]struct{ utf8, ascii, colour string }{
+	string(Present): {"✓", "+", "\x1b[32m"},
+	string(Absent):  {"✗", "-", "\x1b[2m"},
+	string(Unknown): {"?", "?", "\x1b[33m"},
+	seenWord:        {"○", "o", "\x1b[36m"},
+}
+
+// seenWord is for a platform that is there and on which no cell can run: for
+// people, absent is what is not there.
+const seenWord = "seen"
+
+func (p Platform) word() string {
+	if p.Status == Absent && p.Seen {
+		return seenWord
+	}
+	return string(p.Status)
 }
 
 func (t *textPrinter) host() {
@@ -74,7 +90,7 @@ func (t *textPrinter) host() {
 		parts = append(parts, h.Instance)
 	}
 	t.wrap("", strings.TrimSpace(strings.Join(parts, " · ")))
-	if len(t.report.CPU.Features) > 0 {
+	if len(t.report.CPU.Features) > 0 && t.report.has(platform.CPU) {
 		t.wrap("  ", strings.Join(t.report.CPU.Features, " "))
 	}
 	t.WriteByte('\n')
@@ -85,7 +101,7 @@ func (t *textPrinter) platform(p Platform) {
 	if p.Engine != nil {
 		engine = string(p.Engine.Name) + " " + p.Engine.Version
 	}
-	fmt.Fprintf(t, "%s %-9s %-8s %s\n", t.mark(p.Status), p.Platform, p.Status, engine)
+	fmt.Fprintf(t, "%s %-9s %-8s %s\n", t.mark(p.word()), p.Platform, p.word(), engine)
 	const indent = "    "
 	for _, d := range p.Devices {
 		t.wrap(indent, deviceLine(d))
@@ -95,13 +111,24 @@ func (t *textPrinter) platform(p Platform) {
 		}
 	}
 	for _, e := range p.Evidence {
-		if t.Evidence || e.Source == "missing" || e.Source == "environment" {
+		if t.shows(e) {
 			t.wrap(indent, e.Source+": "+e.Detail)
 		}
 	}
 	if p.Hint != "" {
 		t.wrap(indent, "→ "+p.Hint)
 	}
+}
+
+// shows reports whether an observation is printed: what is missing and what could
+// not be looked at always, what a variable does once.
+func (t *textPrinter) shows(e Evidence) bool {
+	if e.Source != "environment" {
+		return t.Evidence || e.Source == "missing" || e.Source == "unseen"
+	}
+	repeated := t.told[e.Detail]
+	t.told[e.Detail] = true
+	return !repeated
 }
 
 // count writes a number with its noun.
@@ -126,35 +153,57 @@ func deviceLine(d Device) string {
 	return s
 }
 
+// others prints what belongs to no platform in particular. A report about some
+// platforms only leaves out what is of none of them.
 func (t *textPrinter) others() {
-	sections := []struct {
-		title string
-		lines []string
-	}{{"other accelerators", nil}, {"browsers", nil}, {"environment", nil}}
-	for _, a := range t.report.Accelerators {
-		sections[0].lines = append(sections[0].lines, fmt.Sprintf("%s (%s): %s", a.Name, a.Source, a.Note))
+	var accelerators, browsers []string
+	if !t.report.narrowed() {
+		for _, a := range t.report.Accelerators {
+			accelerators = append(accelerators, fmt.Sprintf("%s (%s): %s", a.Name, a.Source, a.Note))
+		}
 	}
 	for _, b := range t.report.Browsers {
-		sections[1].lines = append(sections[1].lines, b.Name+"  "+b.Path)
+		browsers = append(browsers, b.Name+"  "+b.Path)
 	}
-	for _, name := range variables {
-		if v, ok := t.report.Environment[name]; ok {
-			sections[2].lines = append(sections[2].lines, name+"="+v)
-		}
+	t.section("other accelerators", accelerators)
+	t.section("browsers", browsers)
+	t.section("environment", t.environment())
+}
+
+func (t *textPrinter) section(title string, lines []string) {
+	if len(lines) == 0 {
+		return
 	}
-	for _, s := range sections {
-		if len(s.lines) == 0 {
-			continue
-		}
-		t.WriteString("\n" + s.title + "\n")
-		for _, line := range s.lines {
-			t.wrap("    ", line)
-		}
+	t.WriteString("\n" + title + "\n")
+	for _, line := range lines {
+		t.wrap("    ", line)
 	}
 }
 
-func (t *textPrinter) mark(s Status) string {
-	row := marks[s]
+// environment lists the variables that no platform's lines have named.
+func (t *textPrinter) environment() []string {
+	var lines []string
+	for _, row := range variables {
+		v, set := t.report.Environment[row.name]
+		if !set || t.named(row.name) || t.report.narrowed() && !t.report.has(row.platforms...) {
+			continue
+		}
+		lines = append(lines, row.name+"="+v)
+	}
+	return lines
+}
+
+func (t *textPrinter) named(variable string) bool {
+	for detail := range t.told {
+		if rest, ok := strings.CutPrefix(detail, variable); ok && strings.IndexAny(rest, "= ") == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (t *textPrinter) mark(word string) string {
+	row := marks[word]
 	mark := row.ascii
 	if t.UTF8 {
 		mark = row.utf8
@@ -190,7 +239,7 @@ func (t *textPrinter) wrap(indent, s string) {
 
 // toASCII writes the few signs that are used otherwise, and ? for the rest.
 func toASCII(s string) string {
-	s = strings.NewReplacer("→", "->", "·", "|", "–", "-", "…", "...", "®", "(R)", "™", "(TM)").Replace(s)
+	s = strings.NewReplacer("→", "->", "·", "|", "–", "-", "…", "...", "○", "o", "®", "(R)", "™", "(TM)").Replace(s)
 	return strings.Map(func(r rune) rune {
 		if r > 126 {
 			return '?'

@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"assay/internal/platform"
 )
 
 func printed(t *testing.T, machine string, o TextOptions) string {
@@ -92,5 +96,74 @@ func TestOnly(t *testing.T) {
 	}
 	if len(r.Only().Platforms) != 8 {
 		t.Error("no names must mean all platforms")
+	}
+}
+
+func TestOnlyKeepsWhatBelongs(t *testing.T) {
+	t.Parallel()
+	r := detectCaptured(t, filepath.Join(machinesDir, "intel-laptop"))
+	narrow, web, all := r.Only("cpu", "cuda"), r.Only("webgpu"), r.Only(platform.Names()...)
+	if len(r.Browsers) == 0 || narrow.Browsers == nil || len(narrow.Browsers) != 0 || len(web.Browsers) != len(r.Browsers) {
+		t.Errorf("browsers %v of %v", narrow.Browsers, r.Browsers)
+	}
+	if diff := cmp.Diff(r, all); diff != "" {
+		t.Errorf("all platforms by name are not the whole report (-want +got):\n%s", diff)
+	}
+	if !cmp.Equal(narrow.Host, r.Host) {
+		t.Error("the host is gone")
+	}
+}
+
+func TestTextNarrowed(t *testing.T) {
+	t.Parallel()
+	text := func(r Report) string {
+		var b bytes.Buffer
+		if err := Text(&b, r, TextOptions{UTF8: true}); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	laptop := detectCaptured(t, filepath.Join(machinesDir, "intel-laptop"))
+	laptop.Environment = map[string]string{"OMP_NUM_THREADS": "4", "CUDA_DEVICE_ORDER": "PCI_BUS_ID", "TPU_VISIBLE_CHIPS": "0"}
+	cuda, whole := text(laptop.Only("cuda")), text(laptop)
+	for _, part := range []string{"sse4.2", "other accelerators", "browsers", "OMP_NUM_THREADS", "TPU_VISIBLE_CHIPS"} {
+		if strings.Contains(cuda, part) || !strings.Contains(whole, part) {
+			t.Errorf("%s belongs to the whole report alone:\n%s", part, cuda)
+		}
+	}
+	if !strings.Contains(cuda, "CUDA_DEVICE_ORDER=PCI_BUS_ID") {
+		t.Errorf("CUDA's own variable is missing:\n%s", cuda)
+	}
+}
+
+func TestTextNamesAVariableOnce(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ machine, variable, value string }{
+		{"mi300x", "HIP_VISIBLE_DEVICES", "1"}, {"h200", "CUDA_VISIBLE_DEVICES", "0"}, {"epyc-vm", "CUDA_VISIBLE_DEVICES", "0"},
+		{"empty", "CUDA_VISIBLE_DEVICES", "0"}, {"h200", "CUDA_DEVICE_ORDER", "PCI_BUS_ID"},
+	}
+	for _, tt := range tests {
+		m, answers, err := Open(filepath.Join(machinesDir, tt.machine))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Env = lookup(map[string]string{tt.variable: tt.value})
+		var b bytes.Buffer
+		if err := Text(&b, Judge(Look(m), answers), TextOptions{Evidence: true}); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(b.String(), tt.variable+"="); n != 1 {
+			t.Errorf("%s: %s appears %d times:\n%s", tt.machine, tt.variable, n, b.String())
+		}
+	}
+}
+
+func TestTextSeen(t *testing.T) {
+	t.Parallel()
+	if out := printed(t, "apple-m3", TextOptions{UTF8: true}); !strings.Contains(out, "\n○ mps       seen ") || !strings.Contains(out, "\n✗ cuda      absent ") {
+		t.Errorf("what is there is not told from what is not:\n%s", out)
+	}
+	if out := printed(t, "apple-m3", TextOptions{}); !strings.Contains(out, "\no mps       seen ") {
+		t.Errorf("the plain mark is missing:\n%s", out)
 	}
 }

@@ -85,7 +85,9 @@ func (s *Seen) hide(devices []visible, by ...hiding) {
 			continue
 		}
 		left := h.apply(devices)
-		s.note("environment", h.detail(len(devices), len(left)))
+		if len(devices) > 0 || s.Blind { // where nothing is, nothing is hidden
+			s.note("environment", h.detail(len(devices), len(left)))
+		}
 		if len(left) == 0 && len(devices) > 0 {
 			s.Missing = h.name + " hides every device"
 			s.Hint = "unset " + h.name + ", or name a device in it"

@@ -27,7 +27,7 @@ func (w webProbe) Judge(s Sighting, _ Answers) Platform {
 	if len(s.Browsers) == 0 {
 		return p.absent("no browser is installed", "install Chromium, Chrome, Edge or Firefox")
 	}
-	p.Status, p.Hint = Unknown, "the browser was not asked for its adapter"
+	p.Seen, p.Status, p.Hint = true, Unknown, "the browser was not asked for its adapter"
 	return p
 }
 

@@ -50,7 +50,8 @@ var advices = []advice{
 	advise(cell.Timeout, `(?i)clients joined`,
 		"Run the model in one process: another one that it waits for was never started."),
 	advise(cell.Timeout, ``,
-		"Give it more time with --timeout, or less work with a smaller --batch or --size tiny; if it stops at the same place every time it hangs there, and the log ends with what it did last."),
+		"Give it more time with --timeout, or less work with a smaller --batch or --size tiny; if it stops at the same place every time it hangs there, and the log ends with what it did last.").withoutLog(
+		"Give it more time with --timeout, or less work with a smaller --batch or --size tiny; if it stops in the same phase every time, it hangs there."),
 
 	advise(cell.Crash, `SIGILL`,
 		"Install a build of the engine made for this CPU: it used an instruction that the CPU lacks (ATEN_CPU_CAPABILITY=default makes torch use fewer)."),
@@ -59,9 +60,11 @@ var advices = []advice{
 	advise(cell.Crash, `illegal memory access|misaligned|illegal instruction was`,
 		"Run again with CUDA_LAUNCH_BLOCKING=1 to see which kernel reads astray, and update the engine or the package that brings it."),
 	advise(cell.Crash, `ended by itself`,
-		"Read the log: a library ended the process by itself, and what it printed last is its reason."),
+		"Read the log: a library ended the process by itself, and what it printed last is its reason.").withoutLog(
+		"Run it again with --size tiny and on another platform to see what it depends on, then update the engine: a library ended the process by itself and left no reason."),
 	advise(cell.Crash, ``,
-		"Run it again to see whether it always crashes, then update the engine; if it stays, report it to the engine's makers with the log, since native code crashed."),
+		"Run it again to see whether it always crashes, then update the engine; if it stays, report it to the engine's makers with the log, since native code crashed.").withoutLog(
+		"Run it again to see whether it always crashes, then update the engine; if it stays, report it to the engine's makers with the model, dtype and size that show it, since native code crashed."),
 
 	advise(cell.Driver, `no kernel image`,
 		"Install a torch build with kernels for this GPU (torch.cuda.get_arch_list() shows what the present one has), and name its environment with --python."),
@@ -147,7 +150,7 @@ var advices = []advice{
 	advise(cell.Environment, `open files|start new thread|Resource temporarily`,
 		"Raise the limits of the user (ulimit -n and -u) or run fewer --workers, then run again."),
 	advise(cell.Environment, `killed from outside|from outside|terminal went away`,
-		"Run it again: somebody else ended the child, perhaps the system for want of memory (its log says so)."),
+		"Run it again: somebody else ended the child, perhaps the system for want of memory (the system's log says so)."),
 	advise(cell.Environment, `KeyboardInterrupt|interrupted|cancelled`,
 		"Run it again: it was cancelled before it was done."),
 	advise(cell.Environment, `the runner was lost|broke the protocol|forked subprocess`,
@@ -159,6 +162,10 @@ var advices = []advice{
 	advise(cell.Environment, ``,
 		"Run assay doctor and mend what it names, then run again: the machine failed, not the model."),
 
+	advise(cell.ModelError, `BadRecipe: .*(?:unknown model type|has no model type|model_type .* does not have)`,
+		"Correct model_type in the model's config.json, or update transformers (or name another environment with --python): the one in use does not know this type of model."),
+	advise(cell.ModelError, `BadRecipe: .*names no model_type`,
+		"Write the model_type into the model's config.json, or give a folder whose config.json has one: without it nobody knows which model to build."),
 	advise(cell.ModelError, `(?i)index out of range|device-side assert`,
 		"Check the recipe's inputs against the configuration: an id, a position or a label lies beyond the model's tables."),
 	advise(cell.ModelError, `(?i)shapes|sizes? (?:of|is|can)|size \(|kernel size|doesn't match|do not match|must match|got \d+`,
@@ -168,5 +175,6 @@ var advices = []advice{
 	advise(cell.ModelError, `unexpected keyword|must specify|missing \d+ required`,
 		"Check the recipe's inputs: the model takes others than it was given."),
 	advise(cell.ModelError, ``,
-		"Read the log: the model's own code raised this, so check its configuration and inputs, then look for a known issue with this version of transformers."),
+		"Read the log: the model's own code raised this, so check its configuration and inputs, then look for a known issue with this version of transformers.").withoutLog(
+		"Run it again to see whether it always fails, with --size tiny too, and check the model's configuration and inputs: nothing beyond the detail is known."),
 }

@@ -19,8 +19,10 @@ var normals = []struct {
 	{regexp.MustCompile(`(?:[A-Za-z]:)?[\w.~+@/\\-]*[/\\](?:site|dist)-packages[/\\]`), ""},
 	{regexp.MustCompile(` at 0x[0-9a-fA-F]+`), ""},
 	{regexp.MustCompile(`0x[0-9a-fA-F]{4,}`), "0x…"},
-	// Of other paths only the last part says something.
-	{regexp.MustCompile(`(^|[\s'"(<=:])(?:[A-Za-z]:|~)?[/\\](?:[\w.+@~-]+[/\\])+([\w.+@~-]+)`), "${1}…/${2}"},
+	// Of other paths only the last part says something. A backslash belongs to a
+	// path only behind a drive or a home: elsewhere it escapes, as in "\ufffd".
+	{regexp.MustCompile(`(^|[\s'"(<=:])~?/(?:[\w.+@~-]+/)+([\w.+@~-]+)`), "${1}…/${2}"},
+	{regexp.MustCompile(`(^|[\s'"(<=:])(?:[A-Za-z]:|~)[/\\](?:[\w.+@~-]+[/\\])+([\w.+@~-]+)`), "${1}…/${2}"},
 	{regexp.MustCompile(` \(Request ID: [^)]*\)`), ""},
 	{regexp.MustCompile(`</torch_[\d_]+>`), "</torch_…>"},
 	{regexp.MustCompile(`[ \t]+`), " "},

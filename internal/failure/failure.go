@@ -71,14 +71,20 @@ func Classify(e Evidence) cell.Failure {
 	e = tidy(e)
 	f := judge(e)
 	detail := short(joined(normal(joinLine(f.line, failedCheck(f, e.Log))), where(e)))
-	return cell.Failure{Class: f.class, Detail: detail, Hint: hint(f.class, hintText(e, f)), Log: fullLog(e)}
+	log := fullLog(e)
+	return cell.Failure{Class: f.class, Detail: detail, Hint: hint(f.class, hintText(e, f), log), Log: log}
 }
 
 // Of makes a failure of a class that was found by other means than a child's
-// end, such as a wrong output.
+// end, such as a wrong output. It has no log.
 func Of(class cell.FailureClass, detail string) cell.Failure {
-	line := normal(clean(detail))
-	return cell.Failure{Class: class, Detail: short(line), Hint: hint(class, line)}
+	return OfLog(class, detail, "")
+}
+
+// OfLog is Of where something was printed too.
+func OfLog(class cell.FailureClass, detail, log string) cell.Failure {
+	line, log := normal(clean(detail)), fullLog(tidy(Evidence{Log: log}))
+	return cell.Failure{Class: class, Detail: short(line), Hint: hint(class, line, log), Log: log}
 }
 
 // OfMachine says whether a class means that the machine broke. Such a failure

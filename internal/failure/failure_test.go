@@ -35,10 +35,25 @@ var unitEvidence = []struct {
 	{"an odd signal", cell.Crash, "ended by signal 63", "native code", Evidence{Signal: 63}},
 	{"status", cell.Crash, "ended by itself with status 9 and no report in phase read: last words", "log", Evidence{ExitStatus: 9, Phase: "read", Log: "first\nlast words\n"}},
 	{"warnings in a log prove nothing", cell.Crash, "SIGSEGV (segmentation fault)", "native code", Evidence{Signal: int(syscall.SIGSEGV), Log: "UserWarning: Found no NVIDIA driver on your system. \nNo module named 'apex'"}},
-	{"a sentence alone", cell.ModelError, "the child ended without a word about its result", "log", Evidence{Message: "the child ended without a word about its result"}},
+	{"a sentence alone", cell.ModelError, "the child ended without a word about its result", "nothing beyond the detail", Evidence{Message: "the child ended without a word about its result"}},
 	{"a sentence that tells", cell.MissingWeights, "It looks like the config file at '…/config.json' is not a valid JSON file.", "config.json", Evidence{Message: "It looks like the config file at '/data/m/config.json' is not a valid JSON file.", Phase: "recipe"}},
 	{"no recipe", cell.Environment, "there is no recipe for x: no inputs are known", "config.json", Evidence{Message: "there is no recipe for x: no inputs are known", Phase: "recipe"}},
-	{"nothing at all", cell.ModelError, "", "log", Evidence{}},
+	{"nothing at all", cell.ModelError, "", "nothing beyond the detail", Evidence{}},
+	{"code of its own with a log", cell.ModelError, "ValueError: odd", "Read the log", Evidence{Exception: "ValueError", Message: "odd", Phase: "first", Log: "a line"}},
+	{"code of its own with a traceback", cell.ModelError, "ValueError: odd", "Read the log", Evidence{Exception: "ValueError", Message: "odd", Phase: "first", Traceback: "Traceback (most recent call last):\nValueError: odd"}},
+	{"status without a word", cell.Crash, "ended by itself with status 9 and no report", "left no reason", Evidence{ExitStatus: 9, Log: " \n"}},
+	{"a crash with a log", cell.Crash, "SIGSEGV (segmentation fault)", "with the log", Evidence{Signal: int(syscall.SIGSEGV), Log: "loading"}},
+	{"a time-out with a log", cell.Timeout, "no answer within its time limit", "the log ends with", Evidence{Killed: "timeout", Log: "loading"}},
+	{"a time-out without a log", cell.Timeout, "no answer within its time limit", "in the same phase", Evidence{Killed: "timeout"}},
+	{"escapes are no paths", cell.Environment, `the child broke the protocol: "\ufffd\ufffd\x01\n" is no message`, "assay doctor", Evidence{ProtocolError: `"\ufffd\ufffd\x01\n" is no message`}},
+	{"an escape behind a path", cell.Environment, `the child broke the protocol: "…/b\ufffd" is no message`, "assay doctor", Evidence{ProtocolError: `"/srv/a/b\ufffd" is no message`}},
+	{"a Windows path", cell.MissingWeights, "OSError: cannot find '…/x.bin'", "--weights random", Evidence{Exception: "OSError", Message: `cannot find 'D:\models\x.bin'`, Phase: "read"}},
+	{"unknown model type", cell.ModelError, "BadRecipe: …/config.json is for model_type 'nonesuch', which transformers 5.22.2 does not have", "Correct model_type", Evidence{
+		Exception: "assay_runner.errors.BadRecipe", Message: "/srv/m/config.json is for model_type 'nonesuch', which transformers 5.22.2 does not have", Phase: "recipe"}},
+	{"unknown model type by name", cell.ModelError, "BadRecipe: unknown model type 'nonesuch'", "update transformers", Evidence{
+		Exception: "assay_runner.errors.BadRecipe", Message: "unknown model type 'nonesuch'", Phase: "recipe"}},
+	{"no model type", cell.ModelError, "BadRecipe: config.json names no model_type, so there is no telling what model it is for", "Write the model_type", Evidence{
+		Exception: "assay_runner.errors.BadRecipe", Message: "config.json names no model_type, so there is no telling what model it is for", Phase: "recipe"}},
 	{"absent device", cell.Driver, "AbsentDevice: torch 2.15.0 finds no cuda device on this machine", "assay detect", Evidence{
 		Exception: "assay_runner.errors.AbsentDevice", Message: "torch 2.15.0 finds no cuda device on this machine", Phase: "to_device"}},
 	{"weights", cell.MissingWeights, "MissingWeights: the folder holds no config.json", "--weights random", Evidence{
@@ -112,6 +127,23 @@ func TestOf(t *testing.T) {
 		}
 		if got, want := OfMachine(c), c == cell.Environment || c == cell.Driver; got != want {
 			t.Errorf("OfMachine(%s) = %t", c, got)
+		}
+	}
+}
+
+// A hint sends nobody to a log that is empty.
+func TestOfLog(t *testing.T) {
+	t.Parallel()
+	const detail = "ended by itself with status 0 and no word about its result"
+	if f := OfLog(cell.Crash, detail, "why\n"); f.Log != "why\n" || !strings.HasPrefix(f.Hint, "Read the log") {
+		t.Errorf("with a log: %+v", f)
+	}
+	if f := OfLog(cell.Crash, detail, ""); f.Log != "" || strings.Contains(f.Hint, "the log") {
+		t.Errorf("without a log: %+v", f)
+	}
+	for _, a := range advices {
+		if strings.Contains(a.text, "the log") != (a.bare != "") || a.bare != "" && (!sentence(a.bare) || strings.Contains(a.bare, "log")) {
+			t.Errorf("%q has no word for an empty log, or a bad one: %q", a.text, a.bare)
 		}
 	}
 }

@@ -9,11 +9,13 @@ import (
 
 // advice is a row of the table of hints. A row without a pattern is its
 // class's own and comes last of it. ${1} is what the pattern's groups found,
-// named as the package that brings it where it is a Python module.
+// named as the package that brings it where it is a Python module. A text that
+// sends people to the log has a bare one for when there is none.
 type advice struct {
 	class cell.FailureClass
 	re    *regexp.Regexp
 	text  string
+	bare  string
 }
 
 func advise(class cell.FailureClass, expr, text string) advice {
@@ -24,11 +26,21 @@ func advise(class cell.FailureClass, expr, text string) advice {
 	return a
 }
 
-// hint is what to do about a failure of the class that says this.
-func hint(class cell.FailureClass, text string) string {
+// withoutLog sets what is said instead when the log is empty.
+func (a advice) withoutLog(text string) advice {
+	a.bare = text
+	return a
+}
+
+// hint is what to do about a failure of the class that says this and left this
+// log.
+func hint(class cell.FailureClass, text, log string) string {
 	for _, a := range advices {
 		if a.class != class {
 			continue
+		}
+		if a.bare != "" && strings.TrimSpace(log) == "" {
+			a.text = a.bare
 		}
 		if a.re == nil {
 			return a.text

@@ -83,7 +83,7 @@ type gatherer struct {
 }
 
 // perPoint are the phases that come once for each point.
-var perPoint = map[string]bool{"first": true, "warmup": true, "control": true}
+var perPoint = map[string]bool{"run": true, "first": true, "warmup": true, "control": true}
 
 func (g *gatherer) event(e runner.Event) {
 	switch e := e.(type) {
@@ -169,8 +169,7 @@ func (g *gatherer) conclude(job runner.Job, exit runner.Exit, lost error, limit 
 		e.Lost = exit.StartError
 	case exit.Outcome() == runner.Finished && g.raised == nil:
 		// A library may end the process with status 0; that is no success.
-		f := failure.Of(cell.Crash, "ended by itself with status 0 and no word about its result")
-		f.Log = exit.Log
+		f := failure.OfLog(cell.Crash, "ended by itself with status 0 and no word about its result", exit.Log)
 		g.failure = &f
 		return
 	}

@@ -188,8 +188,8 @@ func TestLatencyIsNeverThatOfATestRunOrAnEmulator(t *testing.T) {
 func TestLoadAndPeak(t *testing.T) {
 	t.Parallel()
 	bytes := func(n int64) *int64 { return &n }
-	x := observe("bert", "cpu", func(x *Observation) {
-		x.PhasesMS = map[string]float64{"download": 9e6, "build": 1200, "to_device": 300, "first": 80, "import": 4000}
+	x := observe("bert", "cpu", took(5), func(x *Observation) {
+		x.PhasesMS = map[string]float64{"download": 9e6, "build": 1200, "device": 100, "to_device": 200, "first": 80, "import": 4000}
 		x.Memory = &cell.Memory{HostBaselineBytes: bytes(440 << 20), HostPeakBytes: bytes(860 << 20)}
 	})
 	s := square(t, platform.CPU, x)
@@ -199,6 +199,10 @@ func TestLoadAndPeak(t *testing.T) {
 	x.Memory.DevicePeakBytes = bytes(7 << 20)
 	if s := square(t, platform.CPU, x); s.Peak.Bytes != 7<<20 || s.Peak.Where != "device" {
 		t.Errorf("%+v", s.Peak)
+	}
+	x.Memory.DeviceBaselineBytes = bytes(3 << 20)
+	if s := square(t, platform.CPU, x); s.Peak.Bytes != 4<<20 {
+		t.Errorf("what the device held before is counted: %+v", s.Peak)
 	}
 	x.Memory.DevicePeakBytes, x.Memory.HostBaselineBytes = nil, nil
 	if s := square(t, platform.CPU, x); s.Peak != nil {

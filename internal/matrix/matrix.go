@@ -109,7 +109,7 @@ type Square struct {
 	Speedup *Speedup `json:"speedup,omitempty"` // over this host's CPU
 }
 
-// Fold folds observations into a matrix.
+// Fold folds observations into a matrix. Those of the noop engine are left out.
 func Fold(observations []Observation, o Options) Matrix {
 	m := Matrix{Platforms: platform.Names()}
 	rows := map[string]*Row{}
@@ -117,7 +117,7 @@ func Fold(observations []Observation, o Options) Matrix {
 	for _, x := range o.Models {
 		addRow(rows, x)
 	}
-	for _, x := range observations {
+	for _, x := range OfModels(observations) {
 		key := addRow(rows, modelOf(x.Cell))
 		byRow[key] = append(byRow[key], x)
 	}

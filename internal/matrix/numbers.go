@@ -67,7 +67,7 @@ func (s *Square) measure(list, row []Observation) {
 		if s.Latency == nil && Timed(x.Result) {
 			s.Latency = latencyOf(x)
 		}
-		if s.Load == nil {
+		if s.Load == nil && Timed(x.Result) {
 			s.Load = loadOf(x)
 		}
 		if s.Peak == nil {
@@ -125,7 +125,7 @@ func latencyOf(x Observation) *Latency {
 
 // loading are the phases before the first inference that are the model's own
 // work on this machine.
-var loading = []string{"read", "processor", "build", "convert", "compile", "to_device"}
+var loading = []string{"read", "processor", "build", "convert", "compile", "device", "to_device"}
 
 func loadOf(x Observation) *Load {
 	ms, known := LoadMS(x.Result)
@@ -162,6 +162,8 @@ func PeakBytes(r cell.Result) (bytes int64, where string, known bool) {
 	switch {
 	case m == nil:
 		return 0, "", false
+	case m.DevicePeakBytes != nil && m.DeviceBaselineBytes != nil:
+		return max(0, *m.DevicePeakBytes-*m.DeviceBaselineBytes), "device", true
 	case m.DevicePeakBytes != nil:
 		return *m.DevicePeakBytes, "device", true
 	case m.HostPeakBytes != nil && m.HostBaselineBytes != nil:

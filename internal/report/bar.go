@@ -108,7 +108,7 @@ func (p *bar) Close() {
 	})
 }
 
-func name(c cell.Cell) string { return c.Model() + " on " + c.Target }
+func name(c cell.Cell) string { return called(c) + " on " + c.Target }
 
 // status is what stands after the bar: counts, then a note or what runs now.
 func (p *bar) status() string {

@@ -27,7 +27,7 @@ func sections(d Document) []section {
 			notMeasured + ": no model was timed on the CPU and on another platform of one host.", fastestGrid(d.Fastest), false},
 		{"Performance", "Median of the repeats' medians [95 % interval, from six repeats on].",
 			notMeasured + ": no cell was timed (assay bench times cells).", performanceGrid(d.Performance), true},
-		{"Memory", "Host: growth beyond what the process had at its start. Device: the driver's counter. Framework: its own peak.",
+		{"Memory", "Host: growth beyond what the process had at its start. Device: the driver's counter, less what was held before where that is known. Framework: its own peak.",
 			notMeasured + ".", memoryGrid(d.Memory), true},
 		{"Hardware", "", notMeasured + ".", hardwareGrid(d.Hardware), false},
 	}
@@ -40,7 +40,7 @@ func fastestGrid(rows []matrix.Fastest) grid {
 		if r.Speedup != nil {
 			over, span = Times(r.Speedup.Ratio), ratioSpan(*r.Speedup)
 		}
-		g.add(r.Model, r.Latency.Target, fmt.Sprintf("%s %s b%d", r.Size, r.Latency.DType, r.Latency.Batch), Milliseconds(r.Latency.MedianMS), over, span,
+		g.add(matrix.Name(r.Model), r.Latency.Target, fmt.Sprintf("%s %s b%d", r.Size, r.Latency.DType, r.Latency.Batch), Milliseconds(r.Latency.MedianMS), over, span,
 			strings.Join(r.Among, " "), r.Latency.Host)
 	}
 	return g
@@ -56,7 +56,7 @@ func ratioSpan(s matrix.Speedup) string {
 func performanceGrid(rows []Performance) grid {
 	g := grid{head: []string{"model", "target", "settings", "median", "interval", "p90", "p99", "throughput", "repeats × n", "stability", "host"}, numbers: []int{3, 5, 6, 7}}
 	for _, r := range rows {
-		g.add(r.Model, r.Target, settings(r.Subject), Milliseconds(r.Latency.MedianMS), interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS),
+		g.add(matrix.Name(r.Model), r.Target, settings(r.Subject), Milliseconds(r.Latency.MedianMS), interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS),
 			percentileOr(r.Latency.P90MS, 0.90), percentileOr(r.Latency.P99MS, 0.99), rateOr(r.Throughput), fmt.Sprintf("%d × %d", r.Latency.Repeats, perRepeat(r.Latency)), steadiness(r.Latency), r.Host)
 	}
 	return g
@@ -90,7 +90,7 @@ func steadiness(l cell.Latency) string {
 func memoryGrid(rows []MemoryUse) grid {
 	g := grid{head: []string{"model", "target", "settings", "parameters", "host memory", "device memory", "framework", "on host"}, numbers: []int{3, 4, 5, 6}}
 	for _, r := range rows {
-		g.add(r.Model, r.Target, settings(r.Subject), parameters(r.Parameters), grown(r.Memory), bytesOr(r.Memory.DevicePeakBytes, "–"), bytesOr(r.Memory.FrameworkPeakBytes, "–"), r.Host)
+		g.add(matrix.Name(r.Model), r.Target, settings(r.Subject), parameters(r.Parameters), grown(r.Memory), heldOnDevice(r.Memory), bytesOr(r.Memory.FrameworkPeakBytes, "–"), r.Host)
 	}
 	return g
 }
@@ -109,15 +109,24 @@ func grown(m cell.Memory) string {
 	return Bytes(max(0, *m.HostPeakBytes-*m.HostBaselineBytes))
 }
 
+// heldOnDevice is the device's peak, less what it held before where that is known.
+func heldOnDevice(m cell.Memory) string {
+	if m.DevicePeakBytes == nil {
+		return "–"
+	}
+	bytes, _, _ := matrix.PeakBytes(cell.Result{Memory: &m})
+	return Bytes(bytes)
+}
+
 func hardwareGrid(rows []Hardware) grid {
 	g := grid{head: []string{"host", "system", "CPU", "cores", "memory", "devices", "ran", "results"}, numbers: []int{3, 4, 7}}
 	for _, r := range rows {
-		g.add(r.ID, strings.TrimSpace(r.OS+" "+r.Arch), r.CPU, number(r.Cores), known(r.MemoryBytes), strings.Join(r.Devices, ", "), strings.Join(r.Targets, " "), fmt.Sprint(r.Results))
+		g.add(r.ID, strings.TrimSpace(r.OS+" "+r.Arch), r.CPU, coresOr(r.Cores), known(r.MemoryBytes), strings.Join(r.Devices, ", "), strings.Join(r.Targets, " "), fmt.Sprint(r.Results))
 	}
 	return g
 }
 
-func number(n int) string {
+func coresOr(n int) string {
 	if n == 0 {
 		return "–"
 	}

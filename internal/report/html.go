@@ -33,6 +33,7 @@ type page struct {
 	Span                         int
 	Groups                       []groupView
 	Problems                     []problemView
+	NoProblems                   string
 	Bars                         []barView
 	One                          string // where the chart's 1× lies, in per cent
 	Tables                       []tableView
@@ -111,7 +112,7 @@ func newPage(d Document) page {
 		p.Columns = append(p.Columns, column(i, n))
 	}
 	p.Groups = groups(d.Matrix)
-	p.Problems = problemViews(d.Problems)
+	p.Problems, p.NoProblems = problemViews(d.Problems), noProblems(d)
 	p.Bars, p.One = bars(d.Fastest)
 	if d.byFamily {
 		p.Tables = append(p.Tables, tableOf(section{title: "Families", note: "How many of a family's models have which verdict.", grid: matrixGrid(d)}))
@@ -158,7 +159,7 @@ func problemViews(list []Problem) []problemView {
 		if p.Evidence == cell.None {
 			evidence = ""
 		}
-		out = append(out, problemView{p.Model, p.Target, string(p.Verdict), l.mark, l.word, evidence, kind, p.Why, p.Hint})
+		out = append(out, problemView{matrix.Name(p.Model), p.Target, string(p.Verdict), l.mark, l.word, evidence, kind, p.Why, p.Hint})
 	}
 	return out
 }
@@ -200,7 +201,7 @@ func bars(list []matrix.Fastest) (lines []barView, one string) {
 	}
 	share := func(v float64) string { return fmt.Sprintf("%.2f", 100*v/longest) }
 	for _, o := range list {
-		b := barView{Model: o.Model, Settings: fmt.Sprintf("%s %s b%d · host %s", o.Size, o.Latency.DType, o.Latency.Batch, o.Latency.Host),
+		b := barView{Model: matrix.Name(o.Model), Settings: fmt.Sprintf("%s %s b%d · host %s", o.Size, o.Latency.DType, o.Latency.Batch, o.Latency.Host),
 			Platform: o.Latency.Target, Median: Milliseconds(o.Latency.MedianMS), Value: "1×", Span: "the CPU is fastest", Width: share(1)}
 		if s := o.Speedup; s != nil {
 			b.Value, b.Span, b.Width = Times(s.Ratio), ratioSpan(*s), share(s.Ratio)
@@ -232,7 +233,7 @@ func rowOf(r matrix.Row) rowView {
 	if r.Checkpoint != "" {
 		v.Sub = r.Type
 	}
-	find := []string{r.Model, r.Type, r.Family}
+	find := []string{matrix.Name(r.Model), r.Type, r.Family}
 	var verdicts []string
 	for _, s := range r.Squares {
 		v.Squares = append(v.Squares, squareOf(r, s))

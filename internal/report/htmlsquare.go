@@ -44,8 +44,9 @@ type factView struct{ Name, Value string }
 func squareOf(r matrix.Row, s matrix.Square) squareView {
 	l := lookOf(s.Verdict)
 	p, _ := platform.Get(s.Platform)
-	v := squareView{Class: string(s.Verdict), Mark: l.mark, Word: l.word, Model: r.Model, Where: p.Title, Headline: l.word,
-		Tip: fmt.Sprintf("%s on %s: %s", r.Model, p.Title, l.word)}
+	model := matrix.Name(r.Model)
+	v := squareView{Class: string(s.Verdict), Mark: l.mark, Word: l.word, Model: model, Where: p.Title, Headline: l.word,
+		Tip: fmt.Sprintf("%s on %s: %s", model, p.Title, l.word)}
 	if s.Verdict == matrix.NotRun {
 		v.Blank = true
 		return v
@@ -60,7 +61,7 @@ func squareOf(r matrix.Row, s matrix.Square) squareView {
 	}
 	v.Evidence, v.Grade = string(s.Evidence), gradeOf(s.Evidence).short
 	v.Headline = headline(s)
-	v.Tip = fmt.Sprintf("%s on %s: %s", r.Model, p.Title, v.Headline)
+	v.Tip = fmt.Sprintf("%s on %s: %s", model, p.Title, v.Headline)
 	v.Size, v.Sub = caption(s)
 	v.Numbers = numbersOf(s)
 	return v
@@ -134,6 +135,7 @@ func factsOf(s matrix.Square) []factView {
 		add("Evidence", fmt.Sprintf("%s: %s", s.Evidence, gradeOf(s.Evidence).meaning))
 	}
 	if n := s.Numerics; n != nil && n.MaxRel != nil {
+		add("Checked so", n.Note)
 		add("Error", fmt.Sprintf("%s of the largest value, limit %s, against %s", power(*n.MaxRel, 1), power(n.Tolerance, 0), n.Reference))
 	}
 	numberFacts(s, add)

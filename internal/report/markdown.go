@@ -6,17 +6,22 @@ import (
 	"strings"
 
 	"assay/internal/cell"
+	"assay/internal/matrix"
 )
 
 // writeMarkdown prints the document as GitHub's Markdown.
 func writeMarkdown(w io.Writer, d Document) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%s\n\n", escapeMarkdown(d.Title), subtitle(d))
+	if d.Results == 0 {
+		b.WriteString(nothingRun + "\n\n")
+	}
 	if err := matrixGrid(d).markdown(&b); err != nil {
 		return err
 	}
 	b.WriteString(legendMarkdown(d))
 	problemsMarkdown(&b, d.Problems)
+	absencesMarkdown(&b, d.Unavailable)
 	for _, s := range sections(d) {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.title)
 		if len(s.grid.rows) == 0 {
@@ -52,7 +57,7 @@ func matrixGrid(d Document) grid {
 		}
 		return g
 	}
-	family := "\x00"
+	family, hosts := "\x00", lettersOf(d)
 	for _, r := range d.Matrix.Rows {
 		title := ""
 		if r.Family != family {
@@ -60,7 +65,7 @@ func matrixGrid(d Document) grid {
 		}
 		row := []string{title, label(r)}
 		for _, s := range r.Squares {
-			row = append(row, short(s, d.Metric))
+			row = append(row, short(s, d.Metric, hosts))
 		}
 		g.add(row...)
 	}
@@ -76,6 +81,15 @@ func legendMarkdown(d Document) string {
 	for _, g := range grades[1:] {
 		fmt.Fprintf(&b, "- `%s` **%s**: %s\n", g.short, g.evidence, g.meaning)
 	}
+	if hosts := lettersOf(d); len(hosts) > 0 && !d.byFamily {
+		b.WriteString("\nThe letter in a square is the host on which it ran:\n\n")
+		for _, h := range hosts {
+			fmt.Fprintf(&b, "- `%s` %s: %s\n", h.letter, escapeMarkdown(h.host.ID), escapeMarkdown(machine(h.host)))
+		}
+	}
+	if notes := legendNotes(d); d.Metric == ByLatency && len(notes) > 0 {
+		b.WriteString("\n" + strings.Join(notes, " ") + "\n")
+	}
 	return b.String()
 }
 
@@ -85,7 +99,7 @@ func problemsMarkdown(b *strings.Builder, list []Problem) {
 	}
 	b.WriteString("\n## What does not work, and why\n\n")
 	for _, p := range list {
-		fmt.Fprintf(b, "- %s **%s** on `%s` (%s): %s\n", lookOf(p.Verdict).mark, escapeMarkdown(p.Model), p.Target, p.Evidence, escapeMarkdown(reason(p)))
+		fmt.Fprintf(b, "- %s **%s** on `%s` (%s): %s\n", lookOf(p.Verdict).mark, escapeMarkdown(matrix.Name(p.Model)), p.Target, p.Evidence, escapeMarkdown(reason(p)))
 		if p.Hint != "" {
 			fmt.Fprintf(b, "  - %s\n", escapeMarkdown(p.Hint))
 		}

@@ -74,12 +74,19 @@ func weightsWord(w string) string {
 	return "own"
 }
 
+// unstable stands beside a time whose repeats differ too much.
+const unstable = "~"
+
 // value is the square's number under the metric, "" where it has none. Settings
 // that are not the square's own stand beside it.
 func value(s matrix.Square, m Metric) string {
 	switch {
 	case m == ByLatency && s.Latency != nil:
-		return Milliseconds(s.Latency.MedianMS) + departs(s, s.Latency.At)
+		text := Milliseconds(s.Latency.MedianMS) + departs(s, s.Latency.At)
+		if !s.Latency.Stable {
+			text += " " + unstable
+		}
+		return text
 	case m == ByLoad && s.Load != nil:
 		return Milliseconds(s.Load.Seconds*1e3) + departs(s, s.Load.At)
 	case m == ByMemory && s.Peak != nil:
@@ -103,16 +110,13 @@ func departs(s matrix.Square, at matrix.At) string {
 
 // short is the square in a narrow table: mark, then either the number or the
 // size, and what departs from plain measurement.
-func short(s matrix.Square, m Metric) string {
+func short(s matrix.Square, m Metric, hosts letters) string {
 	l := lookOf(s.Verdict)
 	if !isSet(s) {
 		return l.mark
 	}
-	if v := value(s, m); v != "" {
-		return v
-	}
 	if m != ByVerdict {
-		return l.mark
+		return strings.TrimSpace(number(s, m) + " " + hosts.of(s, m))
 	}
 	parts := []string{l.mark, s.Size}
 	if s.Weights != cell.Random {
@@ -124,7 +128,23 @@ func short(s matrix.Square, m Metric) string {
 	if s.Conditions != "" {
 		parts = append(parts, "*")
 	}
+	if h := hosts.of(s, m); h != "" {
+		parts = append(parts, h)
+	}
 	return strings.Join(parts, " ")
+}
+
+// number is what a square shows under a metric of numbers. One that works but
+// was never timed says so: a mark would read as a verdict on its speed.
+func number(s matrix.Square, m Metric) string {
+	ran := s.Verdict == cell.Works || s.Verdict == cell.Partial
+	switch v := value(s, m); {
+	case v != "":
+		return v
+	case ran && (m == ByLatency || m == ByLoad):
+		return "not timed"
+	}
+	return lookOf(s.Verdict).mark
 }
 
 // reason is why a problem is one, in one line.

@@ -36,15 +36,20 @@ func NewProgress(w io.Writer, terminal bool, env []string) Progress {
 	return &lines{w: w, now: time.Now}
 }
 
-// lines is progress for a log: a line when a cell ends, which is what somebody
-// who reads it later wants to know. Of cells without a device, of which a matrix
-// has many, it says one line a target.
+// quiet is how long lines keep silent about cells that went well.
+const quiet = 2 * time.Second
+
+// lines is progress for a log. The first and the last cell and each that fails
+// are named at once, of the others one every two seconds: thousands of cells make
+// no thousands of lines. Of cells without a device it says one line a target.
 type lines struct {
 	mu          sync.Mutex
 	w           io.Writer
 	now         func() time.Time
 	begun       time.Time
 	done, total int
+	said        time.Time
+	unsaid      *cell.Result    // the last that ended, where no line told of it
 	absent      map[string]bool // targets that were said to be unavailable
 }
 
@@ -63,23 +68,35 @@ func (p *lines) Finished(r cell.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if r.Verdict == cell.Unavailable {
-		p.unavailable(r)
+	if r.Verdict == cell.Unavailable && p.unavailable(r) {
 		return
 	}
-	fmt.Fprintf(p.w, "%d/%d %s %s on %s: %s (%s)\n", p.done, max(p.total, p.done), lookOf(r.Verdict).mark, r.Cell.Model(), r.Cell.Target,
-		r.Verdict, p.now().Sub(p.begun).Round(time.Second))
+	now := p.now()
+	due := p.said.IsZero() || now.Sub(p.said) >= quiet || p.done == p.total
+	if r.Verdict == cell.Fails || due {
+		p.say(r, now)
+		return
+	}
+	p.unsaid = &r
 }
 
-func (p *lines) unavailable(r cell.Result) {
+func (p *lines) say(r cell.Result, now time.Time) {
+	p.said, p.unsaid = now, nil
+	fmt.Fprintf(p.w, "%d/%d %s %s on %s: %s (%s)\n", p.done, max(p.total, p.done), lookOf(r.Verdict).mark, called(r.Cell), r.Cell.Target,
+		r.Verdict, now.Sub(p.begun).Round(time.Second))
+}
+
+// unavailable tells why a target is not there, once, and reports whether it did.
+func (p *lines) unavailable(r cell.Result) bool {
 	if p.absent[r.Cell.Target] {
-		return
+		return false
 	}
 	if p.absent == nil {
 		p.absent = map[string]bool{}
 	}
 	p.absent[r.Cell.Target] = true
 	fmt.Fprintf(p.w, "%s %s is unavailable here: %s\n", lookOf(r.Verdict).mark, r.Cell.Target, oneLine(r.Note))
+	return true
 }
 
 func (p *lines) Note(text string) {
@@ -90,4 +107,11 @@ func (p *lines) Note(text string) {
 
 func (p *lines) Above(w io.Writer) io.Writer { return w }
 
-func (p *lines) Close() {}
+// Close tells how far a run came that was stopped before its last cell.
+func (p *lines) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.unsaid != nil {
+		p.say(*p.unsaid, p.now())
+	}
+}

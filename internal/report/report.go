@@ -33,7 +33,8 @@ import (
 // Metric is what a matrix shows in its squares.
 type Metric string
 
-// The metrics. Squares that have no number show their verdict.
+// The metrics. A square that works and has no time says so; others without a
+// number show their verdict.
 const (
 	ByVerdict Metric = "verdict"
 	ByLatency Metric = "latency"
@@ -77,6 +78,7 @@ type Document struct {
 	Matrix      matrix.Matrix        `json:"matrix"`
 	Families    []matrix.FamilyRow   `json:"families"`
 	Problems    []Problem            `json:"problems"`
+	Unavailable []Absence            `json:"unavailable"`
 	Performance []Performance        `json:"performance"`
 	Fastest     []matrix.Fastest     `json:"fastest"`
 	Memory      []MemoryUse          `json:"memory"`
@@ -85,8 +87,10 @@ type Document struct {
 	byFamily, detail bool
 }
 
-// NewDocument folds observations and draws up the sections.
+// NewDocument folds observations and draws up the sections. Results of the noop
+// engine are no results of a model and are left out.
 func NewDocument(observations []matrix.Observation, o Options) Document {
+	observations = matrix.OfModels(observations)
 	d := Document{Schema: cell.Schema, Title: o.Title, GeneratedAt: o.Now, Assay: o.Assay, Metric: o.Metric,
 		Results: len(observations), byFamily: o.Family, detail: o.Detail}
 	if d.Title == "" {
@@ -97,7 +101,7 @@ func NewDocument(observations []matrix.Observation, o Options) Document {
 	}
 	d.Matrix = matrix.Fold(observations, matrix.Options{Now: o.Now, Models: o.Models})
 	d.Families, d.Counts = d.Matrix.Families(), d.Matrix.Count()
-	d.Problems = problems(d.Matrix)
+	d.Problems, d.Unavailable = problems(d.Matrix), absences(d.Matrix)
 	order := orderOf(d.Matrix)
 	latest := newest(observations, order)
 	d.Performance, d.Memory = performance(latest), memoryUse(latest)

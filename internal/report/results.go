@@ -119,7 +119,7 @@ func (p *textResults) Done(s Summary) error {
 	}
 	line := "\n" + plural(total, "result")
 	if s.Elapsed > 0 {
-		line += " in " + s.Elapsed.Round(100*time.Millisecond).String()
+		line += " in " + s.Elapsed.Round(time.Millisecond).String()
 	}
 	if len(parts) > 0 {
 		line += ":  " + strings.Join(parts, "  ")
@@ -139,22 +139,55 @@ func (p *textResults) print(s string) {
 
 // resultLines is a result as one line, with its reasons under it.
 func resultLines(r cell.Result) string {
+	if r.Verdict == cell.Unavailable {
+		return unavailableLine(r)
+	}
 	l := lookOf(r.Verdict)
 	c := r.Cell
 	line := strings.Join([]string{
 		ink(r.Verdict, l.mark),
-		pad(bold.Render(c.Model()), 24),
+		pad(bold.Render(called(c)), 24),
 		pad(c.Target, 10),
 		pad(setting(c.Size, c.Weights, string(c.DType), c.Batch, c.Seq, c.Image), 20),
 		ink(r.Verdict, pad(l.word, 7)),
 		pad(evidenceWord(r), 8),
 	}, " ")
-	line += " " + strings.Join(facts(r), "  ")
+	line += " " + strings.Join(append(facts(r), insteadOf(r)...), "  ")
 	lines := []string{strings.TrimRight(line, " ")}
 	for _, s := range remarks(r) {
 		lines = append(lines, "    "+s)
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// unavailableLine says in one line what is not there, why, and what ran in its
+// place.
+func unavailableLine(r cell.Result) string {
+	l := lookOf(r.Verdict)
+	line := strings.Join([]string{ink(r.Verdict, l.mark), pad(bold.Render(called(r.Cell)), 24), pad(r.Cell.Target, 10), ink(r.Verdict, l.word)}, " ")
+	if r.Note != "" {
+		line += ": " + oneLine(r.Note)
+	}
+	if f := r.Fallback; f != nil && f.To != "" {
+		line += " → falls back to " + f.To + costWord(f.Cost)
+	}
+	return line + "\n"
+}
+
+// insteadOf names the target that a fallback's own result stands in for; why
+// stands in the line of that target.
+func insteadOf(r cell.Result) []string {
+	if f := r.Fallback; f != nil && f.From != "" {
+		return []string{"instead of " + f.From + costWord(f.Cost)}
+	}
+	return nil
+}
+
+func costWord(c *cell.Cost) string {
+	if c == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s as long, %s)", Times(c.Ratio), c.Evidence)
 }
 
 func evidenceWord(r cell.Result) string {
@@ -179,7 +212,7 @@ func facts(r cell.Result) []string {
 	if b, where, ok := matrix.PeakBytes(r); ok {
 		out = append(out, fmt.Sprintf("peak %s %s", Bytes(b), where))
 	}
-	if ms, ok := matrix.LoadMS(r); ok {
+	if ms, ok := matrix.LoadMS(r); ok && matrix.Timed(r) {
 		out = append(out, "load "+Milliseconds(ms))
 	}
 	return out
@@ -197,7 +230,10 @@ func remarks(r cell.Result) []string {
 	if r.Note != "" {
 		out = append(out, oneLine(r.Note))
 	}
-	if fb := r.Fallback; fb != nil {
+	if n := r.Numerics; n != nil && n.Note != "" {
+		out = append(out, faint.Render("checked against "+n.Reference+": "+oneLine(n.Note)))
+	}
+	if fb := r.Fallback; fb != nil && fb.To != "" {
 		out = append(out, fallbackLine(*fb))
 	}
 	if a := r.Actual; a != nil && adapted(r) {
@@ -218,16 +254,10 @@ func adapted(r cell.Result) bool {
 
 func fallbackLine(f cell.Fallback) string {
 	line := "falls back to " + f.To
-	if f.From != "" {
-		line = "stands in for " + f.From
-	}
 	if f.Reason != "" {
 		line += ": " + oneLine(f.Reason)
 	}
-	if f.Cost != nil {
-		line += fmt.Sprintf(" (%s as long, %s)", Times(f.Cost.Ratio), f.Cost.Evidence)
-	}
-	return line
+	return line + costWord(f.Cost)
 }
 
 // oneLine keeps a text that came out of a log from breaking the table or

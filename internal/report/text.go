@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -17,13 +18,14 @@ func writeText(out io.Writer, d Document) error {
 	w := plain(out)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n\n", bold.Render(d.Title), faint.Render(subtitle(d)))
-	if d.byFamily {
-		familyText(&b, d)
-	} else {
-		matrixText(&b, d)
+	if d.Results == 0 {
+		b.WriteString(nothingRun + "\n")
 	}
-	b.WriteString(legendText(d))
+	if len(d.Matrix.Rows) > 0 {
+		squaresText(&b, d)
+	}
 	problemsText(&b, d.Problems)
+	absencesText(&b, d.Unavailable)
 	for _, s := range sections(d) {
 		if len(s.grid.rows) == 0 || s.long && !d.detail {
 			continue
@@ -39,6 +41,19 @@ func writeText(out io.Writer, d Document) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// squaresText prints the matrix itself and how to read it.
+func squaresText(b *strings.Builder, d Document) {
+	if d.Results == 0 {
+		b.WriteString("\n")
+	}
+	if d.byFamily {
+		familyText(b, d)
+	} else {
+		matrixText(b, d)
+	}
+	b.WriteString(legendText(d))
 }
 
 func subtitle(d Document) string {
@@ -65,7 +80,8 @@ func metricTitle(m Metric) string {
 
 // matrixText prints one line a model, under a line for each family.
 func matrixText(b *strings.Builder, d Document) {
-	name, widths := widthsOf(d)
+	hosts := lettersOf(d)
+	name, widths := widthsOf(d, hosts)
 	head := pad("", name)
 	for i, p := range d.Matrix.Platforms {
 		head += "  " + pad(string(p), widths[i])
@@ -79,21 +95,21 @@ func matrixText(b *strings.Builder, d Document) {
 		}
 		line := pad("  "+label(r), name)
 		for i, s := range r.Squares {
-			line += "  " + pad(ink(s.Verdict, short(s, d.Metric)), widths[i])
+			line += "  " + pad(ink(s.Verdict, short(s, d.Metric, hosts)), widths[i])
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	b.WriteString("\n")
 }
 
-func widthsOf(d Document) (name int, widths []int) {
+func widthsOf(d Document, hosts letters) (name int, widths []int) {
 	for _, p := range d.Matrix.Platforms {
 		widths = append(widths, len(p))
 	}
 	for _, r := range d.Matrix.Rows {
 		name = max(name, lipgloss.Width(label(r))+2)
 		for i, s := range r.Squares {
-			widths[i] = max(widths[i], lipgloss.Width(short(s, d.Metric)))
+			widths[i] = max(widths[i], lipgloss.Width(short(s, d.Metric, hosts)))
 		}
 	}
 	return name, widths
@@ -128,35 +144,58 @@ func tally(counts map[cell.Verdict]int, style func(cell.Verdict, string) string)
 }
 
 func legendText(d Document) string {
-	var verdicts, evidence []string
+	var verdicts []string
 	for _, l := range looks {
 		verdicts = append(verdicts, ink(l.verdict, l.mark)+" "+l.word+fmt.Sprintf(" %d", d.Counts[l.verdict]))
-	}
-	for _, g := range grades[1:] {
-		if uses(d.Matrix, g.evidence) {
-			evidence = append(evidence, fmt.Sprintf("%s (%s)", g.short, g.evidence))
-		}
 	}
 	legend := strings.Join(verdicts, "   ") + "\n"
 	if d.byFamily {
 		return legend
 	}
-	note := "Weights are random unless hub or own stands."
-	if len(evidence) > 0 {
-		note += " Evidence is measured unless " + strings.Join(evidence, " or ") + " stands."
+	if notes := legendNotes(d); len(notes) > 0 {
+		legend += faint.Render(strings.Join(notes, " ")) + "\n"
 	}
-	return legend + faint.Render(note+" * under a condition, see below.") + "\n"
+	for _, h := range lettersOf(d) {
+		legend += fmt.Sprintf("%s  %s\n", h.letter, faint.Render(strings.TrimSpace(h.host.ID+"  "+machine(h.host))))
+	}
+	return legend
+}
+
+// legendNotes explain what stands beside marks and numbers, as far as it does.
+func legendNotes(d Document) []string {
+	var notes []string
+	if d.Metric == ByVerdict {
+		notes = append(notes, "Weights are random unless hub or own stands.")
+		if evidence := weaker(d.Matrix); len(evidence) > 0 {
+			notes = append(notes, "Evidence is measured unless "+strings.Join(evidence, " or ")+" stands.")
+		}
+		if anySquare(d.Matrix, func(s matrix.Square) bool { return isSet(s) && s.Conditions != "" }) {
+			notes = append(notes, "* under a condition, see below.")
+		}
+	}
+	if d.Metric == ByLatency && anySquare(d.Matrix, func(s matrix.Square) bool { return s.Latency != nil && !s.Latency.Stable }) {
+		notes = append(notes, unstable+" unstable: the repeats differ by more than the limit.")
+	}
+	return notes
+}
+
+// weaker names the kinds of evidence in the matrix that are less than measured.
+func weaker(m matrix.Matrix) []string {
+	var out []string
+	for _, g := range grades[1:] {
+		if uses(m, g.evidence) {
+			out = append(out, fmt.Sprintf("%s (%s)", g.short, g.evidence))
+		}
+	}
+	return out
 }
 
 func uses(m matrix.Matrix, e cell.Evidence) bool {
-	for _, r := range m.Rows {
-		for _, s := range r.Squares {
-			if s.Evidence == e {
-				return true
-			}
-		}
-	}
-	return false
+	return anySquare(m, func(s matrix.Square) bool { return s.Evidence == e })
+}
+
+func anySquare(m matrix.Matrix, is func(matrix.Square) bool) bool {
+	return slices.ContainsFunc(m.Rows, func(r matrix.Row) bool { return slices.ContainsFunc(r.Squares, is) })
 }
 
 func problemsText(b *strings.Builder, list []Problem) {
@@ -165,19 +204,11 @@ func problemsText(b *strings.Builder, list []Problem) {
 	}
 	fmt.Fprintf(b, "\n%s\n", bold.Render("Why"))
 	for _, p := range list {
-		fmt.Fprintf(b, "  %s %s on %s  %s\n", ink(p.Verdict, lookOf(p.Verdict).mark), p.Model, p.Target, reason(p))
+		fmt.Fprintf(b, "  %s %s on %s  %s\n", ink(p.Verdict, lookOf(p.Verdict).mark), matrix.Name(p.Model), p.Target, reason(p))
 		if p.Hint != "" {
 			fmt.Fprintf(b, "      %s\n", faint.Render("→ "+oneLine(p.Hint)))
 		}
 	}
-}
-
-// label is the row's name; a checkpoint that is called like its type says so.
-func label(r matrix.Row) string {
-	if r.Checkpoint == r.Type {
-		return r.Model + " (full)"
-	}
-	return r.Model
 }
 
 // familyTitle is the family as a heading: "Encoder-only".

@@ -29,9 +29,12 @@ func (s *Session) Report(ctx context.Context) (detect.Report, error) {
 	if s.report == nil {
 		child := detect.NewCache(s.o.Cache, r.env.Python, seen).Around(forked(r))
 		report := detect.Judge(seen, detect.Confirm(ctx, child, detect.Questions()))
+		if err := context.Cause(ctx); err != nil {
+			return report, err // half an answer is none
+		}
 		s.report = &report
 	}
-	return *s.report, ctx.Err()
+	return *s.report, nil
 }
 
 // forked asks a probe in a child of the runner.
@@ -134,10 +137,7 @@ func (m machine) FreeBytes() int64 {
 	if n, ok := available(); ok && (free == 0 || n < free) {
 		free = n
 	}
-	if free <= reserve {
-		return free
-	}
-	return free - reserve
+	return free - min(reserve, free/3)
 }
 
 // available is the kernel's own estimate, which Linux alone gives.

@@ -115,8 +115,8 @@ func TestFreeBytes(t *testing.T) {
 	}
 	small := machine{detect.Report{}}
 	small.report.Memory.Usable = 100 << 20
-	if got := small.FreeBytes(); got != 100<<20 {
-		t.Errorf("%d bytes free of 100 MiB: a small machine has no reserve to give", got)
+	if got := small.FreeBytes(); got <= 50<<20 || got >= 100<<20 {
+		t.Errorf("%d bytes free of 100 MiB: a small machine keeps a third back", got)
 	}
 	live := machine{detect.Judge(detect.Look(detect.Live()), nil)}
 	if got := live.FreeBytes(); got < 0 || got > live.report.Memory.Total {

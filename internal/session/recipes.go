@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
@@ -24,6 +25,7 @@ type recipes struct {
 	catalog *catalog.Catalog
 	runner  runner.Runner
 	cache   string // folder for recipes that were searched for; "" keeps none
+	limit   time.Duration
 }
 
 // Recipe implements lab.Recipes.
@@ -79,6 +81,11 @@ func (r *recipes) search(ctx context.Context, c cell.Cell, none *catalog.NoRecip
 
 // ask has the runner make a recipe.
 func (r *recipes) ask(ctx context.Context, c cell.Cell, options map[string]any) (json.RawMessage, error) {
+	if r.limit > 0 {
+		limited, cancel := context.WithTimeout(ctx, r.limit)
+		defer cancel()
+		ctx = limited
+	}
 	answer, raised, err := ask(ctx, r.runner, runner.Job{Kind: runner.RecipeJob, Cell: c, Options: options})
 	if raised != nil {
 		err = &recipeError{*raised}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"assay/internal/catalog"
@@ -81,10 +82,47 @@ func Describe(cat *catalog.Catalog, cells []cell.Cell) error {
 		if c.Family == "" {
 			c.Family = r.Entry.Family
 		}
-		if known := cat.CheckpointsOf(c.Type); c.Size == cell.Full && c.Checkpoint == "" && len(known) > 0 {
-			c.Checkpoint = known[0].Name
+		if err := checkpoint(cat, c, r.Checkpoint); err != nil {
+			return fmt.Errorf("cell %d: %w", i+1, err)
 		}
 		*c = c.Normal()
 	}
 	return nil
+}
+
+// checkpoint settles which one a cell means: one named in place of the type
+// means its true size, one named as such is found without its owner, and a type
+// at full size means its first known one.
+func checkpoint(cat *catalog.Catalog, c *cell.Cell, named string) error {
+	all := cat.CheckpointsOf(c.Type)
+	switch {
+	case named != "" && c.Checkpoint == "":
+		c.Checkpoint, c.Size = named, cell.Full
+	case c.Checkpoint != "" && !filepath.IsAbs(c.Checkpoint):
+		r, err := cat.Resolve(c.Checkpoint)
+		known := err == nil && r.Checkpoint != "" // else only the Hub knows it
+		if known && r.Entry.Type != c.Type {
+			return fmt.Errorf("%s is a checkpoint of %s, not of %s", c.Checkpoint, r.Entry.Type, c.Type)
+		}
+		if known {
+			c.Checkpoint = r.Checkpoint
+		}
+	case c.Checkpoint == "" && c.Size == cell.Full && len(all) > 0:
+		c.Checkpoint = all[0].Name
+	}
+	return nil
+}
+
+// Tally counts what a plan's exit status depends on: cells that fail and, in a
+// strict plan, cells that are partial or have no device.
+func Tally(results []cell.Result, strict bool) (failing, absent int) {
+	for _, r := range results {
+		switch {
+		case r.Verdict == cell.Fails, strict && r.Verdict == cell.Partial:
+			failing++
+		case strict && r.Verdict == cell.Unavailable:
+			absent++
+		}
+	}
+	return failing, absent
 }

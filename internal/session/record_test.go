@@ -26,6 +26,8 @@ func TestDescribe(t *testing.T) {
 		{Type: "bert", Size: cell.Full},
 		{Type: "bert", Size: cell.Full, Checkpoint: "somebody/else"},
 		{Type: "noop", Engine: "noop"},
+		{Type: "wav2vec2-base-960h"},
+		{Type: "bert", Size: cell.Full, Checkpoint: "bert-base-uncased"},
 	}
 	for i := range cells {
 		cells[i] = cells[i].Normal()
@@ -48,6 +50,8 @@ func TestDescribe(t *testing.T) {
 		{"bert", "encoder-only", "google-bert/bert-base-uncased"},
 		{"bert", "encoder-only", "somebody/else"},
 		{"noop", "", ""},
+		{"wav2vec2", "audio", "facebook/wav2vec2-base-960h"},
+		{"bert", "encoder-only", "google-bert/bert-base-uncased"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -38,13 +38,14 @@ type Options struct {
 	Catalog *catalog.Catalog
 	// Workers is how many functional children run side by side; 0 is one a core, at most four.
 	Workers int
-	Threads int
 	// Limit is how long one child may take; 0 is ten minutes.
 	Limit time.Duration
 	// Cache is the folder for answers of detection's second pass and for
 	// recipes that were searched for.
 	Cache   string
 	Version string // of the program
+	// Cost is what a fallback costs where that was ever measured; see lab.Lab.
+	Cost func(asked, actual cell.Cell) *cell.Cost
 }
 
 // Session is one program's use of this machine.
@@ -128,9 +129,9 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 		return err
 	}
 	l := &lab.Lab{
-		Runner: r, Recipes: &recipes{catalog: s.o.Catalog, runner: r, cache: s.searched(r)}, Machine: m,
-		Workers: s.o.Workers, Threads: s.o.Threads, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Context: s.context(r),
+		Runner: r, Recipes: &recipes{catalog: s.o.Catalog, runner: r, cache: s.searched(r), limit: s.o.Limit}, Machine: m,
+		Workers: s.o.Workers, Limit: s.o.Limit,
+		Hush: lab.Hush(os.TempDir()), Context: s.context(r), Cost: s.o.Cost,
 	}
 	return l.Carry(ctx, plan, obs)
 }

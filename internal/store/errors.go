@@ -26,7 +26,7 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("%s cannot be used: %s; run `assay db rebuild`, which keeps this file aside and makes the database again from the journals, so that no result is lost",
+	return fmt.Sprintf("%s cannot be used: %s; run `assay db rebuild`, which keeps this file aside and makes the database again from the journals, or name another file with --db",
 		e.Path, e.Why)
 }
 

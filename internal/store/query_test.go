@@ -208,7 +208,7 @@ func TestFinished(t *testing.T) {
 		"other torch":   {"h-1", map[string]string{"torch": "2.14.0"}, map[string]cell.Timing{}},
 		"unknown":       {"h-1", map[string]string{"openvino": "2026.4.1"}, map[string]cell.Timing{}},
 		"other machine": {"h-2", nil, map[string]cell.Timing{}},
-		"any version":   {"h-1", nil, map[string]cell.Timing{result(0).Cell.Hash: cell.Quick, full.Cell.Hash: cell.Thorough, unavailable().Cell.Hash: cell.Functional}},
+		"any version":   {"h-1", nil, map[string]cell.Timing{result(0).Cell.Hash: cell.Quick, full.Cell.Hash: cell.Thorough}},
 	} {
 		got, err := s.Finished(t.Context(), c.host, c.versions)
 		must(t, err)

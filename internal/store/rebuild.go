@@ -1,11 +1,13 @@
 package store
 
 import (
+	"assay/internal/journal"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"assay/internal/filelock"
@@ -22,7 +24,12 @@ type Rebuilt struct {
 // Rebuild makes the database again from the journals, and only then puts it in
 // the place of the old one. A file there that is damaged or not Assay's is kept
 // under another name; one made by a newer Assay is left alone and is an error.
+// Without any journal there is nothing to make it from, and a file there is not
+// touched: it may be anything.
 func (s *Store) Rebuild(ctx context.Context) (done Rebuilt, err error) {
+	if found, err := filepath.Glob(filepath.Join(s.journals, "*"+journal.Extension)); err != nil || len(found) == 0 && exists(s.path) {
+		return Rebuilt{}, errors.Join(err, fmt.Errorf("there are no journals in %s to make %s from, so it is left as it is: move it away if it is not wanted", s.journals, s.path))
+	}
 	lock, err := s.lock(ctx, filelock.Exclusive)
 	if err != nil {
 		return Rebuilt{}, err

@@ -101,6 +101,8 @@ func movedColumns(r *cell.Result) row {
 		{"actual_platform", of(r.Actual, func(s *cell.Settings) string { return platformOf(s.Target) })},
 		{"actual_dtype", of(r.Actual, func(s *cell.Settings) string { return s.DType })},
 		{"actual_batch", of(r.Actual, func(s *cell.Settings) int32 { return int32(s.Batch) })},
+		{"actual_seq", of(r.Actual, func(s *cell.Settings) int32 { return int32(s.Seq) })},
+		{"actual_image", of(r.Actual, func(s *cell.Settings) int32 { return int32(s.Image) })},
 		{"fallback_to", of(r.Fallback, func(f *cell.Fallback) string { return f.To })},
 		{"fallback_from", of(r.Fallback, func(f *cell.Fallback) string { return f.From })},
 		{"fallback_reason", of(r.Fallback, func(f *cell.Fallback) string { return f.Reason })},
@@ -155,6 +157,7 @@ func memoryColumns(r *cell.Result) row {
 	return row{
 		{"host_baseline_bytes", of(r.Memory, func(m *cell.Memory) *int64 { return m.HostBaselineBytes })},
 		{"host_peak_bytes", of(r.Memory, func(m *cell.Memory) *int64 { return m.HostPeakBytes })},
+		{"device_baseline_bytes", of(r.Memory, func(m *cell.Memory) *int64 { return m.DeviceBaselineBytes })},
 		{"device_peak_bytes", of(r.Memory, func(m *cell.Memory) *int64 { return m.DevicePeakBytes })},
 		{"framework_peak_bytes", of(r.Memory, func(m *cell.Memory) *int64 { return m.FrameworkPeakBytes })},
 	}

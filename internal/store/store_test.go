@@ -255,6 +255,10 @@ func TestForeignAndNewerDatabases(t *testing.T) {
 		s := newStore(t)
 		foreign(t, s, statements)
 		before := readFile(t, s.Path())
+		if _, err := s.Rebuild(t.Context()); err == nil || readFile(t, s.Path()) != before {
+			t.Errorf("%s: without a journal the file must stay as it is: %v", statements, err)
+		}
+		write(t, s, "a", result(0))
 		useless, newer := (*BrokenError)(nil), (*NewerError)(nil)
 		for range 2 {
 			if _, err := s.Query(t.Context(), "SELECT 1"); errors.As(err, &useless) != broken || errors.As(err, &newer) == broken {

@@ -64,6 +64,8 @@ CREATE TABLE results (
     actual_platform      VARCHAR,
     actual_dtype         VARCHAR,
     actual_batch         INTEGER,
+    actual_seq           INTEGER,
+    actual_image         INTEGER,
     fallback_to          VARCHAR,
     fallback_from        VARCHAR,
     fallback_reason      VARCHAR,
@@ -90,6 +92,7 @@ CREATE TABLE results (
     items_per_s          DOUBLE,
     host_baseline_bytes  BIGINT,
     host_peak_bytes      BIGINT,
+    device_baseline_bytes BIGINT,
     device_peak_bytes    BIGINT,
     framework_peak_bytes BIGINT,
     energy_j             DOUBLE,
@@ -173,10 +176,10 @@ SELECT
         WHEN verdict IN ('fails', 'unavailable') THEN false
         WHEN evidence IN ('measured', 'emulated') THEN true
     END AS success,
-    list_sum([phases_ms[p] FOR p IN ['download', 'read', 'processor', 'build', 'convert', 'compile', 'to_device']]) / 1000
+    list_sum([phases_ms[p] FOR p IN ['download', 'read', 'processor', 'build', 'convert', 'compile', 'device', 'to_device']]) / 1000
         AS load_time,
     CASE WHEN timing IN ('quick', 'full') AND evidence = 'measured' THEN median_ms / 1000 END AS inference_time,
-    coalesce(device_peak_bytes, host_peak_bytes - coalesce(host_baseline_bytes, 0)) / 1e6 AS memory_usage,
+    coalesce(device_peak_bytes - coalesce(device_baseline_bytes, 0), host_peak_bytes - coalesce(host_baseline_bytes, 0)) / 1e6 AS memory_usage,
     failure_class || coalesce(': ' || failure_detail, '') AS error,
     started_at AS timestamp,
     (SELECT shape::VARCHAR FROM outputs o WHERE o.result_id = r.id AND o.position = 1) AS output_shape,
