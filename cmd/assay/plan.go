@@ -106,7 +106,8 @@ func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *sessio
 			}
 			best, ok := detect.Best(report, m.Family)
 			if !ok {
-				return nil, errors.New(best.Reason)
+				cpu, _ := report.Get(platform.CPU)
+				return nil, fmt.Errorf("%s; for the CPU: %s", best.Reason, cpu.Hint)
 			}
 			a.log.Info("platform auto", "model", m.Model(), "why", best.Reason)
 			out = append(out, best.Target)

@@ -63,7 +63,7 @@ func (a *app) importFile(path, dir string) error {
 	if a.asJSON {
 		return a.printJSON(map[string]any{"schema": 1, "run": done.RunID, "new": done.New, "known": done.Known, "problems": len(done.Problems)})
 	}
-	fmt.Fprintf(a.stdout, "%s: run %s, %d new, %d already here\n", path, done.RunID, done.New, done.Known)
+	fmt.Fprintf(a.stdout, "%s: run %s, %d new lines, %d already here\n", path, done.RunID, done.New, done.Known)
 	return nil
 }
 

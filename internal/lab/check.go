@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -131,6 +132,9 @@ func (c *carrying) open(ctx context.Context, g group) ([]*attempt, error) {
 	}
 	out := make([]*attempt, len(g.routes))
 	for i, r := range g.routes {
+		if err == nil {
+			r.cell = c.fitting(r.cell, recipe)
+		}
 		c.obs.Started(r.cell)
 		r.cell.Class, r.cell.Task = recipe.Class, recipe.Task
 		a := &attempt{route: r, recipe: recipe, now: r.cell, began: time.Now().UTC()}
@@ -142,6 +146,25 @@ func (c *carrying) open(ctx context.Context, g group) ([]*attempt, error) {
 		out[i] = a
 	}
 	return out, nil
+}
+
+// fitting drops an input size that the model has not, and says so: a result
+// must not be labelled with what had no effect.
+func (c *carrying) fitting(x cell.Cell, r Recipe) cell.Cell {
+	if x.Engine == platform.Noop || x.Seq == 0 && x.Image == 0 {
+		return x
+	}
+	for _, s := range []struct {
+		name  string
+		asked *int
+		has   int
+	}{{"length in tokens", &x.Seq, r.Seq}, {"image size", &x.Image, r.Image}} {
+		if *s.asked > 0 && s.has == 0 {
+			c.obs.Note(fmt.Sprintf("%s takes no other %s: it runs with its own", x.Model(), s.name))
+			*s.asked = 0
+		}
+	}
+	return x.Normal()
 }
 
 // noRecipe is the failure of a cell that cannot be built from what is known.

@@ -163,3 +163,16 @@ func TestAPointThatWasNotAskedForFailsTheJob(t *testing.T) {
 		t.Fatalf("%+v, %v", rs, err)
 	}
 }
+
+// A size that the model has not must not label its result.
+func TestASizeWithoutEffectIsDropped(t *testing.T) {
+	t.Parallel()
+	s := &script{do: good}
+	rs, obs, err := carry(t, s, bench{}, cells(cell.Cell{Type: "x", Image: 7, Seq: 32}))
+	if err != nil || len(rs) != 1 {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	if rs[0].Cell.Image != 0 || rs[0].Cell.Seq != 32 || s.jobs[0].Points[0].Image != 0 || len(obs.notes) != 1 {
+		t.Errorf("cell %+v, point %+v, notes %q", rs[0].Cell, s.jobs[0].Points[0], obs.notes)
+	}
+}
