@@ -397,7 +397,7 @@ func journaled(t *testing.T, p *program) []cell.Result {
 // checkBroughtHome: what the worker of the examples wrote can be imported, once.
 func checkBroughtHome(t *testing.T, p *program) {
 	t.Helper()
-	for _, want := range []string{"2 new, 0 already here", "0 new, 2 already here"} {
+	for _, want := range []string{"2 new lines, 0 already here", "0 new lines, 2 already here"} {
 		stdout, stderr, status := finish(t, shell(t, p, "assay import results.jsonl"))
 		if status != exitOK || !strings.Contains(stdout, want) {
 			t.Errorf("import: status %d, want %q\n%s%s", status, want, stdout, stderr)

@@ -13,6 +13,7 @@ from pathlib import Path
 from assay_runner.errors import MissingWeights
 
 _WANTED = ["*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json"]
+_PIECE = 1 << 20
 _OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "ASSAY_OFFLINE")
 
 
@@ -49,10 +50,16 @@ def digest(folder: str) -> str:
     total = hashlib.sha256()
     for file in require(folder):
         target = file.resolve()
-        if target.parent.name == "blobs" and len(target.name) == 64:
-            own = target.name
-        else:
-            with target.open("rb") as stream:
-                own = hashlib.file_digest(stream, "sha256").hexdigest()
+        named = target.parent.name == "blobs" and len(target.name) == 64
+        own = target.name if named else _file_digest(target)
         total.update(f"{file.name} {own}\n".encode())
+    return total.hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    # Not hashlib.file_digest: Python 3.10 does not have it.
+    total = hashlib.sha256()
+    with path.open("rb") as stream:
+        while piece := stream.read(_PIECE):
+            total.update(piece)
     return total.hexdigest()

@@ -28,3 +28,7 @@ class UnsupportedDType(RunnerError):
 
 class TooLarge(RunnerError, MemoryError):
     """The model cannot fit: known from its parameter count, before anything was allocated."""
+
+
+class NotInRelease(RunnerError, ModuleNotFoundError):
+    """The installed release of a library does not have the asked model: another release is a missing dependency."""

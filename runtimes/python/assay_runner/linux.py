@@ -72,7 +72,10 @@ def prefer_as_victim() -> None:
 
 
 def reset_peak() -> None:
-    """Forget the high-water mark of resident memory: what counts is what comes from here on."""
+    """Forget the high-water mark of resident memory: what counts is what comes from here on. What was freed is given
+    back first, else it would count as still in use."""
+    if hasattr(_libc, "malloc_trim"):  # the GNU library has it
+        _libc.malloc_trim(0)
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
 

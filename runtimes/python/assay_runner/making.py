@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from . import models, special, weights
-from .errors import BadRecipe, RunnerError, TooLarge
+from .errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from .fitting import controls, verify
 from .fitting.search import Fitted, fit
 from .introspect import classes
@@ -38,7 +38,7 @@ def head(model_type: str, task: str = "") -> tuple[str, type]:
     try:
         heads = classes.task_heads(model_type)
     except KeyError:
-        raise BadRecipe(f"transformers {transformers.__version__} has no model type {model_type!r}") from None
+        raise NotInRelease(f"transformers {transformers.__version__} has no model type {model_type!r}") from None
     for named, name in heads:
         if task in ("", named):
             cls = classes.model_class(classes.config_class(model_type), name)
@@ -73,7 +73,7 @@ def _tiny(recipe: dict[str, Any]) -> dict[str, Any]:
     fitted = verify.check(model, fit(model, special.inputs(recipe["type"])))
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     chosen = controls.choose(recipe)
-    recipe |= {"gain": chosen.gain, "control": {"kind": chosen.kind}, "parameters": models.count(model)}
+    recipe |= {"gain": chosen.gain, "control": chosen.written(), "parameters": models.count(model)}
     return _ordered(recipe)
 
 

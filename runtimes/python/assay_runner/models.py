@@ -6,6 +6,7 @@ calls them, and it must compute nothing and start no thread.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import inspect
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
-from assay_runner.errors import BadRecipe, MissingWeights, TooLarge
+from assay_runner.errors import BadRecipe, MissingWeights, NotInRelease, TooLarge
 
 _PREIMPORT = (
     "numpy",
@@ -37,6 +38,7 @@ THREADED = ("sklearn", "pandas", "pyarrow", "torchaudio")
 _SINCE_LATER = frozenset(
     {"transformers.masking_utils", "transformers.integrations.sdpa_attention", "transformers.modeling_layers"}
 )
+_NO_OTHER_BACKBONE = {"backbone": None, "use_timm_backbone": False}
 # Models stated to be at least this large are counted without memory before they are built; smaller ones are
 # watched while they are built, which costs nothing.
 _COUNT_FROM = 20_000_000
@@ -96,17 +98,54 @@ def _find(name: str, recipe: Mapping[str, Any], part: str) -> type:
                 found = getattr(importlib.import_module(module), name, None)
             except ModuleNotFoundError:
                 continue
+    if not inspect.isclass(found) and recipe.get("type") and not in_release(recipe["type"]):
+        raise NotInRelease(
+            f"transformers {transformers.__version__} has no model type {recipe['type']!r}: install a later release"
+        )
     if not inspect.isclass(found):
         raise BadRecipe(f"transformers {transformers.__version__} has no class {name}")
     return found
 
 
+def in_release(model_type: str) -> bool:
+    """Whether the installed transformers has a type, or a package of its name."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+    package = model_type.replace("-", "_")
+    return model_type in CONFIG_MAPPING_NAMES or (
+        package.isidentifier() and find_spec(f"transformers.models.{package}") is not None
+    )
+
+
 def config(recipe: Mapping[str, Any], attention: str | None = None) -> Any:
     """The configuration; attention names an implementation, None leaves the choice to the library."""
-    made = config_class(recipe)(**_copied(recipe.get("config", {})))
+    cls = config_class(recipe)
+    values = _copied(recipe.get("config", {}))
+    made = cls(**_unrivalled(cls, values))
+    _forbid_downloads(made)
     if attention is not None:
         made._attn_implementation = attention
     return made
+
+
+def _unrivalled(cls: type, values: dict[str, Any]) -> dict[str, Any]:
+    """Where a backbone's configuration is given, the defaults that name another one are taken back: older releases
+    of transformers refuse both together."""
+    if not values.get("backbone_config"):
+        return values
+    known = inspect.signature(cls.__init__).parameters
+    return {name: value for name, value in _NO_OTHER_BACKBONE.items() if name in known} | values
+
+
+def _forbid_downloads(made: Any) -> None:
+    """No part of the configuration asks for published weights of a backbone: all weights are the cell's."""
+    from transformers import PretrainedConfig
+
+    for name, value in list(vars(made).items()):
+        if isinstance(value, PretrainedConfig):
+            _forbid_downloads(value)
+        elif name == "use_pretrained_backbone":
+            made.use_pretrained_backbone = False
 
 
 def _copied(value: Any) -> Any:
@@ -186,25 +225,36 @@ def build(
         drawn = weights.drawn(lambda: cls(made), seed, gain, threads, available)
     model = drawn.model.eval()
     keep_float32(model, dtype)
-    facts = {"weights": "random", "stream": stream.VERSION, "seed": seed, "gain": gain, "drawn": drawn.names}
+    facts = {"weights": "random", "stream": stream.VERSION, "seed": seed, "gain": gain, "drawn": drawn.draws}
     return Built(model, count(model), attention_of(model), facts)
 
 
-def load(recipe: Mapping[str, Any], folder: str, dtype: Any, *, attention: str | None = None) -> Built:
-    """A model with the weights of a folder: safetensors only, since a pickle can run code."""
-    from assay_runner import checkpoints
+def load(
+    recipe: Mapping[str, Any], folder: str, dtype: Any, seed: int, *, attention: str | None = None, threads: int = 1
+) -> Built:
+    """A model with the weights of a folder: safetensors only, since a pickle can run code. What the folder lacks is
+    drawn as random weights are, so that it too is the same everywhere."""
+    from assay_runner import checkpoints, stream, weights
 
     options: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
     if attention is not None:
         options["attn_implementation"] = attention
     checkpoints.require(folder)
+    cls = model_class(recipe)
     try:
-        model, info = model_class(recipe).from_pretrained(
-            folder, torch_dtype=dtype, output_loading_info=True, **options
-        )
+        options["config"] = cls.config_class.from_pretrained(folder, local_files_only=True)
+        _forbid_downloads(options["config"])
+        with weights.fixed_generators(seed):
+            model, info = cls.from_pretrained(folder, torch_dtype=dtype, output_loading_info=True, **options)
     except OSError as err:
         raise MissingWeights(f"cannot read weights from {folder}: {err}") from err
-    facts = {"weights": checkpoints.digest(folder), "missing": sorted(info.get("missing_keys", []))}
+    missing = sorted(info.get("missing_keys", []))
+    facts: dict[str, Any] = {"weights": checkpoints.digest(folder), "missing": missing}
+    if missing:
+        made = copy.deepcopy(model.config)
+        with default_dtype(dtype):
+            facts["drawn"] = weights.fill_gaps(model, lambda: cls(made), missing, seed, threads)
+        facts["stream"] = stream.VERSION
     return Built(model.eval(), count(model), attention_of(model), facts)
 
 

@@ -34,10 +34,6 @@ class Census(TorchDispatchMode):
         return out
 
 
-def _is_work(t: torch.Tensor) -> bool:
-    return t.device.type != "cpu" or t.dim() > 0
-
-
 def seen(model: torch.nn.Module, outputs: Tensors) -> str:
     """The devices that hold parameters and outputs."""
     devices = {str(t.device) for t in (*model.parameters(), *outputs.values())}

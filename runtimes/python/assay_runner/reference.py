@@ -11,15 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
 from assay_runner import models, weights
 from assay_runner.outputs import Tensors
 
-# Types whose arithmetic takes other branches in float64, so that float64 is no reference for them.
-NOT_IN_FLOAT64: dict[str, str] = {}
 _OTHER_ATTENTION = {"sdpa": "eager", "eager": "sdpa"}
 
 Inputs = Mapping[str, torch.Tensor]
@@ -52,7 +49,6 @@ def widened(model: torch.nn.Module, dtype: torch.dtype) -> Iterator[None]:
 
 def compute(
     built: models.Built,
-    recipe: Mapping[str, Any],
     narrow: bool,
     points: list[Inputs],
     forward: Forward,
@@ -62,13 +58,10 @@ def compute(
     """The reference outputs of every point. narrow: the cell is not cpu fp32, so float32 on the CPU serves."""
     if narrow:
         return _wide(built, torch.float32, "cpu fp32", points, forward, available)
-    why = NOT_IN_FLOAT64.get(recipe.get("type", ""), "")
-    if not why:
-        first = _wide(built, torch.float64, "cpu fp64", points, forward, available)
-        if first.outputs is not None:
-            return first
-        why = first.note
-    return _other_attention(built, why, points, forward, rebuild, available)
+    first = _wide(built, torch.float64, "cpu fp64", points, forward, available)
+    if first.outputs is not None:
+        return first
+    return _other_attention(built, first.note, points, forward, rebuild, available)
 
 
 def _wide(

@@ -1,7 +1,8 @@
 """The subject hash: what was computed, apart from where and how.
 
 Over configuration, recipe, weights and inputs; not over dtype, device, threads
-or library versions, so that results which may be compared have it equal.
+or library versions, so that results which may be compared have it equal. Drawn
+weights count by name, shape and moments, whatever the order of modules.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from assay_runner import inputs
 
-_VERSION = 1
+_VERSION = 2  # raised whenever what is hashed changes: hashes of different versions are never equal
 _RECIPE = ("type", "class", "config_class", "task", "size", "checkpoint", "config", "inputs", "call")
 
 

@@ -109,7 +109,7 @@ def sample(call: Callable[[], Any], device: Device, rule: Rule, expected_ms: flo
     cpu = time.process_time_ns()
     began = clock()
     enough, most = began + int(rule.min_s * 1e9), began + int(rule.max_s * 1e9)
-    pool, start = iter(events), clock()
+    pool = iter(events)
     while True:
         pair = next(pool, None)
         start = clock()

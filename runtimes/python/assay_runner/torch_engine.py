@@ -71,7 +71,7 @@ class Session:
     @property
     def available(self) -> int | None:
         """Bytes of host memory that the job may still take."""
-        return memory.available(int(self.job.get("memory_limit_bytes") or 0))
+        return memory.available(int(self.job.get("memory_limit_bytes") or 0), self.host.baseline)
 
     def built(self) -> models.Built:
         """The cell's model, on the CPU, each step in its phase."""
@@ -84,12 +84,15 @@ class Session:
             with self.emit.in_phase("download"):
                 weights = checkpoints.fetch(self.recipe.get("checkpoint", ""))
         with self.emit.in_phase("read"):
-            return models.load(self.recipe, weights, self.dtype)
+            return self._load(weights)
 
     def _make(self, attention: str | None = None) -> models.Built:
         return models.build(
             self.recipe, self.dtype, self.seed, attention=attention, threads=self.threads, available=self.available
         )
+
+    def _load(self, folder: str, attention: str | None = None) -> models.Built:
+        return models.load(self.recipe, folder, self.dtype, self.seed, attention=attention, threads=self.threads)
 
     def rebuilt(self, attention: str) -> models.Built:
         """The same model with another attention implementation."""
@@ -97,7 +100,14 @@ class Session:
         if weights == "random":
             return self._make(attention)
         folder = checkpoints.fetch(self.recipe.get("checkpoint", "")) if weights == "hub" else weights
-        return models.load(self.recipe, folder, self.dtype, attention=attention)
+        return self._load(folder, attention)
+
+    @property
+    def tolerance(self) -> float:
+        """How far the cell's outputs may be from the reference's."""
+        size = self.cell.get("size") or self.recipe.get("size") or ""
+        weights = self.cell.get("weights") or "random"
+        return numerics.tolerance(self.recipe.get("type", ""), size, weights, self.dtype_name)
 
     def inputs(self, point: Mapping[str, Any], other: int = 0) -> dict[str, torch.Tensor]:
         """A point's inputs on the CPU; other chooses another stream."""
@@ -154,10 +164,7 @@ def check(session: Session) -> None:
     built = session.built()
     with emit.in_phase("reference"):
         narrow = not session.device.cpu or session.dtype is not torch.float32
-        known = reference.compute(
-            built, session.recipe, narrow, cell_inputs, session.forward, session.rebuilt, session.available
-        )
-    linux.reset_peak()  # the reference is the harness's: what counts is the model and its inference
+        known = reference.compute(built, narrow, cell_inputs, session.forward, session.rebuilt, session.available)
     session.to_device(built)
     for index, point in enumerate(session.points):
         emit.index = index
@@ -175,29 +182,29 @@ def _checked(
     expected: Tensors | None,
     last: bool,
 ) -> dict[str, Any]:
+    linux.reset_peak()  # each point has a peak of its own, and the reference is the harness's; the model counts in all
     placed = session.placed(tensors)
-    with session.emit.in_phase("first"):
-        seen, first_ms = _first(session, built, placed)
+    with session.emit.in_phase("run"):  # not "first": the reference and other points have run before
+        seen, run_ms = _run(session, built, placed)
     found = outputs.home(seen)
     report = session.report(built, point, seen)
-    report["phases_ms"] = {"first": first_ms}
+    report["phases_ms"] = {"run": run_ms}
     report["finite"] = numerics.finite(found, expected)
     report["constant"] = outputs.constant(found)
-    report["output_hash"] = outputs.digest(found)
     if not session.device.cpu:
         report["placement"]["nodes"] = _census(session, built, placed)
     if expected is None:
         report["numerics_note"] = known.note or "no reference could be computed"
         return report
-    limit = numerics.tolerance(session.recipe.get("type", ""), session.dtype_name)
+    limit = session.tolerance
     report["numerics"] = numerics.compare(found, expected).report(limit, known.label)
     report["numerics"]["note"] = known.note
-    report["numerics"]["output_hash"] = report["output_hash"]
+    report["numerics"]["output_hash"] = outputs.digest(found)
     report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
     return report
 
 
-def _first(session: Session, built: models.Built, placed: Mapping[str, torch.Tensor]) -> tuple[Tensors, float]:
+def _run(session: Session, built: models.Built, placed: Mapping[str, torch.Tensor]) -> tuple[Tensors, float]:
     torch.manual_seed(session.seed)
     seen: Tensors = {}
 
@@ -250,6 +257,7 @@ def measure(session: Session) -> None:
 
 def _timed(session: Session, built: models.Built, point: Mapping[str, Any], rule: timing.Rule) -> dict[str, Any]:
     emit, device, model = session.emit, session.device, built.model
+    linux.reset_peak()  # each point has a peak of its own; what is loaded counts in all
     arguments = {**session.placed(session.inputs(point)), **session.recipe.get("call", {})}
 
     def call() -> None:

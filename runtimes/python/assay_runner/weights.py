@@ -10,7 +10,7 @@ initialisation sets for structure (norms, decay rates, tables) stays.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,13 +20,16 @@ import torch
 from assay_runner import stream
 from assay_runner.initialisation import Pending, Recorder, Region, recording, storage_key
 
+Draws = list[tuple[tuple[int, ...], str, str]]
+"""Shape, mean and deviation of each draw into a tensor; the moments to six digits."""
+
 
 @dataclass(frozen=True)
 class Drawn:
-    """A model with drawn weights, and the names of what was drawn."""
+    """A model with drawn weights, and what was drawn by name: shape and moments of each draw, none where derived."""
 
     model: torch.nn.Module
-    names: tuple[str, ...]
+    draws: dict[str, Draws]
 
 
 def drawn(
@@ -35,18 +38,39 @@ def drawn(
     gain: float = 1.0,
     threads: int = 1,
     allowance: int | None = None,
+    only: Collection[str] | None = None,
 ) -> Drawn:
-    """Constructs a model with weights drawn for a seed. Torch's global generator does not matter."""
+    """Constructs a model with weights drawn for a seed. Torch's global generator does not matter.
+
+    With `only` just these tensors of its state are drawn; the others hold nothing, and their memory is never touched.
+    """
     pen = _Pen(seed, gain, threads)
     recorder = Recorder(pen.fill_now, allowance)
-    with _fixed_generators(seed), recording(recorder):
+    with fixed_generators(seed), recording(recorder):
         model = construct()
     with torch.no_grad():
-        return Drawn(model, tuple(pen.finish(model, recorder)))
+        return Drawn(model, dict(pen.finish(model, recorder, only)))
+
+
+def fill_gaps(
+    model: torch.nn.Module,
+    construct: Callable[[], torch.nn.Module],
+    names: Collection[str],
+    seed: int,
+    threads: int = 1,
+) -> dict[str, Draws]:
+    """Gives these tensors of a model's state the values that a drawn model has there. Returns what was drawn."""
+    fresh = drawn(construct, seed, threads=threads, only=names)
+    source, target = fresh.model.state_dict(), model.state_dict()
+    with torch.no_grad():
+        for name in names:
+            if name in source and name in target:
+                target[name].copy_(source[name])
+    return fresh.draws
 
 
 @contextmanager
-def _fixed_generators(seed: int) -> Iterator[None]:
+def fixed_generators(seed: int) -> Iterator[None]:
     """For what construction draws by other means: whole numbers, permutations, numpy, random."""
     python, legacy, cpu = random.getstate(), np.random.get_state(), torch.get_rng_state()
     random.seed(seed)
@@ -73,23 +97,29 @@ class _Pen:
         for step in after:
             step()
 
-    def finish(self, model: torch.nn.Module, recorder: Recorder) -> Iterator[str]:
-        """Fills everything that is left, all tensors in one go, and yields the names of the model's drawn tensors."""
+    def finish(
+        self, model: torch.nn.Module, recorder: Recorder, only: Collection[str] | None
+    ) -> Iterator[tuple[str, Draws]]:
+        """Fills everything that is left, all tensors in one go, and yields what was drawn of the model's tensors."""
         fills: list[stream.Fill] = []
         after: list[Callable[[], object]] = []
         derived = dict(recorder.derived)
         waiting = dict(recorder.pending)
+        wanted = None if only is None else {storage_key(t) for name, t in model.state_dict().items() if name in only}
         for name, tensor in named_tensors(model):
             key = storage_key(tensor)
-            if key in waiting:
-                planned = self._plan(waiting.pop(key), name)
+            if wanted is not None and key not in wanted:
+                waiting.pop(key, None)
+            elif key in waiting:
+                pending = waiting.pop(key)
+                planned = self._plan(pending, name)
                 fills += planned[0]
                 after += planned[1]
-                yield name
+                yield name, self._told(pending)
             elif key in derived:
                 if derived.pop(key):
                     fills += self._moments(name, tensor)
-                yield name
+                yield name, [(tuple(tensor.shape), "", "")]
         for i, pending in enumerate(waiting.values()):  # tensors that are plain attributes of a module
             if not pending.ref.expired():
                 planned = self._plan(pending, f"#left/{i}")
@@ -113,6 +143,10 @@ class _Pen:
             else:
                 after.append(self._scattered(target, f"{key}/{i}", draw.scaled(self._gain)))
         return fills, after
+
+    def _told(self, pending: Pending) -> Draws:
+        draws = [(step[0].shape, step[1].scaled(self._gain)) for step in pending.steps if isinstance(step, tuple)]
+        return [(tuple(shape), f"{draw.mean:.6g}", f"{draw.std:.6g}") for shape, draw in draws]
 
     def _fill(self, target: torch.Tensor, key: str, draw: stream.Draw) -> stream.Fill:
         return stream.Fill(flat(target), f"{self._seed}/{key}", draw)

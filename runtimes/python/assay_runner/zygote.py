@@ -115,7 +115,7 @@ class Zygote(Supervisor[Forked]):
             self._spoilt = True
             raise StartError(
                 f"the runner has {count} threads, and a child forked from it would hang: "
-                "an imported library started them. Use --spawn with this environment"
+                "an imported library started them"
             )
         zygote = os.getpid()
         messages, protocol, prints, output = _two_pipes()
@@ -188,17 +188,20 @@ class Zygote(Supervisor[Forked]):
                 self._next_search = min(self._next_search, time.monotonic() + _STRAYS_EVERY_S)
         for one in [one for one in self._by_pid.values() if one.ended]:
             self._settle(one)
-        if all(one.ended for one in self._by_pid.values()) and _has_children():
+        if self._idle() and _has_children():
             self._kill_strays()
 
+    def _idle(self) -> bool:
+        """Whether no job is alive."""
+        return all(one.ended for one in self._by_pid.values())
+
     def _kill_strays(self) -> None:
-        """Kill the inherited processes that left their group, once the job they came from is over."""
+        """Kill everything below us. Only where no job is alive: an inherited process that left its group does not tell
+        whose it was, and it may be a living job's."""
         self._next_search = float("inf")
-        alive = {one.pid for one in self._by_pid.values() if not one.ended}
         for pid in linux.children():
             with contextlib.suppress(ProcessLookupError):
-                if pid not in alive and os.getpgid(pid) not in alive:
-                    os.kill(pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
 
     def _settle(self, one: Forked) -> None:
         """Say its exit if the child, its group and all that it wrote are through."""
@@ -220,7 +223,7 @@ class Zygote(Supervisor[Forked]):
         now = time.monotonic()
         if now >= self._next_search:
             self._next_search = float("inf")
-            if _has_children():
+            if self._idle() and _has_children():  # else the last job's end brings the next search
                 self._kill_strays()
         for one in [one for one in self._by_pid.values() if now >= one.overdue]:
             self._settle(one)

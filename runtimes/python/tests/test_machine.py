@@ -24,6 +24,14 @@ def test_available_takes_the_least():
     assert memory.available(1) == 0
 
 
+def test_a_jobs_limit_is_beyond_what_it_inherits():
+    baseline = memory.resident()
+    block = torch.ones(64 << 20, dtype=torch.uint8)
+    left = memory.available(256 << 20, baseline)
+    assert 150 << 20 < left < 200 << 20
+    assert block.sum() == 64 << 20
+
+
 def test_every_device_row_can_be_asked_for():
     for platform in devices.KINDS:
         try:
@@ -154,7 +162,7 @@ def test_weights_of_a_folder(tmp_path):
 
     source = models.build(torch_recipes.BERT, torch.float32, 0)
     source.model.save_pretrained(tmp_path, safe_serialization=True)
-    loaded = models.load(torch_recipes.BERT, str(tmp_path), torch.float32)
+    loaded = models.load(torch_recipes.BERT, str(tmp_path), torch.float32, 0)
     for name, value in source.model.named_parameters():
         assert torch.equal(value, loaded.model.get_parameter(name)), name
     assert loaded.weights["missing"] == []
@@ -162,4 +170,4 @@ def test_weights_of_a_folder(tmp_path):
     (tmp_path / "model.safetensors").unlink()
     (tmp_path / "pytorch_model.bin").write_bytes(b"pickled")
     with pytest.raises(MissingWeights, match="safetensors"):
-        models.load(torch_recipes.BERT, str(tmp_path), torch.float32)
+        models.load(torch_recipes.BERT, str(tmp_path), torch.float32, 0)

@@ -51,9 +51,41 @@ def test_whole_numbers_decide_only_alone():
     assert alone.max_rel == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("nothing", [{}, {"a": torch.empty(0)}, {"i": torch.empty(0, dtype=torch.int64)}])
+def test_a_comparison_of_nothing_does_not_pass(nothing):
+    report = numerics.compare(nothing, nothing).report(1e-3, "x")
+    assert not report["pass"]
+    assert report["output"] == ""
+
+
+def test_a_part_without_elements_decides_nothing():
+    both = {"a": torch.empty(0), "b": t(1.0)}
+    assert numerics.compare(both, both).report(1e-3, "x")["pass"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_masks_written_as_the_last_number_are_no_scale(dtype):
+    low = torch.finfo(dtype).min
+    reference = {"a": t(torch.finfo(torch.float32).min, 1.0)}
+    right, wrong = (torch.tensor([low, x], dtype=dtype) for x in (1.0, 1.5))
+    assert numerics.compare({"a": right}, reference).max_rel == 0
+    assert numerics.compare({"a": wrong}, reference).max_rel == pytest.approx(0.5)
+    unmasked = torch.tensor([1.0, 1.0], dtype=dtype)
+    assert not numerics.compare({"a": unmasked}, reference).report(1e-2, "x")["pass"]
+    assert not numerics.compare({"a": -right}, reference).report(1e-2, "x")["pass"]
+
+
 def test_tolerances():
-    assert [numerics.tolerance("bert", d) for d in ("fp32", "fp16", "bf16")] == [1e-3, 1e-2, 3e-2]
+    assert [numerics.tolerance("bert", "tiny", "random", d) for d in ("fp32", "fp16", "bf16")] == [1e-3, 1e-2, 3e-2]
     assert all(row.reason and row.tolerance > numerics.TOLERANCE[row.dtype] for row in numerics.WIDER)
+
+
+@pytest.mark.parametrize("row", numerics.WIDER, ids=lambda row: row.type)
+def test_a_wider_tolerance_is_for_what_its_reason_says(row):
+    assert numerics.tolerance(row.type, row.size, row.weights, row.dtype) == row.tolerance
+    usual = numerics.TOLERANCE[row.dtype]
+    assert numerics.tolerance(row.type, "tiny", row.weights, row.dtype) == usual
+    assert numerics.tolerance(row.type, row.size, "hub", row.dtype) == usual
 
 
 def test_flatten_names_and_caches():

@@ -129,6 +129,20 @@ def test_no_input_ends_it_even_while_it_imports(tmp_path):
         assert gone(int((tmp_path / "pid").read_text()))
 
 
+def test_what_left_its_group_is_killed_when_no_job_is_alive_and_not_before():
+    with Runner("--bare") as runner:
+        runner.next()
+        runner.send({"op": "run", "id": "long", "job": noop("sleep", options={"seconds": 2})})
+        runner.send({"op": "run", "id": "short", "job": noop("grandchild", options={"session": True})})
+        while (stray := runner.next())["ev"] != "data":
+            pass
+        time.sleep(1)  # longer than a search waits: the other job lives, so nobody knows whose the process is
+        assert not gone(stray["data"]["pid"], within=0.1)
+        while not ((last := runner.next())["ev"] == "exit" and last["id"] == "long"):
+            pass
+        assert gone(stray["data"]["pid"], within=3)
+
+
 @pytest.mark.parametrize("mode", [["--bare"], ["--bare", "--spawn"]])
 @pytest.mark.parametrize("ending", ["eof", "bye", "term", "keeper killed", "zygote killed"])
 def test_whatever_ends_it_nothing_is_left(mode, ending):

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from assay_runner import given, making, models, published, recipes, special  # noqa: E402
-from assay_runner.errors import BadRecipe  # noqa: E402
+from assay_runner.errors import BadRecipe, NotInRelease  # noqa: E402
 from assay_runner.fitting import controls, verify  # noqa: E402
 from assay_runner.fitting.attempt import Attempt, Subject, write  # noqa: E402
 from assay_runner.fitting.layouts import COMPANIONS, PARAMETERS  # noqa: E402
@@ -45,7 +45,7 @@ def test_tiny_recipe_runs_and_can_fail(model_type: str) -> None:
     fitted = Fitted(recipe["inputs"], recipe["sizes"], recipe["call"])
     assert verify.check(model, fitted) == fitted
     chosen = controls.choose(recipe)
-    assert (chosen.kind, chosen.gain) == (recipe["control"]["kind"], recipe["gain"])
+    assert (chosen.written(), chosen.gain) == (recipe["control"], recipe["gain"])
     assert chosen.effect >= controls.WANTED and chosen.kind in controls.DAMAGES
 
 
@@ -82,7 +82,7 @@ def test_other_task() -> None:
     assert recipe["class"] == "BertForQuestionAnswering"
     with pytest.raises(BadRecipe, match="no head for task 'flying'"):
         making.tiny("bert", "flying")
-    with pytest.raises(BadRecipe, match="no model type 'brt'"):
+    with pytest.raises(NotInRelease, match="no model type 'brt'"):
         making.tiny("brt")
 
 
@@ -185,3 +185,15 @@ def test_shrink_leaves_its_argument_alone() -> None:
     before = json.dumps(default, default=str)
     shrink(default, LADDER[0])
     assert json.dumps(default, default=str) == before
+
+
+def test_weak_controls_of_the_catalogue_are_in_its_documentation() -> None:
+    tree = Path(__file__).resolve().parents[3]
+    made = json.loads((tree / "internal/catalog/data/recipes.json").read_text(encoding="utf-8"))["recipes"]
+    tiny = {row["type"]: row["control"] for row in made if row["size"] == "tiny"}
+    assert tiny and all(row["effect"] >= controls.NEEDED for row in tiny.values())
+    told = (tree / "docs/models.md").read_text(encoding="utf-8")
+    weak = {name: row for name, row in tiny.items() if row["effect"] < controls.WANTED}
+    assert weak
+    for name, row in weak.items():
+        assert f"| {name} | {row['kind']} | {row['effect']} |" in told

@@ -41,10 +41,10 @@ def test_what_initialisation_randomises_is_drawn_and_nothing_else(recipe):
     assert ours.keys() == one.keys()
     for name, value in one.items():
         if torch.equal(value, two[name]):
-            assert name not in drawn.names, name
+            assert name not in drawn.draws, name
             assert torch.equal(value, ours[name]), name
         else:
-            assert name in drawn.names, name
+            assert name in drawn.draws, name
             assert std(ours[name]) == pytest.approx(std(value), rel=0.35), name
 
 
@@ -145,7 +145,7 @@ def test_odd_ways_of_initialising():
     assert torch.equal(model.attribute, again.attribute)
     assert model.attribute.std() > 0
     structure = {"zeroed.weight", "zeroed.bias", "steps"}
-    assert {n for n, _ in weights.named_tensors(model)} - set(drawn.names) == structure
+    assert {n for n, _ in weights.named_tensors(model)} - set(drawn.draws) == structure
     assert model.scaled.mean().item() == pytest.approx(1.0, abs=0.001)
     assert std(model.scaled) == pytest.approx(0.02, rel=0.05)
     assert (model.padded.weight[3] == 0).all()

@@ -38,6 +38,10 @@ class Control:
     effect: float  # of the largest magnitude of the undamaged output
     forgiving: bool
 
+    def written(self) -> dict[str, Any]:
+        """As a recipe has it. Two digits of the effect are the same on every CPU."""
+        return {"kind": self.kind, "effect": float(f"{self.effect:.2g}")}
+
     @property
     def good(self) -> bool:
         """Seen at every dtype, and rounding alone is not taken for damage."""
