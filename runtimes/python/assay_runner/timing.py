@@ -10,6 +10,7 @@ than one percent.
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from typing import Any
 from assay_runner.devices import Device
 
 _EVENT_SHARE = 0.01
+_WINDOW_MS = 40.0  # a window of the warm-up need not be longer
 _MAX_EVENTS = 20_000
 _MAX_SAMPLES = 400_000  # what a report can hold
 
@@ -82,15 +84,20 @@ def once(call: Callable[[], Any], device: Device) -> float:
 
 def warm_up(call: Callable[[], Any], device: Device, rule: Rule) -> Warmup:
     """Calls until the means of the last two windows agree, or until the time is up."""
-    window = max(1, rule.warmup_window)
     seen: list[float] = []
     began = time.perf_counter()
-    while not (stable := _agree(seen, window, rule.warmup_tolerance)):
+    while not (stable := _agree(seen, _window(seen, rule), rule.warmup_tolerance)):
         if time.perf_counter() - began >= rule.warmup_max_s:
             break
         seen.append(once(call, device))
-    last = seen[-window:]
+    last = seen[-_window(seen, rule) :]
     return Warmup(len(seen), sum(seen) / len(seen) if seen else None, stable, sum(last) / len(last) if last else None)
+
+
+def _window(seen: list[float], rule: Rule) -> int:
+    """How many calls make a window: as many as the rule says, fewer of slow ones, whose mean one call tells as well."""
+    calls = math.ceil(_WINDOW_MS / max(min(seen), 1e-3)) if seen else rule.warmup_window
+    return max(1, min(calls, rule.warmup_window))
 
 
 def _agree(seen: list[float], window: int, tolerance: float) -> bool:

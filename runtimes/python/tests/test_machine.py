@@ -135,9 +135,15 @@ def test_warm_up_waits_for_stability():
     assert warm.stable
     assert warm.count == 6
     assert warm.mean_ms > warm.last_ms
-    capped = timing.warm_up(Clock(0.02), Device("cpu"), timing.Rule(warmup_window=50, warmup_max_s=0.1))
+    capped = timing.warm_up(Clock(0.001), Device("cpu"), timing.Rule(warmup_window=5000, warmup_max_s=0.02))
     assert not capped.stable
-    assert 1 <= capped.count <= 6
+    assert 1 <= capped.count <= 25
+
+
+def test_slow_calls_need_short_windows():
+    warm = timing.warm_up(Clock(0.06), Device("cpu"), timing.Rule(warmup_window=5))
+    assert warm.stable
+    assert warm.count == 2
 
 
 def test_a_rule_takes_what_the_job_gives():
