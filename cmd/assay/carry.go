@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -89,6 +90,28 @@ func (f *carryFlags) check() error {
 		}
 	}
 	return nil
+}
+
+// prepare opens a session and makes the plan that the flags and arguments ask
+// for. The caller closes the session. A plan file that asks to be timed is,
+// whatever the command; one that does not ask is timed as the command says.
+func (a *app) prepare(ctx context.Context, f *carryFlags, args []string, timing cell.Timing) (*session.Session, cell.Plan, error) {
+	cat, err := a.catalog(ctx)
+	if err != nil {
+		return nil, cell.Plan{}, err
+	}
+	s, err := a.session(f, cat)
+	if err != nil {
+		return nil, cell.Plan{}, err
+	}
+	plan, err := a.plan(ctx, f, args, cat, s)
+	if err != nil {
+		return nil, cell.Plan{}, errors.Join(err, s.Close())
+	}
+	if f.plan == "" || plan.Timing == cell.Functional {
+		plan.Timing = timing
+	}
+	return s, plan, nil
 }
 
 // session opens the parts that run cells.

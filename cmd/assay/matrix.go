@@ -115,22 +115,11 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if err := errors.Join(m.check(), f.check()); err != nil {
 		return err
 	}
-	cat, err := a.catalog(ctx)
-	if err != nil {
-		return err
-	}
-	s, err := a.session(f, cat)
+	s, plan, err := a.prepare(ctx, f, args, timing)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	plan, err := a.plan(ctx, f, args, cat, s)
-	if err != nil {
-		return err
-	}
-	if f.plan == "" || timing != cell.Functional {
-		plan.Timing = timing
-	}
 	plan.NoFallback = true
 	rows := planned(plan)
 	ran, err := a.fillMatrix(ctx, s, plan, resume)

@@ -83,24 +83,11 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 	if err := writable(f.junit); err != nil {
 		return err
 	}
-	cat, err := a.catalog(ctx)
-	if err != nil {
-		return err
-	}
-	s, err := a.session(f, cat)
+	s, plan, err := a.prepare(ctx, f, args, timing)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	plan, err := a.plan(ctx, f, args, cat, s)
-	if err != nil {
-		return err
-	}
-	// A plan file that asks to be timed is, whatever the command; bench times
-	// also one that does not ask.
-	if f.plan == "" || plan.Timing == cell.Functional {
-		plan.Timing = timing
-	}
 	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
 	printer, done := a.printer(f, progress.Above(a.stdout))
 	rep, err := a.carry(ctx, s, plan, command, &shown{Progress: progress, results: printer})

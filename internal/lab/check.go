@@ -136,7 +136,6 @@ func (c *carrying) open(ctx context.Context, g group) ([]*attempt, error) {
 			r.cell = c.fitting(r.cell, recipe)
 		}
 		c.obs.Started(r.cell)
-		r.cell.Class, r.cell.Task = recipe.Class, recipe.Task
 		a := &attempt{route: r, recipe: recipe, now: r.cell, began: time.Now().UTC()}
 		if err != nil {
 			c.fail(a, noRecipe(err))

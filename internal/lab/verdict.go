@@ -18,7 +18,7 @@ import (
 // begin is the part of a result that is known before anything ran.
 func (c *carrying) begin(a *attempt) cell.Result {
 	r := cell.Result{
-		Cell: a.cell, Timing: c.plan.Timing, Requested: a.settings(a.cell),
+		Cell: a.described(a.cell), Timing: c.plan.Timing, Requested: a.settings(a.cell),
 		Attempts: a.attempts, Context: c.Context, StartedAt: a.began, Parameters: a.recipe.Parameters,
 	}
 	if a.absent != "" {
@@ -26,6 +26,13 @@ func (c *carrying) begin(a *attempt) cell.Result {
 		r.Fallback = &cell.Fallback{From: a.asked.Target, Reason: a.absent}
 	}
 	return r
+}
+
+// described is a cell with what its recipe says of it. Its hash stays that of
+// what was asked, so that a resumed plan finds it.
+func (a *attempt) described(c cell.Cell) cell.Cell {
+	c.Class, c.Task = a.recipe.Class, cmp.Or(a.recipe.Task, c.Task)
+	return c
 }
 
 // settings are a cell's, the recipe's own sizes filled in, so that what was
@@ -65,9 +72,7 @@ func (c *carrying) evidence(a *attempt) cell.Evidence {
 // cell as it ran: after adaptation that is a smaller one than was asked for.
 func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r := c.begin(a)
-	if a.now.Hash != a.cell.Hash {
-		r.Cell = a.now
-	}
+	r.Cell = a.described(a.now)
 	actual := a.settings(a.now)
 	r.Actual = &actual
 	r.Evidence = c.evidence(a)
