@@ -144,8 +144,10 @@ func load() *float64 {
 func (b *bench) session() *session.Session {
 	return session.New(session.Options{
 		Environment: func(context.Context) (environment.Environment, error) { return b.env, nil },
-		Bare:        b.maker.Bare,
-		Catalog:     b.catalog, Workers: 1, Cache: b.folders.Cache, Version: "bench",
+		Bare: func(ctx context.Context) (environment.Environment, error) {
+			return b.maker.Bare(ctx, environment.Choice{})
+		},
+		Catalog: b.catalog, Workers: 1, Cache: b.folders.Cache, Version: "bench",
 	})
 }
 

@@ -10,7 +10,6 @@ import (
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/lab"
-	"assay/internal/measure"
 	"assay/internal/platform"
 	"assay/internal/runner"
 	"assay/internal/runner/python"
@@ -67,8 +66,8 @@ func (b *bench) rule() *runner.TimingRule {
 	if b.quick {
 		name = cell.Quick
 	}
-	r := measure.Rules()[string(name)]
-	return &runner.TimingRule{MinS: r.MinS, MinN: r.MinN, MaxS: r.MaxS, WarmupMaxS: r.MaxS / 4, WarmupWindow: 5, WarmupTolerance: 0.1}
+	rule, _ := lab.TimingRule(name)
+	return rule
 }
 
 // loopThreads are the asked ones, or what detection recommends for this CPU,

@@ -154,7 +154,7 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	choice := environment.Choice{Python: f.python, NoSetup: f.noSetup}
 	s := session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, choice) },
-		Bare:        func(ctx context.Context) (environment.Environment, error) { return bare(ctx, m, f.python) },
+		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, choice) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: filepath.Join(folders.Cache, "detect"), Version: version,
 	})
 	defer s.Close()
@@ -177,14 +177,6 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 		return errAbsent
 	}
 	return nil
-}
-
-// bare is enough for no-ops: the Python the user named, else any.
-func bare(ctx context.Context, m *environment.Maker, python string) (environment.Environment, error) {
-	if python != "" {
-		return m.User(ctx, python)
-	}
-	return m.Bare(ctx)
 }
 
 func readPlan(path string, cat *catalog.Catalog) (cell.Plan, error) {

@@ -126,18 +126,10 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 	}
 	return session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
-		Bare:        func(ctx context.Context) (environment.Environment, error) { return a.bare(ctx, m) },
+		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, a.choice()) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
 		Cache: filepath.Join(folders.Cache, "detect"), Version: version, Cost: a.cost,
 	}), nil
-}
-
-// bare is enough for no-ops: the Python the user named, else any.
-func (a *app) bare(ctx context.Context, m *environment.Maker) (environment.Environment, error) {
-	if a.python != "" {
-		return m.User(ctx, a.python)
-	}
-	return m.Bare(ctx)
 }
 
 // readPlan reads a plan file, or standard input.

@@ -289,7 +289,7 @@ func TestUser(t *testing.T) {
 	if _, err := s.User(t.Context(), filepath.Join(s.dir, "absent")); !IsKind(err, NoPython) {
 		t.Errorf("an absent Python: %v", err)
 	}
-	bare, err := s.Bare(t.Context())
+	bare, err := s.Bare(t.Context(), Choice{})
 	if err != nil || bare.Versions["python"] != "3.12.1" {
 		t.Errorf("bare: %+v, %v", bare, err)
 	}

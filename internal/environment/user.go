@@ -52,9 +52,13 @@ func (m *Maker) User(ctx context.Context, path string) (Environment, error) {
 	return env, tooOld(path, env.Versions)
 }
 
-// Bare returns any Python of this machine with the runner's sources and no
-// package at all: enough for jobs that do nothing. It installs nothing.
-func (m *Maker) Bare(ctx context.Context) (Environment, error) {
+// Bare returns the Python that the user named, else any of this machine with
+// the runner's sources and no package at all: enough for jobs that do nothing.
+// It installs nothing.
+func (m *Maker) Bare(ctx context.Context, c Choice) (Environment, error) {
+	if c.Python != "" {
+		return m.User(ctx, c.Python)
+	}
 	p, err := FindPython(ctx, lookup(m.environ)("ASSAY_PYTHON"))
 	if err != nil {
 		return Environment{}, err

@@ -98,7 +98,7 @@ func bareSession(t *testing.T) *Session {
 		Environment: func(context.Context) (environment.Environment, error) {
 			return environment.Environment{}, errors.New("no environment here")
 		},
-		Bare: m.Bare, Catalog: load(t), Cache: filepath.Join(folders.Cache, "detect"), Version: "test",
+		Bare: func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, environment.Choice{}) }, Catalog: load(t), Cache: filepath.Join(folders.Cache, "detect"), Version: "test",
 	})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
