@@ -20,10 +20,13 @@ import (
 
 // recipes finds a cell's recipe: in the catalogue; for a tiny type that has none
 // by having the runner search for one, which is kept; for a folder of the
-// user's by having the runner make one from its config.json.
+// user's by having the runner make one from its config.json. A tiny recipe that
+// another release of transformers made is tried by the runner first, and
+// searched for again where it does not hold there.
 type recipes struct {
 	catalog *catalog.Catalog
 	runner  runner.Runner
+	release string // of transformers, in the environment
 	cache   string // folder for recipes that were searched for; "" keeps none
 	limit   time.Duration
 }
@@ -42,13 +45,23 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 	}
 	b, err := r.catalog.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
 	var none *catalog.NoRecipeError
-	if errors.As(err, &none) && r.searchable(c) {
-		b, err = r.search(ctx, c, none)
+	if errors.As(err, &none) && r.searchable(c) || err == nil && c.Size == cell.Tiny && r.foreign(b) {
+		b, err = r.search(ctx, c, b)
+	}
+	if raised := (*recipeError)(nil); errors.As(err, &raised) && none != nil {
+		none.Reason = "a search for a shape that runs found none: " + raised.Error()
+		err = none
 	}
 	if err != nil {
 		return lab.Recipe{}, err
 	}
 	return parse(b)
+}
+
+// foreign says whether another release made the recipe.
+func (r *recipes) foreign(b json.RawMessage) bool {
+	var made struct{ Transformers string }
+	return r.release != "" && json.Unmarshal(b, &made) == nil && made.Transformers != r.release
 }
 
 // searchable says whether there is a model class to search a shape for.
@@ -59,16 +72,17 @@ func (r *recipes) searchable(c cell.Cell) bool {
 }
 
 // search has the runner look for a shape that runs, and keeps what it finds.
-func (r *recipes) search(ctx context.Context, c cell.Cell, none *catalog.NoRecipeError) (json.RawMessage, error) {
+// A recipe of another release is the answer where it still holds.
+func (r *recipes) search(ctx context.Context, c cell.Cell, other json.RawMessage) (json.RawMessage, error) {
 	path := filepath.Join(r.cache, cmp.Or(c.Task, "default"), c.Type+".json")
 	if b, err := os.ReadFile(path); err == nil && r.cache != "" && json.Valid(b) {
 		return b, nil
 	}
-	b, err := r.ask(ctx, cell.Cell{Type: c.Type, Task: c.Task, Size: c.Size}, nil)
-	if raised := (*recipeError)(nil); errors.As(err, &raised) {
-		none.Reason = "a search for a shape that runs found none: " + raised.Error()
-		return nil, none
+	var options map[string]any
+	if other != nil {
+		options = map[string]any{"recipe": other}
 	}
+	b, err := r.ask(ctx, cell.Cell{Type: c.Type, Task: c.Task, Size: c.Size}, options)
 	if err != nil || r.cache == "" {
 		return b, err
 	}

@@ -107,6 +107,34 @@ func TestSearchedRecipe(t *testing.T) {
 	}
 }
 
+// TestForeignRecipe: under another release the runner is handed the recipe, and
+// what it answers is kept; under its own release nobody is asked.
+func TestForeignRecipe(t *testing.T) {
+	t.Parallel()
+	bert := cell.Cell{Type: "bert"}.Normal()
+	child := &answering{event: runner.Data{Data: json.RawMessage(`{"class":"BertNext","task":"fill-mask","parameters":7}`)}}
+	r := &recipes{catalog: load(t), runner: child, release: "9.0.0", cache: t.TempDir()}
+	for range 2 {
+		got, err := r.Recipe(t.Context(), bert)
+		if err != nil || got.Class != "BertNext" {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		r.runner = nil
+	}
+	handed, _ := child.asked.Options["recipe"].(json.RawMessage)
+	if !strings.Contains(string(handed), "BertForMaskedLM") {
+		t.Errorf("the runner was handed %s", handed)
+	}
+	own := &recipes{catalog: load(t), release: r.catalog.Transformers}
+	if got, err := own.Recipe(t.Context(), bert); err != nil || got.Class != "BertForMaskedLM" {
+		t.Errorf("its own release: %+v, %v", got, err)
+	}
+	gone := &recipes{catalog: load(t), runner: &answering{event: runner.Failure{Type: "X", Message: "nothing runs"}}, release: "9.0.0"}
+	if _, err := gone.Recipe(t.Context(), bert); err == nil || !strings.Contains(err.Error(), "nothing runs") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestAskedRecipe: a folder's recipe comes from the runner, and so do the
 // reasons against it.
 func TestAskedRecipe(t *testing.T) {

@@ -129,20 +129,22 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 		return err
 	}
 	l := &lab.Lab{
-		Runner: r, Recipes: &recipes{catalog: s.o.Catalog, runner: r, cache: s.searched(r), limit: s.o.Limit}, Machine: m,
+		Runner: r, Recipes: s.recipes(r), Machine: m,
 		Workers: s.o.Workers, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Context: s.context(r), Cost: s.o.Cost,
 	}
 	return l.Carry(ctx, plan, obs)
 }
 
-// searched is where recipes that were searched for are kept: those of one
-// release of transformers.
-func (s *Session) searched(r *open) string {
-	if release := r.Hello().Versions["transformers"]; s.o.Cache != "" && release != "" {
-		return filepath.Join(s.o.Cache, "recipes-"+release)
+// recipes are those for one release of transformers; what was searched for is
+// kept apart from other releases'.
+func (s *Session) recipes(r *open) *recipes {
+	out := &recipes{catalog: s.o.Catalog, runner: r, limit: s.o.Limit, release: r.Hello().Versions["transformers"]}
+	if s.o.Cache != "" && out.release != "" {
+		// Another Assay may search better.
+		out.cache = filepath.Join(s.o.Cache, "recipes-"+out.release+"-"+s.o.Version)
 	}
-	return ""
+	return out
 }
 
 func onlyNoops(p cell.Plan) bool {

@@ -21,11 +21,16 @@ LIMIT_S = 900  # for one type; the search itself is bounded by its tables, this 
 
 
 def answer(job: dict[str, Any], emit: Emit) -> None:
-    """Answers a ``recipe`` job: for the cell's type or checkpoint, or for ``options.config``, a config.json's path."""
-    from . import given, making
+    """Answers a ``recipe`` job: for the cell's type or checkpoint, or for ``options.config``, a config.json's path.
+
+    ``options.recipe`` is one that another release made: it is the answer where it still holds.
+    """
+    from . import adopting, given, making
 
     cell, options = job.get("cell") or {}, job.get("options") or {}
-    if options.get("config"):
+    if options.get("recipe") and adopting.holds(options["recipe"]):
+        recipe = options["recipe"]
+    elif options.get("config"):
         recipe = given.recipe(Path(options["config"]), cell.get("task", ""))
     elif cell.get("checkpoint"):
         recipe = making.full(published.named(cell["checkpoint"]))
