@@ -21,6 +21,8 @@ PYDIR    := runtimes/python
 # The Python of the managed environment; asked for late, since setup makes it.
 PYTHON    = $(shell bin/assay setup --json | sed -n 's/^  "python": "\(.*\)",$$/\1/p')
 
+# The oldest release of transformers that Assay works with, and one between it and the locked one.
+RELEASES := 4.51.3 5.0.0
 # What the tests do must not depend on how many cores others leave: two at once.
 GOTEST   := go test -timeout 15m
 
@@ -66,7 +68,9 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 	@printf '\n== all tests passed\n'
 
 .PHONY: test-full
-test-full: test ## and what takes long: fuzzing each parser, every benchmark once
+test-full: test ## and what takes long: other releases of transformers, fuzzing each parser, every benchmark once
+	$(call say,other releases of transformers)
+	@scripts/releases $(RELEASES)
 	$(call say,fuzzing, 20 s each)
 	@scripts/fuzz 20s
 	$(call say,every benchmark once)
