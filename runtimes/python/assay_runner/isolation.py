@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+MOST_BYTES = 8 << 30
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -63,7 +65,18 @@ def _begin(function: Function, argument: Any, limit_s: float) -> _Call:
 
 
 def _child(function: Function, argument: Any, answers: Connection) -> None:
+    _bounded(MOST_BYTES)
     answers.send(function(argument))
+
+
+def _bounded(size: int) -> None:
+    """Bounds what this process may allocate, where the system can: a shape that asks for more raises MemoryError
+    instead of taking the machine's memory from everything else."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_DATA, (size, size))
 
 
 def _end(call: _Call, limit_s: float) -> Outcome:
