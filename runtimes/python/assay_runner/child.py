@@ -22,6 +22,7 @@ KINDS = {
     "recipe": "recipes.answer",
     "catalog": "catalog.answer",
     "probe": "probes.answer",
+    "facts": "facts.answer",
 }
 """The jobs that need no engine: kind → module and function of this package."""
 

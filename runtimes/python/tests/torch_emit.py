@@ -11,6 +11,7 @@ class Emit:
         self.states = []
         self.reports = {}
         self.failed_in = None
+        self.answer = None
 
     def phase(self, name, ms):
         assert ms >= 0
@@ -31,6 +32,10 @@ class Emit:
     def point(self, index, report):
         json.dumps(report, allow_nan=False)  # what cannot be written must not be reported
         self.reports[index] = report
+
+    def data(self, answer):
+        json.dumps(answer, allow_nan=False)
+        self.answer = answer
 
 
 def job(recipe, kind="check", points=({"batch": 1},), **cell):
