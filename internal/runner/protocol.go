@@ -23,6 +23,7 @@ const (
 	RecipeJob  JobKind = "recipe"  // answer with the recipe of Cell.Type
 	CatalogJob JobKind = "catalog" // answer with the model types of the installed transformers
 	ProbeJob   JobKind = "probe"   // answer with what the detection probe Options["name"] sees
+	FactsJob   JobKind = "facts"   // answer with what is derived of the recipe's model at the first point
 	NoopJob    JobKind = "noop"    // do what Cell.Task says; see the protocol's last table
 )
 

@@ -74,8 +74,7 @@ func (r *recipes) searchable(c cell.Cell) bool {
 // search has the runner look for a shape that runs, and keeps what it finds.
 // A recipe of another release is the answer where it still holds.
 func (r *recipes) search(ctx context.Context, c cell.Cell, other json.RawMessage) (json.RawMessage, error) {
-	path := filepath.Join(r.cache, cmp.Or(c.Task, "default"), c.Type+".json")
-	if b, err := os.ReadFile(path); err == nil && r.cache != "" && json.Valid(b) {
+	if b, ok := r.kept(c); ok {
 		return b, nil
 	}
 	var options map[string]any
@@ -87,10 +86,24 @@ func (r *recipes) search(ctx context.Context, c cell.Cell, other json.RawMessage
 		return b, err
 	}
 	// A recipe that cannot be kept is searched for again.
+	path := r.path(c)
 	if os.MkdirAll(filepath.Dir(path), 0o700) == nil {
 		_ = os.WriteFile(path, b, 0o600)
 	}
 	return b, nil
+}
+
+// kept is a recipe that was searched for before.
+func (r *recipes) kept(c cell.Cell) (json.RawMessage, bool) {
+	if r.cache == "" {
+		return nil, false
+	}
+	b, err := os.ReadFile(r.path(c))
+	return b, err == nil && json.Valid(b)
+}
+
+func (r *recipes) path(c cell.Cell) string {
+	return filepath.Join(r.cache, cmp.Or(c.Task, "default"), c.Type+".json")
 }
 
 // ask has the runner make a recipe.

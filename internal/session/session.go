@@ -139,7 +139,14 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 // recipes are those for one release of transformers; what was searched for is
 // kept apart from other releases'.
 func (s *Session) recipes(r *open) *recipes {
-	out := &recipes{catalog: s.o.Catalog, runner: r, limit: s.o.Limit, release: r.Hello().Versions["transformers"]}
+	out := s.knownRecipes(r.Hello().Versions["transformers"])
+	out.runner = r
+	return out
+}
+
+// knownRecipes are those that are at hand without a runner.
+func (s *Session) knownRecipes(release string) *recipes {
+	out := &recipes{catalog: s.o.Catalog, limit: s.o.Limit, release: release}
 	if s.o.Cache != "" && out.release != "" {
 		// Another Assay may search better.
 		out.cache = filepath.Join(s.o.Cache, "recipes-"+out.release+"-"+s.o.Version)
