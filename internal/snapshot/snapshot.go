@@ -1,0 +1,106 @@
+// Package snapshot compares two releases of transformers: which model types
+// there are, and what a sweep over them said.
+//
+// A Snapshot is one side: a catalogue, the outcomes of a sweep, or both. It is
+// written by `assay models export` and read from that, or from what other
+// commands print (Read knows their JSON by its fields). Compare tells what was
+// added, removed and changed, and, where both sides hold outcomes, what broke
+// and what was mended. What only one side knows is not compared.
+package snapshot
+
+import (
+	"slices"
+	"strings"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+)
+
+// Snapshot is a catalogue at one moment, and what a sweep said of it.
+type Snapshot struct {
+	Schema       int    `json:"schema"`
+	Transformers string `json:"transformers,omitempty"` // the release; "" where it is not known
+	// Types are sorted by type; nil where there is no catalogue.
+	Types []catalog.Row `json:"models,omitempty"`
+	// Outcomes are nil where there was no sweep.
+	Outcomes []Outcome `json:"outcomes,omitempty"`
+}
+
+// Outcome is what a sweep said of one model with its settings.
+type Outcome struct {
+	Type       string            `json:"type"`
+	Checkpoint string            `json:"checkpoint,omitempty"`
+	Task       string            `json:"task,omitempty"`
+	Platform   string            `json:"platform"`
+	Size       string            `json:"size,omitempty"`
+	DType      string            `json:"dtype,omitempty"`
+	Verdict    cell.Verdict      `json:"verdict"`
+	Evidence   cell.Evidence     `json:"evidence,omitempty"`
+	Class      cell.FailureClass `json:"class,omitempty"`
+	Detail     string            `json:"detail,omitempty"`
+}
+
+// OfCatalog is a snapshot of a catalogue's types.
+func OfCatalog(c *catalog.Catalog) Snapshot {
+	s := Snapshot{Schema: cell.Schema, Transformers: c.Transformers, Types: []catalog.Row{}}
+	for _, e := range c.Types() {
+		s.Types = append(s.Types, e.Row())
+	}
+	return s
+}
+
+// OfResults are the outcomes of results, of each setting the first: callers
+// give the newest first. Those of no model, and those that say nothing of one
+// because the machine broke or the device is not there, are left out.
+func OfResults(results []cell.Result) []Outcome {
+	out := []Outcome{}
+	seen := map[string]bool{}
+	for _, r := range results {
+		o := outcomeOf(r)
+		if o.Type == "noop" || !o.speaks() || seen[o.key()] {
+			continue
+		}
+		seen[o.key()] = true
+		out = append(out, o)
+	}
+	sortOutcomes(out)
+	return out
+}
+
+func outcomeOf(r cell.Result) Outcome {
+	c := r.Cell
+	o := Outcome{
+		Type: c.Type, Checkpoint: c.Checkpoint, Task: c.Task, Platform: string(c.Platform), Size: c.Size, DType: string(c.DType),
+		Verdict: r.Verdict, Evidence: r.Evidence, Detail: r.Note,
+	}
+	if r.Failure != nil {
+		o.Class, o.Detail = r.Failure.Class, r.Failure.Detail
+	}
+	return o
+}
+
+// speaks says whether the outcome tells anything of the model.
+func (o Outcome) speaks() bool {
+	tells := slices.Contains([]cell.Verdict{cell.Works, cell.Partial, cell.Fails}, o.Verdict)
+	return tells && o.Class != cell.Environment
+}
+
+// runs says whether the model was seen to run.
+func (o Outcome) runs() bool { return o.Verdict == cell.Works || o.Verdict == cell.Partial }
+
+// key names the model and its settings.
+func (o Outcome) key() string {
+	checkpoint := o.Checkpoint
+	if o.Size == cell.Tiny {
+		checkpoint = "" // a tiny result is the type's
+	}
+	return strings.Join([]string{o.Type, checkpoint, o.Task, o.Platform, o.Size, o.DType}, "\x00")
+}
+
+func sortOutcomes(list []Outcome) {
+	slices.SortFunc(list, func(a, b Outcome) int { return strings.Compare(a.key(), b.key()) })
+}
+
+func sortTypes(list []catalog.Row) {
+	slices.SortFunc(list, func(a, b catalog.Row) int { return strings.Compare(a.Type, b.Type) })
+}

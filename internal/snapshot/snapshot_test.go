@@ -1,0 +1,200 @@
+package snapshot
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func row(name, class string) catalog.Row {
+	return catalog.Row{Type: name, Class: class, Task: "fill-mask", Tasks: []string{"fill-mask"}, Inputs: []string{"input_ids"}}
+}
+
+func outcome(name string, v cell.Verdict) Outcome {
+	o := Outcome{Type: name, Platform: "cpu", Size: "tiny", DType: "fp32", Verdict: v, Evidence: cell.Measured}
+	if v == cell.Fails {
+		o.Class, o.Detail = cell.ModelError, "shape mismatch (BertSelfAttention, modeling_bert.py:123)"
+	}
+	return o
+}
+
+func TestCompareTypes(t *testing.T) {
+	t.Parallel()
+	before := Snapshot{Types: []catalog.Row{row("bert", "BertForMaskedLM"), row("gone", "GoneModel"), row("same", "SameModel")}}
+	changed := row("bert", "BertModel")
+	changed.Inputs = []string{"input_ids", "bbox"}
+	after := Snapshot{Types: []catalog.Row{changed, row("fresh", "FreshModel"), row("same", "SameModel")}}
+	d := Compare(before, after)
+	want := Difference{
+		Schema: cell.Schema, Old: Side{Types: 3}, New: Side{Types: 3},
+		Added: []catalog.Row{row("fresh", "FreshModel")}, Removed: []catalog.Row{row("gone", "GoneModel")},
+		Changed: []Change{{"bert", "class", "BertForMaskedLM", "BertModel"}, {"bert", "inputs", "input_ids", "bbox, input_ids"}},
+	}
+	if diff := cmp.Diff(want, d); diff != "" {
+		t.Error(diff)
+	}
+	if d := Compare(before, before); len(d.Added)+len(d.Removed)+len(d.Changed) != 0 || d.Added == nil {
+		t.Errorf("a catalogue differs from itself: %+v", d)
+	}
+}
+
+// TestTurns: of each pair of verdicts, on which list it stands.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		before, after cell.Verdict
+		want          string
+	}{
+		{cell.Works, cell.Fails, "broken"},
+		{cell.Partial, cell.Fails, "broken"},
+		{cell.Fails, cell.Works, "mended"},
+		{cell.Fails, cell.Partial, "mended"},
+		{cell.Works, cell.Partial, "other"},
+		{cell.Partial, cell.Works, "other"},
+		{cell.Works, cell.Works, ""},
+		{cell.Fails, cell.Fails, ""},
+	} {
+		d := Compare(Snapshot{Outcomes: []Outcome{outcome("bert", tc.before)}}, Snapshot{Outcomes: []Outcome{outcome("bert", tc.after)}})
+		got := ""
+		for name, list := range map[string][]Turn{"broken": d.Broken, "mended": d.Mended, "other": d.Other} {
+			if len(list) > 0 {
+				got += name
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s → %s stands under %q, want %q", tc.before, tc.after, got, tc.want)
+		}
+	}
+}
+
+func TestWhatWasNotTriedSaysNothing(t *testing.T) {
+	t.Parallel()
+	before := Snapshot{Outcomes: []Outcome{outcome("bert", cell.Works), outcome("gone", cell.Works), outcome("never", cell.Fails)}}
+	after := Snapshot{Types: []catalog.Row{row("bert", "BertModel")}, Outcomes: []Outcome{outcome("fresh", cell.Fails), outcome("good", cell.Works)}}
+	d := Compare(before, after)
+	if len(d.Broken) != 1 || d.Broken[0].Old.Type != "gone" || d.Broken[0].New != nil {
+		t.Errorf("broken: %+v", d.Broken)
+	}
+	if len(d.Failing) != 1 || d.Failing[0].Type != "fresh" || len(d.Mended)+len(d.Other) != 0 {
+		t.Errorf("%+v", d)
+	}
+	if d := Compare(before, Snapshot{Types: after.Types}); d.Broken != nil {
+		t.Errorf("results are compared with nothing: %+v", d.Broken)
+	}
+}
+
+func TestOfResults(t *testing.T) {
+	t.Parallel()
+	result := func(name string, v cell.Verdict, f *cell.Failure) cell.Result {
+		return cell.Result{Cell: cell.Cell{Type: name}.Normal(), Verdict: v, Evidence: cell.Measured, Failure: f}
+	}
+	got := OfResults([]cell.Result{
+		result("vit", cell.Works, nil),
+		result("bert", cell.Fails, &cell.Failure{Class: cell.ModelError, Detail: "newest"}),
+		result("bert", cell.Works, nil), // older
+		result("t5", cell.Fails, &cell.Failure{Class: cell.Environment}),
+		result("clip", cell.Unavailable, nil),
+		result("noop", cell.Works, nil),
+	})
+	var names []string
+	for _, o := range got {
+		names = append(names, o.Type+" "+string(o.Verdict))
+	}
+	if diff := cmp.Diff([]string{"bert fails", "vit works"}, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	export, err := json.Marshal(Snapshot{Schema: 1, Transformers: "5.22.2", Types: []catalog.Row{row("bert", "B")}, Outcomes: []Outcome{outcome("bert", cell.Works)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		text            string
+		types, outcomes int
+		release         string
+	}{
+		"export":    {string(export), 1, 1, "5.22.2"},
+		"models":    {`{"schema":1,"models":[{"type":"bert","class":"B"},{"type":"a"}]}`, 2, 0, ""},
+		"catalogue": {`{"schema":1,"transformers":"4.51.0","types":[{"type":"bert","class":"B","heads":[{"task":"fill-mask","class":"B"}]}]}`, 1, 0, "4.51.0"},
+		"matrix": {`{"schema":1,"results":3,"matrix":{"rows":[{"type":"bert","squares":[
+			{"platform":"cpu","verdict":"works"},{"platform":"cuda","verdict":"not-run"},{"platform":"rocm","verdict":"unavailable"}]}]}}`, 0, 1, ""},
+		"test": {`{"schema":1,"run":"x","results":[{"cell":{"type":"bert","platform":"cpu"},"verdict":"works","context":{"versions":{"transformers":"5.0.0"}}}]}`, 0, 1, "5.0.0"},
+	} {
+		s, err := Read([]byte(tc.text))
+		if err != nil || len(s.Types) != tc.types || len(s.Outcomes) != tc.outcomes || s.Transformers != tc.release {
+			t.Errorf("%s: %+v, %v", name, s, err)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"schema":1}`:                         "neither a catalogue",
+		`{"schema":9,"models":[]}`:             "schema 9",
+		`[`:                                    "does not read",
+		`{"schema":1,"results":"many"}`:        "its results do not read",
+		`{"schema":1,"models":{"bert":"why"}}`: "does not read",
+	} {
+		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	if _, err := Read([]byte(`{"schema":1}`)); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+}
+
+// FuzzRead: what reads can be compared with itself, and then nothing changed.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(`{"schema":1,"models":[{"type":"bert","class":"B"}]}`))
+	f.Add([]byte(`{"schema":1,"matrix":{"rows":[{"type":"bert","squares":[{"platform":"cpu","verdict":"fails"}]}]}}`))
+	f.Add([]byte(`{"schema":1,"results":[{"cell":{"type":"bert"},"verdict":"works"}]}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		s, err := Read(b)
+		if err != nil {
+			return
+		}
+		d := Compare(s, s)
+		if len(d.Added)+len(d.Removed)+len(d.Broken)+len(d.Mended) != 0 {
+			t.Errorf("%s differs from itself: %+v", b, d)
+		}
+		if err := d.WriteText(&strings.Builder{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWriteText(t *testing.T) {
+	t.Parallel()
+	before := Snapshot{Transformers: "5.21.0", Types: []catalog.Row{row("bert", "BertForMaskedLM")}, Outcomes: []Outcome{outcome("bert", cell.Works), outcome("t5", cell.Fails)}}
+	after := Snapshot{Transformers: "5.22.2", Types: []catalog.Row{row("bert", "BertModel"), row("part", "")}, Outcomes: []Outcome{outcome("bert", cell.Fails), outcome("t5", cell.Works)}}
+	d := Compare(before, after)
+	d.Old.Name, d.New.Name = "old.json", "installed"
+	var b strings.Builder
+	if err := d.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	const failed = "fails, model-error: shape mismatch (BertSelfAttention, modeling_bert.py:123)"
+	want := `old.json (transformers 5.21.0, 1 types, 2 outcomes) → installed (transformers 5.22.2, 2 types, 2 outcomes)
+types added: 1
+  part (component)
+types removed: 0
+types changed: 1
+  bert: class: BertForMaskedLM → BertModel
+broken: 1
+  bert (cpu, tiny, fp32): works → ` + failed + `
+mended: 1
+  t5 (cpu, tiny, fp32): ` + failed + ` → works
+changed otherwise: 0
+failing, not tried before: 0
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
