@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"assay/internal/catalog"
-	"assay/internal/cell"
+	"assay/internal/environment"
 	"assay/internal/report"
 
 	"github.com/spf13/cobra"
@@ -39,22 +36,41 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, error) {
 // release is the transformers of the environment in use, and where its
 // catalogue is kept.
 func (a *app) release(ctx context.Context) (release, path string) {
-	m, err := a.maker()
-	if err != nil {
-		return "", ""
-	}
-	choice := a.choice()
-	choice.NoSetup = true
-	env, err := m.Open(ctx, choice)
-	if err != nil {
-		return "", ""
-	}
-	f, err := a.folders()
+	env, err := a.present(ctx)
 	if err != nil {
 		return "", ""
 	}
 	release = env.Versions["transformers"]
-	return release, filepath.Join(f.Cache, "catalog-"+release+".json")
+	path, err = a.catalogFile(release)
+	if err != nil {
+		return "", ""
+	}
+	return release, path
+}
+
+// present is the environment in use, if there is one: nothing is installed.
+// It is asked for once, since a user's own Python must be started to tell.
+func (a *app) present(ctx context.Context) (environment.Environment, error) {
+	if a.opened != nil {
+		return *a.opened, nil
+	}
+	m, err := a.maker()
+	if err != nil {
+		return environment.Environment{}, err
+	}
+	choice := a.choice()
+	choice.NoSetup = true
+	env, err := m.Open(ctx, choice)
+	if err == nil {
+		a.opened = &env
+	}
+	return env, err
+}
+
+// catalogFile is where the types of a release are kept.
+func (a *app) catalogFile(release string) (string, error) {
+	f, err := a.folders()
+	return filepath.Join(f.Cache, "catalog-"+release+".json"), err
 }
 
 func exists(path string) bool {
@@ -122,7 +138,7 @@ func modelsCommand(a *app) *cobra.Command {
 	s.add(c)
 	c.Flags().StringVar(&search, "search", "", "only models with this text in their type, class, task, family or checkpoint")
 	c.Flags().BoolVar(&refresh, "refresh", false, "first read the types of the environment in use, if it has another transformers")
-	c.AddCommand(modelsShow(a))
+	c.AddCommand(modelsShow(a), modelsExport(a), modelsDiff(a))
 	return c
 }
 
@@ -134,84 +150,6 @@ func modelRows(choices []catalog.Choice, search string) []report.ModelRow {
 		}
 	}
 	return rows
-}
-
-func modelsShow(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use: "show MODEL", Short: "Everything the catalogue knows of one model",
-		Example: `  assay models show bert
-  assay models show tinyllama --json`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			cat, err := a.catalog(c.Context())
-			if err != nil {
-				return err
-			}
-			r, err := cat.Resolve(args[0])
-			if err != nil {
-				return usage("%w", err)
-			}
-			page, err := newModelPage(cat, r)
-			if err != nil {
-				return err
-			}
-			if a.asJSON {
-				return a.printJSON(page)
-			}
-			page.text(a)
-			return nil
-		},
-	}
-}
-
-// modelPage is what models show prints.
-type modelPage struct {
-	Schema      int                  `json:"schema"`
-	Model       catalog.Row          `json:"model"`
-	Heads       []catalog.Head       `json:"heads"`
-	Checkpoints []catalog.Checkpoint `json:"checkpoints"`
-	Recipe      json.RawMessage      `json:"recipe"` // tiny; null where there is none
-	NoRecipe    string               `json:"no_recipe,omitempty"`
-	Note        string               `json:"note,omitempty"`
-}
-
-func newModelPage(cat *catalog.Catalog, r catalog.Resolved) (modelPage, error) {
-	p := modelPage{Schema: cell.Schema, Model: r.Entry.Row(), Heads: r.Entry.Heads, Checkpoints: cat.CheckpointsOf(r.Entry.Type), Note: r.Entry.Note}
-	recipe, err := cat.Recipe(r.Entry.Type, "", cell.Tiny, "")
-	var none *catalog.NoRecipeError
-	if errors.As(err, &none) {
-		p.NoRecipe = none.Reason
-		return p, nil
-	}
-	p.Recipe = recipe
-	return p, err
-}
-
-func (p modelPage) text(a *app) {
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(a.stdout, "%-12s %s\n", name, value)
-		}
-	}
-	line("type", p.Model.Type)
-	line("class", p.Model.Class)
-	line("task", p.Model.Task)
-	line("families", strings.Join(p.Model.Families, ", "))
-	line("pipeline", p.Model.Pipeline)
-	line("priority", p.Model.Priority)
-	line("inputs", strings.Join(p.Model.Inputs, ", "))
-	line("documented", p.Model.Checkpoint)
-	for _, h := range p.Heads {
-		line("head", h.Task+" ("+h.Class+")")
-	}
-	for _, k := range p.Checkpoints {
-		line("checkpoint", fmt.Sprintf("%s (%s parameters)", k.Name, report.Count(k.Parameters)))
-	}
-	line("recipe", p.NoRecipe)
-	if p.Recipe != nil {
-		line("recipe", "tiny, "+string(p.Recipe))
-	}
-	line("note", p.Note)
 }
 
 // styled is standard output with styles where it can show them.

@@ -19,6 +19,8 @@ type app struct {
 	verbose bool
 	asJSON  bool
 	log     *slog.Logger
+
+	opened *environment.Environment // the one that present found
 }
 
 func root(e *env) *cobra.Command {

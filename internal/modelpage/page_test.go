@@ -29,7 +29,8 @@ func page() Page {
 			WeightsBytes: map[string]int64{"fp32": 483584, "fp16": 241792},
 			Flops:        &facts.Flops{Total: 28_499_116_032, NotCounted: map[string]int64{"aten.gelu": 2}},
 			Operators: &facts.Operators{Calls: 9, Distinct: 2, Rows: []facts.Operator{
-				{Name: "aten.view.default", View: true, Count: 6}, {Name: "aten.addmm.default", Count: 3},
+				{Name: "aten.view.default", View: true, Count: 6}, {Name: "aten.addmm.default", Count: 2},
+				{Name: "aten.add.Tensor", Count: 2}, {Name: "aten.addmm.default", DTypes: []string{"float16"}, Count: 1},
 			}},
 			Notes: []string{"image 64 has no effect"}, Missing: map[string]string{"outputs": "NotImplementedError (Router, m.py:3)", "bytes": "NotImplementedError (Router, m.py:3)"},
 		},
@@ -62,7 +63,7 @@ parameters   121 k (120896): bert 120 k, own 896
 weights      484 kB in fp32, 242 kB in fp16
 operations   28.5 GFLOPs a forward (1 kinds of operators are not counted)
 attention    sdpa
-operators    9 calls of 2: aten.addmm ×3
+operators    9 calls of 2: aten.addmm ×3, aten.add.Tensor ×2
 note         image 64 has no effect
 ran          cpu, tiny, fp32: fails (measured) on 2026-11-15 with transformers 5.22.2, model-error: shape (Bert, b.py:1)
 not known    bytes, outputs: NotImplementedError (Router, m.py:3)

@@ -164,16 +164,23 @@ func modules(list []facts.Module) string {
 // maxOperators is how many are shown; JSON has all.
 const maxOperators = 8
 
-// operators are the most frequent that move or compute.
+// operators are the most frequent that move or compute, whatever their dtypes.
 func operators(b *printer, census *facts.Operators) {
 	if census == nil {
 		return
 	}
-	var top []string
+	counts := map[string]int64{}
 	for _, row := range census.Rows {
-		if !row.View && len(top) < maxOperators {
-			top = append(top, fmt.Sprintf("%s ×%d", strings.TrimSuffix(row.Name, ".default"), row.Count))
+		if !row.View {
+			counts[strings.TrimSuffix(row.Name, ".default")] += row.Count
 		}
+	}
+	names := slices.SortedFunc(maps.Keys(counts), func(x, y string) int {
+		return cmp.Or(cmp.Compare(counts[y], counts[x]), strings.Compare(x, y))
+	})
+	var top []string
+	for _, name := range names[:min(len(names), maxOperators)] {
+		top = append(top, fmt.Sprintf("%s ×%d", name, counts[name]))
 	}
 	b.line("operators", "%d calls of %d: %s", census.Calls, census.Distinct, strings.Join(top, ", "))
 }

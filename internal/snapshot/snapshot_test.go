@@ -127,7 +127,7 @@ func TestRead(t *testing.T) {
 		"catalogue": {`{"schema":1,"transformers":"4.51.0","types":[{"type":"bert","class":"B","heads":[{"task":"fill-mask","class":"B"}]}]}`, 1, 0, "4.51.0"},
 		"matrix": {`{"schema":1,"results":3,"matrix":{"rows":[{"type":"bert","squares":[
 			{"platform":"cpu","verdict":"works"},{"platform":"cuda","verdict":"not-run"},{"platform":"rocm","verdict":"unavailable"}]}]}}`, 0, 1, ""},
-		"test": {`{"schema":1,"run":"x","results":[{"cell":{"type":"bert","platform":"cpu"},"verdict":"works","context":{"versions":{"transformers":"5.0.0"}}}]}`, 0, 1, "5.0.0"},
+		"test": {`{"schema":1,"run":{"id":"x"},"results":[{"cell":{"type":"bert","platform":"cpu"},"verdict":"works","context":{"versions":{"transformers":"5.0.0"}}}]}`, 0, 1, "5.0.0"},
 	} {
 		s, err := Read([]byte(tc.text))
 		if err != nil || len(s.Types) != tc.types || len(s.Outcomes) != tc.outcomes || s.Transformers != tc.release {

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/snapshot"
+	"assay/internal/store"
+
+	"github.com/spf13/cobra"
+)
+
+func modelsDiff(a *app) *cobra.Command {
+	var results bool
+	c := &cobra.Command{
+		Use: "diff OLD NEW", Short: "What changed between two releases of transformers: types, and what a sweep said of them",
+		Long: `Diff compares two sides. Each is one of
+  embedded          the catalogue that this program carries
+  installed         that of the environment in use (--python)
+  5.22.2            that of a release whose types were read before (assay models --refresh)
+  venv/bin/python   that of another environment
+  FILE              what "assay models export", "models --json", "matrix --json" or "test --json" wrote
+  RUN               the results of a run in the store
+Where both hold results, what broke and what was mended is told; with --results, the store's results of each
+release are compared too.
+
+Exit status: 0 nothing that ran is broken; 1 the program failed; 2 wrong usage; 3 something that ran is broken.`,
+		Example: `  assay models diff embedded embedded
+  assay models export now.json && assay models diff embedded now.json --results`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			old, err := a.side(c.Context(), args[0], results)
+			if err != nil {
+				return err
+			}
+			now, err := a.side(c.Context(), args[1], results)
+			if err != nil {
+				return err
+			}
+			d := snapshot.Compare(old, now)
+			d.Old.Name, d.New.Name = args[0], args[1]
+			return a.printDifference(d)
+		},
+	}
+	c.Flags().BoolVar(&results, "results", false, "also compare what the store holds of each release")
+	return c
+}
+
+func (a *app) printDifference(d snapshot.Difference) error {
+	if d.Added == nil && d.Broken == nil {
+		return usage("%s and %s have nothing in common to compare: one side holds only types, the other only results", d.Old.Name, d.New.Name)
+	}
+	var err error
+	if a.asJSON {
+		err = a.printJSON(d)
+	} else {
+		err = d.WriteText(a.stdout)
+	}
+	if err == nil && len(d.Broken) > 0 {
+		return &statusError{exitFails, nil}
+	}
+	return err
+}
+
+func modelsExport(a *app) *cobra.Command {
+	var results bool
+	c := &cobra.Command{
+		Use: "export FILE", Short: "Write the catalogue of the environment in use to a file, for models diff",
+		Long: `Export writes the model types of the environment in use, or of this program where there is none, and with
+--results what the store holds of that release: the newest result of each model and setting.`,
+		Example: `  assay models export models.json
+  assay models export models.json --results`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.exportModels(c.Context(), args[0], results) },
+	}
+	c.Flags().BoolVar(&results, "results", false, "with what the store holds of this release")
+	return c
+}
+
+func (a *app) exportModels(ctx context.Context, path string, results bool) error {
+	name := "installed"
+	if release, _ := a.release(ctx); release == "" {
+		name = "embedded"
+	}
+	s, err := a.side(ctx, name, results)
+	if err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the catalogue: %w", err)
+	}
+	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write the catalogue: %w", err)
+	}
+	a.say(fmt.Sprintf("wrote %s: %d types of transformers %s, %d results", path, len(s.Types), s.Transformers, len(s.Outcomes)))
+	return nil
+}
+
+// side is the snapshot that a user named.
+func (a *app) side(ctx context.Context, name string, results bool) (snapshot.Snapshot, error) {
+	for _, look := range []func(context.Context, string) (snapshot.Snapshot, error){a.sideCatalog, a.sideFile, a.sideRun} {
+		s, err := look(ctx, name)
+		if errors.Is(err, errOther) {
+			continue
+		}
+		if err == nil && results && s.Outcomes == nil && s.Transformers != "" {
+			s.Outcomes, err = a.outcomes(ctx, store.Filter{}, s.Transformers)
+		}
+		return s, err
+	}
+	return snapshot.Snapshot{}, usage("%q is neither embedded, installed, a release, a file, a Python, nor a run of the store (see \"assay models diff --help\")", name)
+}
+
+// errOther says that a name means something else.
+var errOther = errors.New("it is something else")
+
+var releaseName = regexp.MustCompile(`^\d+\.\d+[\w.]*$`)
+
+// sideCatalog is a catalogue by name.
+func (a *app) sideCatalog(ctx context.Context, name string) (snapshot.Snapshot, error) {
+	embedded, err := catalog.Load()
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	switch {
+	case name == "embedded" || name == embedded.Transformers:
+		return snapshot.OfCatalog(embedded), nil
+	case name == "installed":
+		return a.sideInstalled(ctx, embedded)
+	case !releaseName.MatchString(name) || exists(name):
+		return snapshot.Snapshot{}, errOther
+	}
+	path, err := a.catalogFile(name)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	if !exists(path) {
+		return snapshot.Snapshot{}, usage("the types of transformers %s are not known, only those of %s: name a Python that has it, or a file", name, strings.Join(a.releases(embedded), ", "))
+	}
+	kept, err := embedded.WithFile(path)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	return snapshot.OfCatalog(kept), nil
+}
+
+// releases are those whose types are known.
+func (a *app) releases(embedded *catalog.Catalog) []string {
+	out := []string{embedded.Transformers}
+	pattern, err := a.catalogFile("*")
+	if err != nil {
+		return out
+	}
+	files, _ := filepath.Glob(pattern) // the pattern is well-formed
+	for _, f := range files {
+		release := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "catalog-"), ".json")
+		if !slices.Contains(out, release) {
+			out = append(out, release)
+		}
+	}
+	return out
+}
+
+// sideInstalled is the catalogue of the environment in use, read now if it was
+// not before.
+func (a *app) sideInstalled(ctx context.Context, embedded *catalog.Catalog) (snapshot.Snapshot, error) {
+	env, err := a.present(ctx)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	release := env.Versions["transformers"]
+	if release == "" {
+		return snapshot.Snapshot{}, usage("%s has no transformers", env.Python)
+	}
+	path, err := a.catalogFile(release)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	if release != embedded.Transformers && !exists(path) {
+		if err := a.refresh(ctx); err != nil {
+			return snapshot.Snapshot{}, err
+		}
+	}
+	return a.sideCatalog(ctx, release)
+}
+
+// maxSnapshot bounds a file: a matrix of every type has some 10 MiB.
+const maxSnapshot = 256 << 20
+
+// sideFile is a file that Assay wrote, or else a Python.
+func (a *app) sideFile(ctx context.Context, name string) (snapshot.Snapshot, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if strings.HasSuffix(name, ".json") || strings.ContainsRune(name, filepath.Separator) {
+			return snapshot.Snapshot{}, usage("there is no %s", name)
+		}
+		return snapshot.Snapshot{}, errOther
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		return snapshot.Snapshot{}, usage("%s is no file", name)
+	}
+	if info.Mode()&0o111 != 0 && filepath.Ext(name) != ".json" {
+		other := *a
+		other.python, other.opened = name, nil
+		return other.sideCatalog(ctx, "installed")
+	}
+	if info.Size() > maxSnapshot {
+		return snapshot.Snapshot{}, usage("%s is too large: %d bytes", name, info.Size())
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return snapshot.Snapshot{}, usage("%w", err)
+	}
+	s, err := snapshot.Read(b)
+	if err != nil {
+		return s, usage("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// sideRun are the results of a run.
+func (a *app) sideRun(ctx context.Context, name string) (snapshot.Snapshot, error) {
+	outcomes, err := a.outcomes(ctx, store.Filter{Runs: []string{name}}, "")
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	if outcomes == nil {
+		return snapshot.Snapshot{}, errOther
+	}
+	return snapshot.Snapshot{Schema: cell.Schema, Outcomes: outcomes}, nil
+}
+
+// outcomes are what the store holds, of one release where one is named; nil
+// where it holds nothing.
+func (a *app) outcomes(ctx context.Context, f store.Filter, release string) ([]snapshot.Outcome, error) {
+	if there, err := a.anyResults(); err != nil || !there {
+		return nil, err
+	}
+	st, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := st.Results(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	results := resultsOf(stored)
+	if release != "" {
+		results = slices.DeleteFunc(results, func(r cell.Result) bool { return r.Context.Versions["transformers"] != release })
+	}
+	if len(results) == 0 {
+		return nil, nil
+	}
+	return snapshot.OfResults(results), nil
+}

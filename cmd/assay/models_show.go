@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/environment"
+	"assay/internal/modelpage"
+	"assay/internal/session"
+	"assay/internal/store"
+
+	"github.com/spf13/cobra"
+)
+
+// showFlags say at which size and inputs a model is looked at.
+type showFlags struct {
+	size, task        string
+	batch, seq, image int
+}
+
+func modelsShow(a *app) *cobra.Command {
+	f := &showFlags{}
+	c := &cobra.Command{
+		Use: "show MODEL", Short: "All there is to know of one model: a type, a checkpoint, or a folder with a config.json",
+		Long: `Show prints what the catalogue knows of a model, what is derived of it, and what ran where.
+Derived are parameters, operations, bytes, activations and the operators it needs, for any size, without its memory
+and without running it. That takes some seconds once, and needs an environment; what is not known says why.`,
+		Example: `  assay models show bert
+  assay models show llama --size full --seq 2048 --json
+  assay models show tinyllama --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.showModel(c.Context(), f, args[0]) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
+	fs.StringVar(&f.task, "task", "", "the model's head for this task (default: its first)")
+	fs.IntVar(&f.batch, "batch", 1, "batch size")
+	fs.IntVar(&f.seq, "seq", 0, "input length in tokens (default: the recipe's)")
+	fs.IntVar(&f.image, "image", 0, "image side in pixels (default: the recipe's)")
+	return c
+}
+
+// showModel prints the model's page.
+func (a *app) showModel(ctx context.Context, f *showFlags, name string) error {
+	cat, err := a.catalog(ctx)
+	if err != nil {
+		return err
+	}
+	c, entry, err := a.shown(f, name, cat)
+	if err != nil {
+		return err
+	}
+	p := modelpage.Page{
+		Schema: cell.Schema, Model: entry.Row(), Heads: entry.Heads, Checkpoints: cat.CheckpointsOf(entry.Type), Note: entry.Note,
+		Size: c.Size, Task: c.Task, Checkpoint: c.Checkpoint,
+	}
+	if err := a.describe(ctx, cat, c, &p); err != nil {
+		return err
+	}
+	if err := a.observed(ctx, entry.Type, &p); err != nil {
+		return err
+	}
+	if a.asJSON {
+		return a.printJSON(p)
+	}
+	return p.WriteText(a.stdout)
+}
+
+// shown is the cell that a name and the flags mean, on no particular target.
+func (a *app) shown(f *showFlags, name string, cat *catalog.Catalog) (cell.Cell, catalog.Entry, error) {
+	c, err := a.named(f, name, cat)
+	if err != nil {
+		return c, catalog.Entry{}, err
+	}
+	entry, known := cat.Get(c.Type)
+	if !known {
+		return c, entry, usage("%s is for model_type %q, which transformers %s does not have", name, c.Type, cat.Transformers)
+	}
+	if _, has := entry.ClassFor(f.task); f.task != "" && !has {
+		return c, entry, usage("%s has no head for task %q: its tasks are %s", c.Type, f.task, strings.Join(entry.Tasks(), ", "))
+	}
+	if f.batch < 1 {
+		return c, entry, usage("--batch %d: it must be at least 1", f.batch)
+	}
+	c.Task, c.Batch, c.Seq, c.Image = f.task, f.batch, f.seq, f.image
+	if err := c.Validate(); err != nil {
+		return c, entry, usage("%w", err)
+	}
+	return c.Normal(), entry, nil
+}
+
+// named resolves a name or a path, and settles the size.
+func (a *app) named(f *showFlags, name string, cat *catalog.Catalog) (cell.Cell, error) {
+	if isPath(name) {
+		return a.folder(name, &carryFlags{size: f.size})
+	}
+	r, err := cat.Resolve(name)
+	if err != nil {
+		return cell.Cell{}, usage("%w", err)
+	}
+	c := cell.Cell{Type: r.Entry.Type, Checkpoint: r.Checkpoint, Size: f.size}
+	if c.Size == "" {
+		c.Size = cell.Tiny
+		if c.Checkpoint != "" {
+			c.Size = cell.Full
+		}
+	}
+	if c.Size == cell.Tiny {
+		c.Checkpoint = ""
+	} else if known := cat.CheckpointsOf(c.Type); c.Checkpoint == "" && len(known) > 0 {
+		c.Checkpoint = known[0].Name
+	}
+	return c, nil
+}
+
+// describe fills in the recipe and the facts, or why there are none. Only an
+// end of the command is an error.
+func (a *app) describe(ctx context.Context, cat *catalog.Catalog, c cell.Cell, p *modelpage.Page) error {
+	if !filepath.IsAbs(c.Checkpoint) {
+		recipe, err := cat.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
+		p.Recipe = recipe
+		if none := (*catalog.NoRecipeError)(nil); errors.As(err, &none) {
+			p.NoRecipe = none.Reason
+		} else if err != nil {
+			return err
+		}
+	}
+	s, err := a.presentSession(cat)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	answer, err := s.Facts(ctx, c)
+	if err != nil {
+		p.NoFacts = whyNoFacts(err)
+		return context.Cause(ctx)
+	}
+	p.Recipe, p.NoRecipe, p.Facts = answer.Recipe, "", answer.Sheet
+	return nil
+}
+
+func whyNoFacts(err error) string {
+	if errors.Is(err, environment.ErrAbsent) {
+		return "there is no Python environment to derive them with: \"assay setup\" makes one, --python names your own"
+	}
+	return err.Error()
+}
+
+// presentSession is a session with the environment that is there: it installs
+// nothing.
+func (a *app) presentSession(cat *catalog.Catalog) (*session.Session, error) {
+	folders, err := a.folders()
+	if err != nil {
+		return nil, err
+	}
+	return session.New(session.Options{
+		Environment: a.present, Catalog: cat, Version: version, Cache: filepath.Join(folders.Cache, "detect"),
+	}), nil
+}
+
+// storeWait is how long a page waits for a database that others use.
+const storeWait = 2 * time.Second
+
+// observed fills in what ran where. A store that holds nothing is not made,
+// and one that is in use is not waited for.
+func (a *app) observed(ctx context.Context, modelType string, p *modelpage.Page) error {
+	p.Ran = []modelpage.Ran{}
+	if there, err := a.anyResults(); err != nil || !there {
+		return err
+	}
+	st, err := a.store()
+	if err != nil {
+		return err
+	}
+	st.Wait = storeWait
+	stored, err := st.Results(ctx, store.Filter{Types: []string{modelType}})
+	if err != nil {
+		p.NoRan = err.Error()
+		return context.Cause(ctx)
+	}
+	p.Ran = modelpage.Latest(resultsOf(stored))
+	return nil
+}
+
+// anyResults says whether there is anything that a store could be asked for.
+func (a *app) anyResults() (bool, error) {
+	db, journals, err := a.paths()
+	if err != nil || exists(db) {
+		return err == nil, err
+	}
+	files, err := os.ReadDir(journals)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return len(files) > 0, err
+}
+
+func resultsOf(stored []store.Stored) []cell.Result {
+	out := make([]cell.Result, len(stored))
+	for i, s := range stored {
+		out[i] = s.Result
+	}
+	return out
+}
