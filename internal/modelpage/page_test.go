@@ -57,7 +57,7 @@ families     encoder-only
 head         fill-mask (BertForMaskedLM)
 recipe       tiny, seq 16
 control      zero-attention (gain 4), moves the output by 0.61 of its largest value
-facts        derived at batch 2, seq 16
+facts        derived from shapes alone, at batch 2, seq 16
 input        input_ids int64 [2, 16]
 parameters   121 k (120896): bert 120 k, own 896
 weights      484 kB in fp32, 242 kB in fp16

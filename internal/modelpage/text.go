@@ -99,7 +99,7 @@ func derived(b *printer, f *facts.Sheet) {
 	for _, name := range slices.Sorted(maps.Keys(f.Sizes)) {
 		at = append(at, fmt.Sprintf("%s %d", name, f.Sizes[name]))
 	}
-	b.line("facts", "%s at %s", f.Evidence, strings.Join(at, ", "))
+	b.line("facts", "%s%s, at %s", f.Evidence, methods[method(f)], strings.Join(at, ", "))
 	tensors(b, "input", f.Inputs)
 	tensors(b, "output", f.Outputs)
 	if n := f.Parameters; n != nil {
@@ -127,6 +127,16 @@ func derived(b *printer, f *facts.Sheet) {
 	for _, note := range f.Notes {
 		b.line("note", "%s", note)
 	}
+}
+
+// methods say how facts were derived.
+var methods = map[string]string{"shapes": " from shapes alone", "cpu": " from a run on the CPU"}
+
+func method(f *facts.Sheet) string {
+	if f.Method == nil {
+		return ""
+	}
+	return *f.Method
 }
 
 // spaced puts a unit's letter next to what follows: "28.5 G" + "FLOPs".

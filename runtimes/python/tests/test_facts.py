@@ -175,6 +175,14 @@ def test_a_size_without_effect_is_said():
     assert found["notes"] == ["image 64 has no effect: this model's inputs do not depend on it"]
 
 
+def test_a_large_batch_takes_no_memory():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = sheet.of(torch_recipes.VIT, {"batch": 1 << 20})
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * KB < 256 << 20
+    assert found["inputs"] == [{"name": "pixel_values", "shape": [1 << 20, 3, 32, 32], "dtype": "float32"}]
+    assert found["flops"]["total"] == sheet.of(torch_recipes.VIT, {"batch": 1})["flops"]["total"] << 20
+
+
 def test_liveness_ends_with_the_last_reference():
     x = torch.ones(256)
     book = Liveness([x])

@@ -17,7 +17,7 @@ import torch
 
 from assay_runner import inputs, models, outputs
 
-from . import hollow, place
+from . import feed, hollow, place
 from .census import Census
 from .flops import Flops
 from .liveness import Liveness
@@ -42,7 +42,8 @@ class Seen:
     method: str = ""  # SHAPES or CPU; "" when no way went through
     experts: str | None = None
     books: dict[str, Any] = field(default_factory=dict)
-    found: list[dict[str, Any]] | None = None
+    given: list[dict[str, Any]] | None = None  # the inputs
+    found: list[dict[str, Any]] | None = None  # the outputs
     troubles: list[str] = field(default_factory=list)  # of each way that did not go through
 
 
@@ -84,13 +85,15 @@ def _ways(recipe: Mapping[str, Any]) -> Iterator[_Way]:
 
 
 def _go(way: _Way, recipe: Mapping[str, Any], point: Mapping[str, Any], seen: Seen) -> None:
-    given = inputs.make(recipe, point, 0, torch.float32)
+    run: Run = plainly
     if way.method == CPU:
-        run: Run = plainly
+        given = inputs.make(recipe, point, 0, torch.float32)
         seen.model = models.build(recipe, torch.float32, 0).model
     else:
         run = shapes = hollow.Hollow()
+        given = feed.make(recipe, point, shapes)
         seen.model = hollow.model(recipe, shapes, way.experts)
+    seen.given = outputs.describe(given)
     books = {
         "operators": Census(),
         "flops": Flops(),

@@ -12,12 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from torch.utils.flop_counter import flop_registry
 
 from .trace import Call
-
-aten = torch.ops.aten
 
 NOTE = (
     "one multiply-add is two; matrix products, convolutions and attention are counted, attention without regard to "
@@ -35,13 +32,14 @@ def _grouped_mm(left: Sequence[int], right: Sequence[int]) -> int:
     return 2 * groups * left[-2] * left[-1] * right[-1]
 
 
-# What torch's table lacks: operator → formula of its first tensors' shapes, and which arguments those are.
-_MORE: dict[Any, tuple[Callable[..., int], tuple[int, int]]] = {
-    aten.mv: (_mv, (0, 1)),
-    aten.addmv: (_mv, (1, 2)),
-    aten.dot: (lambda a, b: 2 * a[0], (0, 1)),
-    aten.vdot: (lambda a, b: 2 * a[0], (0, 1)),
-    aten._grouped_mm: (_grouped_mm, (0, 1)),
+# What torch's table lacks: operator → formula of two tensors' shapes, and which arguments those are. By name, since not
+# every release of torch has all of them.
+_MORE: dict[str, tuple[Callable[..., int], tuple[int, int]]] = {
+    "aten.mv": (_mv, (0, 1)),
+    "aten.addmv": (_mv, (1, 2)),
+    "aten.dot": (lambda a, b: 2 * a[0], (0, 1)),
+    "aten.vdot": (lambda a, b: 2 * a[0], (0, 1)),
+    "aten._grouped_mm": (_grouped_mm, (0, 1)),
 }
 # These compute nothing: they make, copy or move.
 _IDLE = {
@@ -65,8 +63,8 @@ class Flops:
         name = str(packet)
         if packet in flop_registry:
             self._counted[name] += int(flop_registry[packet](*call.args, **call.kwargs, out_val=call.result))
-        elif packet in _MORE:
-            formula, places = _MORE[packet]
+        elif name in _MORE:
+            formula, places = _MORE[name]
             self._counted[name] += formula(*(call.args[i].shape for i in places))
         elif not call.view and name.rpartition(".")[2] not in _IDLE:
             self._others[name] += 1

@@ -28,7 +28,7 @@ MOST_BYTES = 16 << 20
 # Their result has no values until somebody writes them.
 _BLANK = {aten.empty, aten.empty_strided, aten.empty_like, aten.new_empty, aten.new_empty_strided}
 # Their second argument is a list of indices, in which a mask stands for the places where it holds.
-_INDEXED = {aten.index, aten.index_put, aten.index_put_, aten._unsafe_index, aten._unsafe_index_put}
+_INDEXED = {aten.index, aten.index_put, aten.index_put_, aten._unsafe_index}
 
 
 class Hollow:
@@ -52,6 +52,11 @@ class Hollow:
     def emptied(self, tensor: torch.Tensor) -> torch.Tensor:
         """The same tensor without values."""
         return self._mode.from_tensor(tensor)
+
+    def blank(self, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        """A new tensor without values."""
+        with self._mode:
+            return torch.empty(shape, dtype=dtype)
 
     def _with_values(self, func: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         # What needs values to know its shape is small: it was computed from what is small.

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from assay_runner import inputs, models, outputs
+from assay_runner import inputs, models
 from assay_runner.errors import BadRecipe
 
 from . import attempts, parameters
@@ -35,7 +35,7 @@ def of(recipe: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
         "method": seen.method or None,
         "attention": models.attention_of(seen.model),
         "experts": _experts(seen.experts),
-        "inputs": outputs.describe(inputs.make(recipe, point, 0, torch.float32)),
+        "inputs": seen.given,
         "outputs": seen.found,
         **_held(seen.model),
         **{name: seen.books[name].report() if seen.books else None for name in _TRACED},
@@ -45,7 +45,7 @@ def of(recipe: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
     return sheet | {"missing": {name: reason for name in _OPTIONAL if sheet[name] is None}}
 
 
-_OPTIONAL = ("outputs", "parameters", "weights_bytes", "buffers_bytes", *_TRACED)
+_OPTIONAL = ("inputs", "outputs", "parameters", "weights_bytes", "buffers_bytes", *_TRACED)
 
 
 def _held(model: torch.nn.Module | None) -> dict[str, Any]:
