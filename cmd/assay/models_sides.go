@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/snapshot"
+	"assay/internal/store"
+)
+
+// side is the snapshot that a user named.
+func (a *app) side(ctx context.Context, name string, results bool) (snapshot.Snapshot, error) {
+	for _, look := range []func(context.Context, string) (snapshot.Snapshot, error){a.sideCatalog, a.sideFile, a.sideRun} {
+		s, err := look(ctx, name)
+		if errors.Is(err, errOther) {
+			continue
+		}
+		if err == nil && results && s.Outcomes == nil && s.Transformers != "" {
+			s.Outcomes, err = a.outcomes(ctx, store.Filter{}, s.Transformers)
+		}
+		return s, err
+	}
+	return snapshot.Snapshot{}, usage("%q is neither embedded, installed, a release, a file, a Python, nor a run of the store (see \"assay models diff --help\")", name)
+}
+
+// errOther says that a name means something else.
+var errOther = errors.New("it is something else")
+
+var releaseName = regexp.MustCompile(`^\d+\.\d+[\w.]*$`)
+
+// sideCatalog is a catalogue by name.
+func (a *app) sideCatalog(ctx context.Context, name string) (snapshot.Snapshot, error) {
+	embedded, err := catalog.Load()
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	switch {
+	case name == "embedded" || name == embedded.Transformers:
+		return snapshot.OfCatalog(embedded), nil
+	case name == "installed":
+		return a.sideInstalled(ctx, embedded)
+	case !releaseName.MatchString(name) || exists(name):
+		return snapshot.Snapshot{}, errOther
+	}
+	path, err := a.catalogFile(name)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	if !exists(path) {
+		return snapshot.Snapshot{}, usage("the types of transformers %s are not known, only those of %s: name a Python that has it, or a file", name, strings.Join(a.releases(embedded), ", "))
+	}
+	kept, err := embedded.WithFile(path)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	return snapshot.OfCatalog(kept), nil
+}
+
+// releases are those whose types are known.
+func (a *app) releases(embedded *catalog.Catalog) []string {
+	out := []string{embedded.Transformers}
+	pattern, err := a.catalogFile("*")
+	if err != nil {
+		return out
+	}
+	files, _ := filepath.Glob(pattern) // the pattern is well-formed
+	for _, f := range files {
+		release := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "catalog-"), ".json")
+		if !slices.Contains(out, release) {
+			out = append(out, release)
+		}
+	}
+	return out
+}
+
+// sideInstalled is the catalogue of the environment in use, read now if it was
+// not before.
+func (a *app) sideInstalled(ctx context.Context, embedded *catalog.Catalog) (snapshot.Snapshot, error) {
+	env, err := a.present(ctx)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	release := env.Versions["transformers"]
+	if release == "" {
+		return snapshot.Snapshot{}, usage("%s has no transformers", env.Python)
+	}
+	path, err := a.catalogFile(release)
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	if release != embedded.Transformers && !exists(path) {
+		if err := a.refresh(ctx); err != nil {
+			return snapshot.Snapshot{}, err
+		}
+	}
+	return a.sideCatalog(ctx, release)
+}
+
+// maxSnapshot bounds a file: a matrix of every type has some 10 MiB.
+const maxSnapshot = 256 << 20
+
+// sideFile is a file that Assay wrote, or else a Python.
+func (a *app) sideFile(ctx context.Context, name string) (snapshot.Snapshot, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if strings.HasSuffix(name, ".json") || strings.ContainsRune(name, filepath.Separator) {
+			return snapshot.Snapshot{}, usage("there is no %s", name)
+		}
+		return snapshot.Snapshot{}, errOther
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		return snapshot.Snapshot{}, usage("%s is no file", name)
+	}
+	if info.Mode()&0o111 != 0 && filepath.Ext(name) != ".json" {
+		other := *a
+		other.python, other.opened = name, nil
+		return other.sideCatalog(ctx, "installed")
+	}
+	if info.Size() > maxSnapshot {
+		return snapshot.Snapshot{}, usage("%s is too large: %d bytes", name, info.Size())
+	}
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return snapshot.Snapshot{}, usage("%w", err)
+	}
+	s, err := snapshot.Read(b)
+	if err != nil {
+		return s, usage("%s: %w", name, err)
+	}
+	return s, nil
+}
+
+// sideRun are the results of a run.
+func (a *app) sideRun(ctx context.Context, name string) (snapshot.Snapshot, error) {
+	outcomes, err := a.outcomes(ctx, store.Filter{Runs: []string{name}}, "")
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	if outcomes == nil {
+		return snapshot.Snapshot{}, errOther
+	}
+	return snapshot.Snapshot{Schema: cell.Schema, Outcomes: outcomes}, nil
+}
+
+// outcomes are what the store holds, of one release where one is named; nil
+// where it holds nothing.
+func (a *app) outcomes(ctx context.Context, f store.Filter, release string) ([]snapshot.Outcome, error) {
+	if there, err := a.anyResults(); err != nil || !there {
+		return nil, err
+	}
+	st, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	stored, err := st.Results(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	results := resultsOf(stored)
+	if release != "" {
+		results = slices.DeleteFunc(results, func(r cell.Result) bool { return r.Context.Versions["transformers"] != release })
+	}
+	if len(results) == 0 {
+		return nil, nil
+	}
+	return snapshot.OfResults(results), nil
+}
