@@ -25,7 +25,7 @@ from .shrink.compact import compact
 from .shrink.ladder import EXPERTS, LAYERS
 
 TINY_LIMIT = 40_000_000  # parameters; a rung that gives more is not tiny
-SHALLOW_LIMIT = 1_800_000_000  # parameters of the shallow copy that inputs are found on: 7 GB in fp32
+SHALLOW_LIMIT = 1_500_000_000  # parameters of the shallow copy that inputs are found on
 SHALLOW = Rung("shallow", frozenset({LAYERS, EXPERTS}))
 
 
