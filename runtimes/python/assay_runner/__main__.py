@@ -12,6 +12,7 @@ COMMANDS = {
     "version": ("libraries.main", "print what is installed as JSON, importing none of it"),
     "catalog": ("catalog.main", "print the model types of the installed transformers"),
     "recipes": ("recipes.main", "make recipes of the installed transformers"),
+    "checkpoints": ("published.main", "print the known checkpoints by family, as docs/models.md has them"),
 }
 """Command → function of this package, and what it is for."""
 
@@ -25,7 +26,7 @@ def main(argv: list[str]) -> int | str | None:
     if not argv or argv[0] not in COMMANDS:
         print("usage: python -m assay_runner COMMAND", file=sys.stderr)
         for name, (_, purpose) in COMMANDS.items():
-            print(f"  {name:9} {purpose}", file=sys.stderr)
+            print(f"  {name:11} {purpose}", file=sys.stderr)
         return 2
     module, _, function = COMMANDS[argv[0]][0].partition(".")
     return getattr(importlib.import_module(f"{__package__}.{module}"), function)(argv[1:])

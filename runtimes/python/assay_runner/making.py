@@ -1,8 +1,8 @@
 """Makes recipes: a configuration, inputs that fit it, a control that can fail.
 
 ``tiny`` shrinks a type by rule and searches; ``full`` takes a known checkpoint's true
-values and finds inputs on a shallow copy of it, since only depth changes between the
-two; ``of_config`` does the same for any configuration.
+values and finds inputs on a shallow copy of it, since only depth and the number of
+experts change between the two; ``of_config`` does the same for any configuration.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from .fitting.search import Fitted, fit
 from .introspect import classes
 from .shrink import LADDER, Rung, shrink
 from .shrink.compact import compact
-from .shrink.ladder import LAYERS
+from .shrink.ladder import EXPERTS, LAYERS
 
 TINY_LIMIT = 40_000_000  # parameters; a rung that gives more is not tiny
 SHALLOW_LIMIT = 1_500_000_000  # parameters of the shallow copy that inputs are found on
-SHALLOW = Rung("shallow", frozenset({LAYERS}))
+SHALLOW = Rung("shallow", frozenset({LAYERS, EXPERTS}))
 
 
 class NoRecipe(RunnerError):
@@ -110,7 +110,7 @@ def _in_a_sentence(cls: str) -> Iterator[None]:
 
 
 def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
-    """The model with its widths, vocabulary and pictures, and only the layers that differ."""
+    """The model with its widths, vocabulary and pictures, and only the layers that differ and a few experts."""
     config_cls = models.config_class(recipe)
     values = shrink(models.config(recipe).to_dict(), SHALLOW)
     config = config_cls(**copy.deepcopy(values))

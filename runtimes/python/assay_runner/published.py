@@ -1,11 +1,21 @@
-"""Known checkpoints: their true configuration values, where those come from, and their published size."""
+"""Known checkpoints: their true configuration values, where those come from, and their published size.
+
+A row of checkpoints.json says: the checkpoint's name, its type, class and task; ``published``, the exact
+count of parameters that its publisher states, or null where nobody does; ``sizes``, what its inputs are
+usually like; ``config``, the values that make the model; and ``source``, where those were found.
+``python -m assay_runner checkpoints`` prints the table of docs/models.md.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
+
+HEAD = "| checkpoint | type | parameters | published |\n| --- | --- | ---: | ---: |"
+UNKNOWN = "–"
 
 
 @cache
@@ -26,3 +36,30 @@ def named(name: str) -> dict[str, Any]:
         if name in (row["name"], row["name"].rpartition("/")[2]):
             return row
     raise KeyError(f"no configuration is known for the checkpoint {name!r}")
+
+
+def table(families: Mapping[str, str], counts: Mapping[str, int | None]) -> str:
+    """The checkpoints as Markdown, a table for each family. Families are of types, counts of checkpoints."""
+    return "\n\n".join(f"*{family}*\n\n{HEAD}\n" + "\n".join(lines) for family, lines in _grouped(families, counts))
+
+
+def _grouped(families: Mapping[str, str], counts: Mapping[str, int | None]) -> Iterator[tuple[str, list[str]]]:
+    for family in sorted({families[row["type"]] for row in checkpoints()}):
+        rows = [row for row in checkpoints() if families[row["type"]] == family]
+        yield family, [_line(row, counts[row["name"]]) for row in rows]
+
+
+def _line(row: Mapping[str, Any], count: int | None) -> str:
+    built, stated = (UNKNOWN if number is None else f"{number:,}" for number in (count, row["published"]))
+    return f"| {row['name']} | {row['type']} | {built} | {stated} |"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Prints the table, counting the parameters of every checkpoint without memory."""
+    from . import catalog, models
+    from .introspect import facts
+
+    types = {row["type"] for row in checkpoints()}
+    families = {name: catalog.entry(facts.read(name))["family"] for name in types}
+    print(table(families, {row["name"]: models.parameter_count(row) for row in checkpoints()}))
+    return 0

@@ -86,15 +86,6 @@ def test_other_task() -> None:
         making.tiny("brt")
 
 
-@pytest.mark.parametrize("row", published.checkpoints(), ids=lambda row: row["name"])
-def test_published_sizes(row: dict) -> None:
-    """Counted without memory, whatever the size."""
-    count = models.parameter_count(row)
-    assert count is not None
-    assert row["published"] in (None, count)
-    assert row["source"].startswith("https://")
-
-
 def test_full_recipe() -> None:
     recipe = making.full(published.named("bert-base-uncased"))
     assert (recipe["size"], recipe["checkpoint"]) == ("full", "google-bert/bert-base-uncased")

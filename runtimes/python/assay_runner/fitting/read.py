@@ -44,7 +44,7 @@ SIZES: dict[str, Size] = {
     "BOOKS": Size(("num_codebooks", "n_codebooks", "num_code_groups", "codebooks", "num_channels"), (), 4),
     "QUANTIZERS": Size(("num_quantizers", "n_codebooks", "num_codebooks"), (), 4),
     "CONTEXT": Size(("context_length",), (), 32),
-    "AHEAD": Size(("prediction_length",), (), 8),
+    "AHEAD": Size(("prediction_length", "horizon_length"), (), 8),
     "SERIES": Size(("num_input_channels", "input_size"), (), 1),
     "CLOCK": Size(("num_time_features",)),
     "FEATURES": Size(("visual_feat_dim", "visual_embedding_dim"), (), 64),
