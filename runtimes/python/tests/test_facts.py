@@ -220,6 +220,22 @@ def test_the_census_is_bounded():
     assert row["dtypes"] == ["float32"]
 
 
+class Truncated(nn.Module):
+    """Draws its weights by rejection."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.weight = nn.Parameter(nn.init.trunc_normal_(torch.empty(4, 4)))
+
+
+def test_weights_are_not_drawn(monkeypatch):
+    monkeypatch.setattr(models, "model_class", lambda recipe: Truncated)
+    run = hollow.Hollow()
+    assert run.lacks_values(hollow.model(torch_recipes.BERT, run).weight)
+    drawn = Truncated(None).weight
+    assert drawn.std() > 0  # torch's own draw is back
+
+
 def test_values_that_follow_from_inputs_stay():
     run = hollow.Hollow()
     with torch.no_grad(), Trace(run, ()):

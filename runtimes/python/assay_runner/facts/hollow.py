@@ -9,8 +9,8 @@ ids and masks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
@@ -91,10 +91,24 @@ def model(recipe: Mapping[str, Any], run: Hollow, experts: str | None = None) ->
     made = models.config(recipe)
     if experts is not None:
         made._experts_implementation = experts
-    with Trace(run, ()):
+    with Trace(run, ()), _unsampled():
         built = models.model_class(recipe)(made).eval()
     _empty_parameters(built, run)
     return built
+
+
+@contextmanager
+def _unsampled() -> Iterator[None]:
+    """Truncated normals are not drawn inside: torch draws them by rejection, which looks at values."""
+    init = torch.nn.init
+    original = getattr(init, "_no_grad_trunc_normal_", None)  # torch's own; not every release has it
+    if original is not None:
+        init._no_grad_trunc_normal_ = lambda tensor, *_, **__: tensor
+    try:
+        yield
+    finally:
+        if original is not None:
+            init._no_grad_trunc_normal_ = original
 
 
 def _empty_parameters(built: torch.nn.Module, run: Hollow) -> None:
