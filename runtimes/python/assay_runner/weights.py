@@ -4,7 +4,10 @@
 been drawn at random, then fills every noted parameter and buffer from a stream
 keyed by seed and tensor name, with the moments that the model's own
 initialisation asked for (the deviation times the recipe's gain). What
-initialisation sets for structure (norms, decay rates, tables) stays.
+initialisation sets for structure (norms, decay rates, tables) stays. A weight
+that it leaves at nothing but zeros is drawn too: a gate or a projection that
+starts closed would hide what lies behind it (the pictures of Gemma 3, the
+cross-attention of Idefics), and no check could see it.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ from assay_runner.initialisation import Pending, Recorder, Region, recording, st
 
 Draws = list[tuple[tuple[int, ...], str, str]]
 """Shape, mean and deviation of each draw into a tensor; the moments to six digits."""
+
+
+CLOSED = stream.Draw(0.0, 0.02)  # what weights that start at zero are drawn with
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,10 @@ class _Pen:
                 if derived.pop(key):
                     fills += self._moments(name, tensor)
                 yield name, [(tuple(tensor.shape), "", "")]
+            elif _closed(name, tensor):
+                draw = CLOSED.scaled(self._gain)
+                fills.append(self._fill(tensor, name, draw))
+                yield name, [(tuple(tensor.shape), f"{draw.mean:.6g}", f"{draw.std:.6g}")]
         for i, pending in enumerate(waiting.values()):  # tensors that are plain attributes of a module
             if not pending.ref.expired():
                 planned = self._plan(pending, f"#left/{i}")
@@ -169,6 +179,12 @@ class _Pen:
             return [self._fill(target, name, draw)]
         self._scattered(target, name, draw)()
         return []
+
+
+def _closed(name: str, tensor: torch.Tensor) -> bool:
+    """Whether a weight is nothing but zeros. Biases and buffers are meant to be."""
+    weight = isinstance(tensor, torch.nn.Parameter) and tensor.is_floating_point() and "bias" not in name.split(".")[-1]
+    return weight and tensor.device.type == "cpu" and tensor.is_contiguous() and not tensor.any()
 
 
 def named_tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:

@@ -144,7 +144,7 @@ def test_odd_ways_of_initialising():
     assert digest(model) == digest(again)
     assert torch.equal(model.attribute, again.attribute)
     assert model.attribute.std() > 0
-    structure = {"zeroed.weight", "zeroed.bias", "steps"}
+    structure = {"zeroed.bias", "steps"}  # a weight of zeros is drawn too
     assert {n for n, _ in weights.named_tensors(model)} - set(drawn.draws) == structure
     assert model.scaled.mean().item() == pytest.approx(1.0, abs=0.001)
     assert std(model.scaled) == pytest.approx(0.02, rel=0.05)
@@ -174,3 +174,20 @@ def test_moments_of_a_truncated_normal():
         pytest.approx(sample.mean().item(), rel=0.01),
         pytest.approx(sample.std().item(), rel=0.01),
     )
+
+
+class Closed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Parameter(torch.zeros(8))
+        self.bias = nn.Parameter(torch.zeros(8))
+        self.norm = nn.LayerNorm(8)
+        self.register_buffer("count", torch.zeros(8))
+
+
+def test_weights_that_start_at_zero_are_opened():
+    drawn = weights.drawn(Closed, 0, gain=2.0)
+    assert drawn.model.gate.abs().min() > 0 and drawn.model.gate.std() < 0.2
+    assert drawn.draws["gate"] == [((8,), "0", "0.04")]
+    assert not drawn.model.bias.any() and not drawn.model.norm.bias.any() and not drawn.model.count.any()
+    assert torch.equal(drawn.model.gate, weights.drawn(Closed, 0, gain=2.0).model.gate)
