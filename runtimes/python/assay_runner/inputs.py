@@ -77,9 +77,11 @@ def _float(spec: Spec, shape: tuple[int, ...], names: Sizes, key: str) -> np.nda
 
 
 def _range(spec: Spec, shape: tuple[int, ...], names: Sizes, key: str) -> np.ndarray:
-    """0, 1, 2 … along the last axis, the same for every row."""
+    """0, 1, 2 … along the last axis, the same for every row; with ``flat`` counting on from row to row."""
     if not shape:
         raise BadRecipe(f"input {spec['name']!r} of kind range needs a shape")
+    if spec.get("flat"):
+        return np.arange(math.prod(shape), dtype=np.int64).reshape(shape)
     return np.broadcast_to(np.arange(shape[-1], dtype=np.int64), shape).copy()
 
 

@@ -72,3 +72,9 @@ def test_placed_ids():
 def test_bad_specifications(spec):
     with pytest.raises(BadRecipe):
         made(spec)
+
+
+def test_a_flat_range_counts_on_from_row_to_row():
+    spec = {"name": "places", "kind": "range", "dtype": "int64", "shape": ["batch*2", 3]}
+    assert made(spec, point={"batch": 1})["places"].tolist() == [[0, 1, 2], [0, 1, 2]]
+    assert made({**spec, "flat": True}, point={"batch": 1})["places"].tolist() == [[0, 1, 2], [3, 4, 5]]
