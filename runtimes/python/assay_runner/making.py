@@ -19,7 +19,7 @@ from . import models, special, weights
 from .errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from .fitting import controls, verify
 from .fitting.search import Fitted, fit
-from .introspect import classes
+from .introspect import classes, defaults
 from .shrink import LADDER, Rung, shrink
 from .shrink.compact import compact
 from .shrink.ladder import EXPERTS, LAYERS
@@ -57,7 +57,7 @@ def tiny(model_type: str, task: str = "") -> dict[str, Any]:
     failures = []
     for rung in LADDER:
         try:
-            default = config_cls().to_dict()
+            default = defaults.default(config_cls, special.start(model_type))
             values = special.amend(model_type, shrink(default, rung))
             return _tiny(_frame(model_type, cls, task, "tiny", compact(config_cls, values)))
         except Exception as error:  # noqa: BLE001 - a type's own code may raise anything; the next rung may do
@@ -69,12 +69,25 @@ def _tiny(recipe: dict[str, Any]) -> dict[str, Any]:
     count = models.parameter_count(recipe)
     if count is not None and count > TINY_LIMIT:
         raise TooLarge(f"{count:,} parameters are not tiny")
-    model = models.build(recipe, torch.float32, 0).model
-    fitted = verify.check(model, fit(model, special.inputs(recipe["type"])))
+    model, fitted = _alive(recipe)
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     chosen = controls.choose(recipe)
     recipe |= {"gain": chosen.gain, "control": chosen.written(), "parameters": models.count(model)}
     return _ordered(recipe)
+
+
+def _alive(recipe: dict[str, Any]) -> tuple[torch.nn.Module, Fitted]:
+    """The model and its inputs, with the least gain of its weights at which something comes out.
+
+    Deep stacks of convolutions with narrow weights let nothing through: their output would not depend on anything.
+    """
+    for gain in controls.GAINS:
+        model = models.build({**recipe, "gain": gain}, torch.float32, 0).model
+        try:
+            return model, verify.check(model, fit(model, special.inputs(recipe["type"])))
+        except verify.Unfit as unfit:
+            trouble = unfit
+    raise trouble
 
 
 def full(checkpoint: Mapping[str, Any]) -> dict[str, Any]:

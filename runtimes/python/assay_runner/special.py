@@ -15,17 +15,36 @@ def rows(section: str) -> tuple[dict[str, Any], ...]:
     return tuple(json.loads(text)[section])
 
 
+def start(model_type: str) -> dict[str, Any]:
+    """What the type's default configuration is made with, before it is made small; nothing for nearly all types."""
+    return _together("config", model_type, "default")
+
+
 def amend(model_type: str, config: dict[str, Any]) -> dict[str, Any]:
     """The small configuration with the type's own values set."""
-    for row in rows("config"):
-        if row["type"] == model_type:
-            config = merge(config, row["set"])
-    return config
+    return merge(config, _together("config", model_type, "set"))
 
 
-def inputs(model_type: str) -> tuple[str, ...]:
-    """The main inputs of a type whose own statement of them does not hold; empty for all others."""
-    return next((tuple(row["inputs"]) for row in rows("inputs") if row["type"] == model_type), ())
+def inputs(model_type: str) -> dict[str, Any]:
+    """What is known of the inputs of a type that no rule fits; empty for nearly all.
+
+    ``inputs`` names the main ones where the type's own statement of them does not hold, ``shapes`` gives the layout of
+    single inputs, ``sizes`` letters of shapes, ``places`` how many placeholder ids a modality has.
+    """
+    return next((row for row in rows("inputs") if model_type in types(row)), {})
+
+
+def types(row: dict[str, Any]) -> list[str]:
+    """The types that a row is for: one, or several that share its reason."""
+    return [row["type"]] if isinstance(row["type"], str) else row["type"]
+
+
+def _together(section: str, model_type: str, key: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for row in rows(section):
+        if model_type in types(row):
+            found = merge(found, row.get(key, {}))
+    return found
 
 
 def merge(values: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

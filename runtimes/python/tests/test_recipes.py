@@ -12,12 +12,12 @@ pytest.importorskip("transformers")
 
 from assay_runner import given, making, models, published, recipes, special  # noqa: E402
 from assay_runner.errors import BadRecipe, NotInRelease  # noqa: E402
-from assay_runner.fitting import controls, verify  # noqa: E402
+from assay_runner.fitting import controls, places, verify  # noqa: E402
 from assay_runner.fitting.attempt import Attempt, Subject, write  # noqa: E402
 from assay_runner.fitting.layouts import COMPANIONS, PARAMETERS  # noqa: E402
 from assay_runner.fitting.repairs import repair  # noqa: E402
-from assay_runner.fitting.search import Fitted  # noqa: E402
-from assay_runner.introspect import classes  # noqa: E402
+from assay_runner.fitting.search import Fitted, NoFit, fit  # noqa: E402
+from assay_runner.introspect import classes, defaults  # noqa: E402
 from assay_runner.introspect.modalities import modalities_of  # noqa: E402
 from assay_runner.shrink import LADDER, shrink  # noqa: E402
 
@@ -125,7 +125,59 @@ def test_messages_repair() -> None:
 def test_special_rows_have_reasons() -> None:
     known = classes.all_types()
     for row in (*special.rows("config"), *special.rows("inputs")):
-        assert row["why"] and (row.get("set") or row["inputs"]) and row["type"] in known
+        says = {key for key in row if row[key]} - {"type", "why"}
+        assert row["why"] and says and says <= {"default", "set", "inputs", "shapes", "sizes", "places"}
+        assert set(special.types(row)) <= set(known)
+
+
+def test_special_rows_are_few() -> None:
+    assert len(special.rows("config")) + len(special.rows("inputs")) <= 60
+
+
+def test_rows_for_one_type_are_taken_together() -> None:
+    start = special.start("pp_ocrv6_medium_det")
+    assert start["kernel_list"] == [3, 2, 2] and start["backbone_config"]["out_indices"] == [1, 2, 3, 4]
+    assert special.start("bert") == special.inputs("bert") == {} and special.amend("bert", {"a": 1}) == {"a": 1}
+
+
+def test_parts_that_a_default_leaves_out_are_made() -> None:
+    whole = defaults.default(classes.config_class("gemma4"), {})
+    assert whole["vision_config"]["model_type"] == "gemma4_vision"
+
+
+def test_code_that_turns_by_sections_gets_them() -> None:
+    text = defaults.default(classes.config_class("qwen2_vl_text"), {})
+    assert text["rope_parameters"]["mrope_section"] == defaults.SECTIONS
+    assert "mrope_section" not in defaults.default(classes.config_class("llama"), {})["rope_parameters"]
+
+
+WORDS_LEFT = {
+    "above all words": ([255], (5, 196)),
+    "near the start": ([10], (11, 196)),
+    "near the end": ([190], (5, 190)),
+    "two": ([10, 190], (11, 190)),
+}
+
+
+@pytest.mark.parametrize("case", WORDS_LEFT)
+def test_words_are_never_placeholders(case: str) -> None:
+    tokens, (low, high) = WORDS_LEFT[case]
+    text = {"name": "input_ids", "kind": "ids", "dtype": "int64", "shape": ["batch", "seq"], "low": 5, "high": 196}
+    found = places.insert([text], {}, [(token, 2, 1) for token in tokens])[0]
+    assert (found["low"], found["high"]) == (low, high) and found["shape"] == ["batch", f"seq + {2 * len(tokens)}"]
+
+
+def test_first_error_is_told() -> None:
+    class Picky(torch.nn.Module):
+        config = classes.config_class("vit")()
+
+        def forward(self, pixel_values):
+            raise ValueError(f"no pictures of {pixel_values.dim()} dimensions")
+
+    with pytest.raises(NoFit, match="no pictures of 4 dimensions"):
+        fit(Picky(), {})
+    with pytest.raises(NoFit, match="no shape for dreams"):
+        fit(type("Dreamer", (Picky,), {"forward": lambda self, dreams: None})(), {})
 
 
 def test_special_rows_reach_into_sub_configurations() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from assay_runner.shrink import LADDER, images, layers, relations, shrink
-from assay_runner.shrink.rules import NUMBERS, Node, small_number
+from assay_runner.shrink import LADDER, images, layers, relations, shrink, timm
+from assay_runner.shrink.rules import FRACTIONS, NUMBERS, Node, small_fraction, small_number
 from assay_runner.shrink.tokens import TokenIds, is_token
 
 SMALL = LADDER[0]
@@ -25,8 +25,16 @@ EXAMPLES = {
     "index_kpool": (8, 4),
     "sliding_window": (4096, 8),
     "max_position_embeddings": (131072, 512),
+    "max_text_length": (500, 8),
+    "max_text_len": (256, 16),
+    "window_size": (15, 15),
     "max_source_positions": (1500, 100),
     "num_queries": (100, 8),
+    "base_channels": (128, 32),
+    "num_pos_feats": (128, 32),
+    "nemo_conv_channels": (1024, 64),
+    "coordinate_size": (128, 12),
+    "shape_size": (128, 8),
     "patch_embed_hidden_size": (96, 96),
     "rotary_dim": (64, 8),
     "qk_nope_head_dim": (128, 16),
@@ -137,6 +145,66 @@ def test_timm_backbones_stay_timm() -> None:
     backbone = {"model_type": "timm_backbone", "backbone": "resnet50", "out_indices": [1, 2, 3, 4]}
     small = shrink({"backbone_config": backbone}, SMALL)["backbone_config"]
     assert small == {**backbone, "backbone": "test_resnet"}
+
+
+TIMM = {
+    "vit_pe_core_large_patch14_336": ("vit_pe_core_large_patch14_336", 64),
+    "fastvit_mci3": ("fastvit_mci3", [32, 32, 64, 64, 64]),
+    "mobilenetv5_300m_enc": ("mobilenetv5_base", None),
+}
+
+
+@pytest.mark.parametrize("name", TIMM)
+def test_timm_models_take_small_sizes(name: str) -> None:
+    config = {"model_type": "timm_wrapper", "architecture": name, "model_args": {"inference_mode": True}}
+    small = shrink({"vision_config": config}, SMALL)["vision_config"]
+    arguments = small["model_args"]
+    assert (small["architecture"], arguments.get("embed_dims", arguments.get("embed_dim"))) == TIMM[name]
+    assert arguments["inference_mode"] is True
+
+
+def test_timm_miniatures_have_reasons() -> None:
+    assert all(row.why for row in timm.MINIATURES)
+    unknown = {"model_type": "timm_wrapper", "architecture": "no_such_model"}
+    assert timm.shrink(unknown) == unknown
+
+
+def test_fractions_have_reasons_and_bounds() -> None:
+    assert small_fraction("initializer_range", 1e-10, SMALL.aspects) == 0.02
+    assert small_fraction("initializer_range", 1.0, SMALL.aspects) == 1.0
+    assert small_fraction("depth_coefficient", 3.1, SMALL.aspects) == 1.0
+    assert small_fraction("depth_coefficient", 3.1, frozenset()) == 3.1
+    assert all(row.why for row in FRACTIONS)
+
+
+def test_windows_of_patches_become_small_and_windows_of_pixels_stay() -> None:
+    assert small_number("window_size", 7, SMALL.aspects, Node({"patch_size": 4})) == 2
+    assert small_number("window_size", 112, SMALL.aspects, Node({"patch_size": 14, "spatial_merge_size": 2})) == 112
+
+
+def test_stages_end_in_two_cells() -> None:
+    staged = {"image_size": 224, "patch_size": 4, "depths": [2, 2, 6, 2]}
+    assert images.scale_of(staged) == images.Scale(3.5, 64)
+    assert images.scale_of({"image_size": 256, "patch_size": 2, "output_stride": 32}) == images.Scale(4.0, 64)
+    assert images.scale_of({**staged, "image_size": 64, "patch_size": 1}) == images.Scale(16.0, 4)
+    assert images.scale_of({"vq_config": {"resolution": 512}}) == images.Scale(8.0)
+
+
+def test_input_size_of_sounds_stays() -> None:
+    scale = images.Scale(8.0, 56)
+    assert images.shrink_extent("input_size", 80, None, scale) == 80
+    assert images.shrink_extent("input_size", 224, 16, images.Scale(3.5, 64)) == 64
+
+
+def test_tapped_layers_are_counted_from_where_their_model_counts() -> None:
+    small = shrink({"num_hidden_layers": 12, "backbone_out_indices": [2, 5, 8, 11]}, SMALL)
+    assert small == {"num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3]}
+
+
+def test_shuffled_pixels_make_the_adapter() -> None:
+    small = {"pixel_shuffle_ratio": 0.5, "intermediate_size": 128}
+    relations.repair(small, {})
+    assert small["intermediate_size"] == 256
 
 
 def test_last_rung_is_the_default() -> None:

@@ -25,6 +25,7 @@ class Subject:
     sizes: Mapping[str, int]
     vocabulary: int
     encoder_decoder: bool = False
+    own: Mapping[str, Layout] = field(default_factory=dict)  # layouts of parameters that no rule fits
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Attempt:
 
 def options(name: str, subject: Subject) -> list[Layout]:
     """The layouts that a parameter may have in this forward, in the order they are tried."""
+    if name in subject.own:
+        return [subject.own[name]]
     return [layout for layout in PARAMETERS.get(name, ()) if _fits(layout, subject)]
 
 
@@ -61,7 +64,7 @@ def names(attempt: Attempt, subject: Subject) -> list[str]:
     if subject.encoder_decoder and "decoder_input_ids" in subject.parameters:
         given["decoder_input_ids"] = None
     for name, parent in COMPANIONS.items():
-        if name in subject.parameters and parent in given:
+        if name in subject.parameters and parent in given and options(name, subject):
             given[name] = None
     return [name for name in given if name not in attempt.dropped]
 
@@ -101,6 +104,10 @@ def _spec(name: str, layout: Layout, letters: Mapping[str, int], vocabulary: int
     spec["shape"] = [_entry(entry, letters) for entry in layout.shape]
     if layout.kind == "ids":
         spec |= {"low": 0, "high": int(layout.high)} if layout.high else _range(vocabulary)
+    if layout.flat:
+        spec["flat"] = True
+    if layout.place:
+        spec["place"] = [{key: _entry(entry, letters) for key, entry in place.items()} for place in layout.place]
     return spec
 
 

@@ -25,6 +25,8 @@ class Layout:
     only: str = ""  # only when the class takes this modality and no picture
     high: str = ""  # ids are drawn below this; empty: below the vocabulary's reserved end
     value: Any = None
+    place: tuple[Mapping[str, Entry], ...] = ()  # ids that stand at fixed places
+    flat: bool = False  # a range that counts on from row to row
     sets: Mapping[str, int] = field(default_factory=dict)  # letters that this layout decides
 
 
@@ -61,10 +63,14 @@ PIXELS = (
     floats("batch*16", "C*T*P*P", beside=GRID),
     floats("batch*16", "C*P*P", beside=GRID),
     floats("batch*16", "C", "P", "P", beside=GRID),
+    floats("batch", 16, "C*T*P*P", beside=GRID),
     floats("batch", 1, "TILES", "C", "H", "W", beside=("aspect_ratio_ids",)),
+    floats(1, "batch*16", "C", "P", "P", beside=("grid_thw",)),
+    floats(1, "C", "P", "batch*16*P", beside=("target_sizes",)),
     floats("batch", 16, "C*T*P*P", beside=PACKED),
     floats("batch", 1, "C", "image", "image", beside=("image_attention_mask",)),
     floats("batch", "F", "C", "image", "image", only="video"),
+    floats("batch", 2, "C", "image", "image", beside=("state",)),
     floats("batch", "C", "image", "image"),
     floats("batch", 1, "C", "image", "image", beside=("pixel_attention_mask", "image_sizes")),
     floats("batch", "VIEWS", "C", "image", "image", beside=("image_sizes",)),
@@ -72,6 +78,8 @@ PIXELS = (
     floats("batch", 2, "C", "image", "image"),
     floats("batch", "C", "F", "image", "image"),
     floats("batch", 16, "C*P*P"),
+    floats("batch*16", "C*P*P"),
+    floats("batch*4", "T", "P", "P", "C"),
 )
 FEATURES = (
     floats("batch", "M", "L"),
@@ -98,7 +106,13 @@ WORDS = (
     ids("batch*BOOKS", "seq", beside=("labels",)),
     ids("batch", "BOOKS", "seq", beside=("labels",)),
 )
-STATES = (floats("batch", "seq", "D"), floats("batch*seq", "D"), floats("batch", "D", 64))
+STATES = (
+    floats("batch*16", "C*T*P*P", beside=GRID),
+    floats("batch", "seq", "D"),
+    floats("batch*seq", "D"),
+    floats("batch", "D", 64),
+    floats("batch", "C", "image", "image"),
+)
 SPECTROGRAM = (floats("batch", 50, "M"), floats("batch", "M", 50))
 TARGETS = (ids("batch", "target"), ids("batch", "target", "BOOKS"))
 MASK = (ones("batch", "seq"),)
@@ -117,12 +131,13 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "decoder_attention_mask": (ones("batch", "target"),),
     "token_type_ids": (zeros("batch", "seq"),),
     "visual_token_type_ids": (zeros("batch", 6),),
-    "bbox": (each([[[10, 10, 30, 30]]], dtype="int64"),),
+    "bbox": (ids("batch", "seq", 4, high="20", place=({"id": 40, "at": 2, "count": 2},)),),
     "task_inputs": (ids("batch", "TASK"),),
     "pixel_values": PIXELS,
     "pixel_values_images": PIXELS,
     "image_pixel_values": PIXELS,
-    "high_res_pixel_values": (floats("batch", "C", 1024, 1024),),
+    "image": PIXELS,
+    "high_res_pixel_values": (floats("batch", "C", "HIGH", "HIGH"),),
     "prompt_pixel_values": (floats("batch", "C", "image", "image"),),
     "prompt_masks": (floats("batch", "C", "image", "image"),),
     "pixel_values_videos": (
@@ -144,6 +159,26 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "aspect_ratio_ids": (ones("batch", 1),),
     "aspect_ratio_mask": (ones("batch", 1, "TILES"),),
     "cross_attention_mask": (ones("batch", "seq", 1, "TILES"),),
+    "pixel_attention_mask": (
+        ones("batch", 16, beside=PACKED),
+        ones("batch", 2, dtype="bool", beside=("state",)),
+    ),
+    "image_embeds_position_mask": (ids("batch", "seq", high="1", place=({"id": 1, "at": 4, "count": "LATENT"},)),),
+    "image_token_pooling": (Layout(("batch*4", 4), "range", "int64", flat=True),),
+    "image_grids": (each([[2, 2, 0, 0]]),),
+    "image_num_crops": (each([1]),),
+    "images_per_sample": (each([1]),),
+    "image_features": (floats("batch", 16, "FEATURES"),),
+    "pooled_patches_idx": (Layout(("batch*4", 4), "range", "int64", flat=True),),
+    "classes_input_ids": (ids("batch*2", "target"),),
+    "classes_attention_mask": (ones("batch*2", "target"),),
+    "tasks_input_ids": (ids("batch", "target"),),
+    "tasks_attention_mask": (ones("batch", "target"),),
+    "classes_structure": (each([2]),),
+    "state": (floats("batch", "STATE"),),
+    "noise": (floats("batch", "CHUNK", "ACTION"),),
+    "timestep": (each([0.5], dtype="float32"),),
+    "context": (floats("batch", "seq", "D"),),
     "image_attention_mask": (ones("batch", "seq", 1),),
     "merge_sizes": (each([1]),),
     "image_merge_sizes": (each([1]),),
@@ -187,6 +222,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "qformer_input_ids": (ids("batch", "target"),),
     "qformer_attention_mask": (ones("batch", "target"),),
     "input_points": (each([[[[8.0, 8.0]]]], dtype="float32"),),
+    "input_labels": (each([[[1]]]),),
     "xpath_tags_seq": (zeros("batch", "seq", "DEPTH"),),
     "xpath_subs_seq": (zeros("batch", "seq", "DEPTH"),),
 }
@@ -202,6 +238,17 @@ COMPANIONS: dict[str, str] = {
     "qformer_attention_mask": "qformer_input_ids",
     "speaker_embeddings": "input_ids",
     "image_grid_thw": "pixel_values",
+    "grid_thw": "pixel_values",
+    "image_token_pooling": "pixel_values",
+    "image_grids": "pixel_values",
+    "image_num_crops": "pixel_values",
+    "input_points": "pixel_values",
+    "input_labels": "input_points",
+    "cross_attention_mask": "pixel_values",
+    "noise": "state",
+    "timestep": "state",
+    "pixel_attention_mask": "pixel_values",
+    "image_embeds_position_mask": "pixel_values",
     "image_grid_hw": "pixel_values",
     "image_grid_hws": "pixel_values",
     "image_sizes": "pixel_values",
@@ -233,6 +280,12 @@ COMPANIONS: dict[str, str] = {
     "doc_scores": "context_input_ids",
 }
 # Companions that a model may do without: dropped when a try fails with them.
-DROPPABLE = ("image_sizes", "input_features_mask", "feature_attention_mask", "image_position_ids")
+DROPPABLE = (
+    "image_sizes",
+    "image_attention_mask",
+    "input_features_mask",
+    "feature_attention_mask",
+    "image_position_ids",
+)
 # The sizes that symbols have where nobody asks for others.
 SYMBOLS = {"seq": 16, "target": 8, "samples": 8000}

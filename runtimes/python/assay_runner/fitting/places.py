@@ -80,8 +80,22 @@ def insert(
         marks.append({"id": mark, "at": at, "count": number})
         at += number
     longer = [_longer(spec, length) if spec["name"] in ("input_ids", *ALONG) else spec for spec in specs]
-    longer = [{**spec, "place": places} if spec["name"] == "input_ids" and places else spec for spec in longer]
+    longer = [
+        {**spec, "place": places, **_words(spec, [token for token, _, _ in counts])}
+        if spec["name"] == "input_ids" and places
+        else spec
+        for spec in longer
+    ]
     return longer + [_marks(name, length, marks) for name in MARKS if name in parameters]
+
+
+def _words(spec: dict[str, Any], tokens: list[int]) -> dict[str, int]:
+    """The range of ordinary words without the placeholders: what is left on the wider side of each."""
+    low, high = spec["low"], spec["high"]
+    for token in tokens:
+        if low <= token < high:
+            low, high = (token + 1, high) if high - token > token - low else (low, token)
+    return {"low": low, "high": high}
 
 
 def _longer(spec: dict[str, Any], length: str) -> dict[str, Any]:

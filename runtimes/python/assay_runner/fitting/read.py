@@ -27,8 +27,9 @@ class Size:
 # The letters that shapes in ``layouts`` use.
 SIZES: dict[str, Size] = {
     "C": Size(("num_channels", "in_channels", "in_chans", "input_channels", "image_channels"), VISION, 3),
-    "P": Size(("patch_size", "patch_sizes"), VISION, 16),
-    "T": Size(("temporal_patch_size",), VISION, 1),
+    "P": Size(("model_patch_size", "patch_size", "patch_sizes"), VISION, 16),
+    "HIGH": Size(("image_size",), ("high_res",), 1024),
+    "T": Size(("temporal_patch_size", "patch_temporal"), VISION, 1),
     "F": Size(("num_frames", "frames_per_clip", "num_image_with_embedding"), VISION, 4),
     "TILES": Size(("max_num_tiles",), VISION, 2),
     "M": Size(
@@ -52,13 +53,14 @@ SIZES: dict[str, Size] = {
     "SPEAKER": Size(("speaker_embedding_dim", "speaker_embed_dim"), (), 512),
     "STATE": Size(("state_dim", "max_state_dim"), (), 4),
     "ACTION": Size(("act_dim", "max_action_dim"), (), 4),
+    "CHUNK": Size(("chunk_size",), (), 4),
     "TASK": Size(("task_seq_len",), (), 77),
     "LATENT": Size(("latent_query_num",), (), 4),
     "DEPTH": Size(("max_depth",), (), 50),
     "DOCS": Size(("n_docs",), (), 5),
     "CANVAS": Size(("canvas_length",), (), 16),
 }  # fmt: skip
-SIDE_NAMES = ("image_size", "img_size", "crop_size", "resolution")
+SIDE_NAMES = ("image_size", "img_size", "crop_size", "resolution", "input_size")
 VOCABULARY_NAMES = (
     "vocab_size", "src_vocab_size", "encoder_vocab_size", "text_vocab_size", "input_vocab_size",
 )  # fmt: skip
@@ -72,14 +74,18 @@ def parts(config: Any) -> Iterator[tuple[str, PretrainedConfig]]:
 
 
 def find(config: Any, names: Sequence[str], prefer: Sequence[str] = (), depth: int = 0) -> Any:
-    """The first value of these names: in preferred sub-configurations, then here, then anywhere below."""
+    """The first value of these names: in preferred sub-configurations, then here, then anywhere below.
+
+    Sizes that a configuration hands to timm count as its own.
+    """
     below = list(parts(config)) if depth < 4 else []
     for word in prefer:
         for name, part in below:
             if word in name and (value := find(part, names, prefer, depth + 1)) is not None:
                 return value
+    arguments = getattr(config, "model_args", None) or {}
     for name in names:
-        value = getattr(config, name, None)
+        value = getattr(config, name, None) or arguments.get(name)
         if whole(value) or (isinstance(value, (list, tuple)) and value and isinstance(value[0], (int, float))):
             return value
     for _, part in below:

@@ -64,7 +64,7 @@ MESSAGES: tuple[tuple[re.Pattern[str], Repair], ...] = (
     (re.compile(r"shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)"), _product),
     (re.compile(r"normalized_shape=\[(\d+)\], expected input with shape"), _norm),
     (re.compile(r"doesn't match model \(?(\d+)\*(\d+)"), _sides),
-    (re.compile(r"[Bb]ool"), _boolean),
+    (re.compile(r"[Bb]ool|index \d+ is out of bounds for dimension 0"), _boolean),
 )
 
 

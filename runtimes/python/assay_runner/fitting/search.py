@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,8 @@ from .. import inputs
 from ..introspect import classes
 from ..introspect.modalities import main_inputs, modalities_of, required
 from . import places, read
-from .attempt import Attempt, Subject, options, write
+from .attempt import Attempt, Subject, names, options, write
+from .layouts import Layout
 from .repairs import repair
 
 REPAIRS = 6  # how often one try may be corrected
@@ -22,7 +23,7 @@ SEED = 0
 
 
 class NoFit(Exception):
-    """No inputs were found with which the model runs; the message is the last error."""
+    """No inputs were found with which the model runs; the message is the error of the likeliest try."""
 
 
 @dataclass
@@ -34,8 +35,8 @@ class Fitted:
     call: dict[str, Any] = field(default_factory=dict)
 
 
-def subject_of(cls: type, config: Any) -> Subject:
-    """What inputs for this class and configuration must fit."""
+def subject_of(cls: type, config: Any, shapes: Mapping[str, Any]) -> Subject:
+    """What inputs for this class and configuration must fit; of some the shape is given."""
     parameters = classes.signature(cls)
     return Subject(
         parameters,
@@ -43,15 +44,20 @@ def subject_of(cls: type, config: Any) -> Subject:
         read.sizes_of(config),
         read.vocabulary(config),
         bool(getattr(config, "is_encoder_decoder", False)),
+        {name: Layout(**shape) for name, shape in shapes.items()},
     )
 
 
-def fit(model: torch.nn.Module, wanted: tuple[str, ...] = ()) -> Fitted:
-    """Searches for inputs: those wanted, or the main ones. Raises NoFit with the last error when nothing ran."""
+def fit(model: torch.nn.Module, known: Mapping[str, Any]) -> Fitted:
+    """Searches for inputs, starting from what ``special.inputs`` knows of the type.
+
+    Raises NoFit with the first try's error when nothing ran.
+    """
     cls, config = type(model), model.config
-    subject = subject_of(cls, config)
-    first = Attempt(wanted or tuple(main_inputs(cls, subject.parameters)))
-    last: Exception = NoFit("forward takes no inputs that the tables know")
+    subject = subject_of(cls, config, known.get("shapes", {}))
+    wanted = known.get("inputs") or main_inputs(cls, subject.parameters)
+    first = Attempt(tuple(wanted), sizes=known.get("sizes", {}), places=known.get("places", {}))
+    told: Exception | None = None
     for start in itertools.islice(_tries(first, subject), TRIES):
         attempt: Attempt | None = start
         for _ in range(REPAIRS):
@@ -60,10 +66,14 @@ def fit(model: torch.nn.Module, wanted: tuple[str, ...] = ()) -> Fitted:
             except _NoLayout:
                 break
             except Exception as error:  # noqa: BLE001 - a model's own code may raise anything
-                last, attempt = error, repair(error, attempt, subject)
+                told = told if told and start is not first else error
+                attempt = repair(error, attempt, subject)
             if attempt is None:
                 break
-    raise NoFit(f"{type(last).__name__}: {str(last)[:300]}") from last
+    if told is None:
+        unknown = [name for name in names(first, subject) if not options(name, subject)]
+        raise NoFit(f"the tables know no shape for {', '.join(unknown) or 'any input'} of its forward")
+    raise NoFit(f"{type(told).__name__}: {str(told)[:300]}") from told
 
 
 class _NoLayout(Exception):
@@ -101,14 +111,14 @@ def _run(model: torch.nn.Module, attempt: Attempt, subject: Subject) -> Fitted:
 def _placeholders(
     model: torch.nn.Module, specs: list[dict[str, Any]], sizes: dict[str, int], attempt: Attempt
 ) -> list[tuple[int, int, int]]:
-    names = {spec["name"] for spec in specs}
-    if "input_ids" not in names:
+    present = {spec["name"] for spec in specs}
+    if "input_ids" not in present:
         return []
     found: list[tuple[int, int, int]] = []
     given: dict[str, torch.Tensor] | None = None
     for modality, carrier, mark in places.CARRIERS:
         token = places.token_of(model.config, modality)
-        if carrier not in names or token is None:
+        if carrier not in present or token is None:
             continue
         number = attempt.places.get(modality)
         if number is None:

@@ -10,9 +10,11 @@ from typing import Any
 from .layers import whole
 
 GRID = 4  # patches along a side
+COARSE = 2  # cells along a side in the last of several stages
 SMALL_SIDE = 64  # pixels, for models without patches
 
 SIDES = re.compile(r"image_size|img_size|max_img_size|crop_size|pretrain_image_size|input_size")
+UNSURE = frozenset({"input_size"})  # sides only beside a patch size; sounds and series have input sizes too
 MAPS = re.compile(
     r"resolution|image_embedding_size|memory_attention_rope_feat_sizes|backbone_feature_sizes"
     r"|prompt_encoder_input_image_size|spec_size"
@@ -31,21 +33,41 @@ class Scale:
 
 
 def scale_of(tree: Mapping[str, Any]) -> Scale | None:
-    """The scale that brings the finest grid of patches in the configuration down to four by four."""
+    """The scale that brings the finest grid of patches in the configuration down to the least that it needs."""
     grids = sorted(_grids(tree), reverse=True)
     if grids:
-        cells, patch = grids[0]
-        return Scale(cells / GRID, patch * GRID) if cells > GRID else None
-    side = tree.get("image_size")
+        cells, least, patch = grids[0]
+        return Scale(cells / least, patch * least) if cells > least else None
+    side = _side(tree)
     return Scale(side / SMALL_SIDE) if whole(side) and side > SMALL_SIDE else None
 
 
-def _grids(tree: Mapping[str, Any]) -> list[tuple[int, int]]:
+def _grids(tree: Mapping[str, Any]) -> list[tuple[int, int, int]]:
+    """(patches along a side, how many are needed, pixels of a patch) of every part that sees pictures."""
     found = [grid for value in tree.values() if isinstance(value, Mapping) for grid in _grids(value)]
-    side, patch = first(tree.get("image_size") or tree.get("img_size")), last(tree.get("patch_size"))
+    side, patch = (
+        first(tree.get("image_size") or tree.get("img_size") or tree.get("input_size")),
+        last(tree.get("patch_size")),
+    )
     if whole(side) and whole(patch) and side >= patch > 0:
-        found.append((side // patch, patch))
+        found.append((side // patch, max(GRID, COARSE * _halvings(tree, patch)), patch))
     return found
+
+
+def _halvings(tree: Mapping[str, Any], patch: int) -> int:
+    """How many patches along a side become one by the last stage."""
+    stride, stages = tree.get("output_stride"), tree.get("depths")
+    if whole(stride):
+        return -(-stride // patch)
+    merges = isinstance(stages, (list, tuple)) and patch > 1  # single pixels stay what they are, for super-resolution
+    return 2 ** (len(stages) - 1) if merges else 1
+
+
+def _side(tree: Mapping[str, Any]) -> Any:
+    """The side of the pictures that a model without patches was made for, as it or one of its parts says."""
+    parts = [value for value in tree.values() if isinstance(value, Mapping)]
+    sides = [first(node.get("image_size") or node.get("resolution")) for node in (tree, *parts)]
+    return next((side for side in sides if whole(side)), None)
 
 
 def first(value: Any) -> Any:
@@ -65,7 +87,7 @@ def shrink_extent(key: str, value: Any, patch: Any, scale: Scale) -> Any:
         return [[scale.side, scale.side]]
     if SIDES.fullmatch(key) and whole(value) and whole(patch) and value >= patch:
         return max(patch * 2, int(value // patch // scale.ratio) * patch)
-    if SIDES.fullmatch(key) or MAPS.fullmatch(key):
+    if (SIDES.fullmatch(key) and key not in UNSURE) or MAPS.fullmatch(key):
         return _scaled(value, scale.ratio)
     if COUNTS.fullmatch(key) and whole(value):
         return max(1, int(value // scale.ratio**2))

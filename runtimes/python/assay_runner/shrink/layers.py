@@ -14,13 +14,25 @@ DEPTH = re.compile(
     r"|num_(?!conv_|feat_extract|residual|nextn|adapter|kv_shared)(\w+_)?layers|\w+_num_hidden_layers|\w+_num_layers"
     r"|(?!\w*head_depth)\w+_depth|(en|de)coder_n_layer"
 )
-STAGES = ("depths", "layer_depths", "num_block_repeats", "stage_num_blocks", "encoder_blocks")
-STAGE_LISTS = ("depths", "num_heads", "hidden_sizes", "embed_dims", "num_attention_heads", "layer_depths", "embed_dim")
+STAGES = ("depths", "layer_depths", "num_block_repeats", "stage_num_blocks", "encoder_blocks", "blocks_per_stage")
+STAGE_LISTS = (
+    "depths",
+    "num_heads",
+    "hidden_sizes",
+    "embed_dims",
+    "num_attention_heads",
+    "layer_depths",
+    "embed_dim",
+    "embed_dim_per_stage",
+    "stage_num_blocks",
+)
 # Lists of positions in the stack: they must point into it.
 POSITIONS = re.compile(
     r"\w*(indexes|indices|_index(?!_)|layer_ids?|_layers_idx|_layer_idx|block_index|fullatt|global_attn|skip_layer"
-    r"|mlp_only_layers|look_ahead_layers|look_backward_layers|feature_layers?|_idxs)\w*"
+    r"|mlp_only_layers|cross_attention_layers|look_ahead_layers|look_backward_layers|feature_layers?|_idxs)\w*"
 )
+# Layers whose features a neck takes: as many as before, so at least as many layers stay. Some count the embedding as 0.
+TAPS = {"out_indices": 1, "backbone_out_indices": 0}
 FEATURE_LAYERS = re.compile(r"\w*(feature_layers?|select_layer)")
 
 
@@ -64,9 +76,9 @@ def plan(values: dict[str, Any]) -> Stack:
     if stack.per_layer:
         stack.chosen = _one_of_each([values[key] for key in sorted(stack.per_layer)])
         stack.keep = len(stack.chosen)
-    taps = values.get("out_indices")
-    if isinstance(taps, (list, tuple)) and depths and not hierarchical and len(taps) > stack.keep:
-        stack.keep = len(taps)
+    taps = max((len(values[key]) for key in TAPS if isinstance(values.get(key), (list, tuple))), default=0)
+    if depths and not hierarchical and taps > stack.keep:
+        stack.keep = taps
         stack.chosen = list(range(stack.keep)) if stack.chosen is not None else None
     return stack
 
@@ -96,8 +108,8 @@ def shrink_lists(key: str, value: Any, stack: Stack) -> Any:
         return _feature_layers(value)
     if POSITIONS.fullmatch(key) and wholes(value) and stack.depths and not stack.hierarchical:
         n = stack.count or LEAST
-        if key == "out_indices":
-            return list(range(n - len(value) + 1, n + 1))
+        if key in TAPS:
+            return list(range(n - len(value) + TAPS[key], n + TAPS[key]))
         return list(dict.fromkeys(max(-n, min(item, n - 1)) for item in value))
     return value
 

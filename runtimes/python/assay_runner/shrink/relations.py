@@ -22,6 +22,7 @@ def repair(small: dict[Any, Any], default: dict[str, Any]) -> None:
     _latent_attention(small, default)
     _state_space(small)
     _rotary(small)
+    _shuffled(small)
 
 
 def _latent_attention(small: dict[Any, Any], default: dict[str, Any]) -> None:
@@ -44,6 +45,13 @@ def _state_space(small: dict[Any, Any]) -> None:
     for key in STATE_GROUPS:
         if whole(small.get(key)):
             small[key] = min(small[key], 2)
+
+
+def _shuffled(small: dict[Any, Any]) -> None:
+    """Where pixels are shuffled into channels before the first layer of an adapter, that layer is as wide as they."""
+    ratio = small.get("pixel_shuffle_ratio")
+    if isinstance(ratio, float) and whole(small.get("intermediate_size")):
+        small["intermediate_size"] = int(WIDTH / ratio**2)
 
 
 def _rotary(small: dict[Any, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -69,6 +70,12 @@ def feedforward(value: int, node: Node) -> int:
     return min(value, FEEDFORWARD) if value > 0 else value
 
 
+def picture_window(value: int, node: Node) -> int:
+    """Two patches for models of pictures. Windows over sound or text, and those counted in pixels, stay."""
+    patches = "patch_size" in node.values and "spatial_merge_size" not in node.values
+    return min(value, 2) if patches else value
+
+
 def row(names: str, aspect: str, small: Shrinker, why: str, usual: int | None = None) -> Rule:
     """One row of the table."""
     return Rule(re.compile(names), aspect, small, why, usual)
@@ -108,8 +115,18 @@ NUMBERS: tuple[Rule, ...] = (
         r"|max_target_positions|seq_length|max_length",
         ladder.WORDS, most(POSITIONS), "position tables as long as anyone asks a tiny model for",
     ),
+    row(r"max_text_length", ladder.WORDS, most(8), "forward itself generates this many steps"),
+    row(r"max_text_len", ladder.WORDS, most(16), "scores of words beyond the text are minus infinity by design"),
+    row(r"window_size", ladder.EXTENTS, picture_window, "windows that fit into the smallest map of a small picture"),
     row(r"max_source_positions", ladder.EXTENTS, most(100), "two seconds of sound instead of thirty"),
-    row(r"num_queries|two_stage_num_proposals", ladder.EXTENTS, most(QUERIES), "a few objects are enough"),
+    row(r"num_queries|two_stage_num_proposals|latent_query_num", ladder.EXTENTS, most(QUERIES),
+        "a few objects are enough"),
+    row(r"base_channels", ladder.WIDTHS, most(32), "convolutions of picture tokenizers: one channel a norm's group"),
+    row(r"num_pos_feats", ladder.WIDTHS, exactly(WIDTH // 2), "sines and cosines of a place make the width together"),
+    row(r"ext_pw_out_channel|depthwise_separable_out_channel|nemo_conv_channels", ladder.WIDTHS, width,
+        "convolutions between layers of that width"),
+    row(r"coordinate_size", ladder.WIDTHS, exactly(12), "layout embeddings: four coordinates and two sides …"),
+    row(r"shape_size", ladder.WIDTHS, exactly(8), "… together make the width"),
     row(r"patch_embed_hidden_size", ladder.WIDTHS, lambda value, node: value, "fixed by the patch embedding"),
     row(r"rotary_dim", ladder.WIDTHS, most(HEAD // 2), "half of a small head turns"),
     row(r"qk_nope_head_dim|v_head_dim", ladder.WIDTHS, most(HEAD), "latent attention: a small head"),
@@ -131,10 +148,35 @@ NUMBERS: tuple[Rule, ...] = (
         r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|projection_dim|embedding_size|emb_dim|model_dim"
         r"|hidden_channels|d_embed|embedding_dim|projection_size|project_dim|pooler_output_size|d_text|d_vision"
         r"|lru_width|text_dim|dim|hidden_features|decoder_dim|encoder_dim|mask_feature_size|conv_dim|feature_size"
-        r"|out_dim|output_dim|input_dim|lm_dim)",
+        r"|out_dim|output_dim|input_dim|lm_dim|output_proj_dims|output_channels"
+        r"|post_conv_in_channels)",
         ladder.WIDTHS, width, "one small width everywhere, so that projections between parts fit", WIDTH,
     ),
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Fraction:
+    """A row for values that are not whole: the names it decides, the aspect, the least and the most, and why."""
+
+    names: re.Pattern[str]
+    aspect: str
+    least: float
+    most: float
+    why: str
+
+
+FRACTIONS: tuple[Fraction, ...] = (
+    Fraction(re.compile(r"initializer_range|init_std"), ladder.WIDTHS, 0.02, math.inf,
+             "some start at nearly nothing since only their checkpoints are meant; such a model would be dead"),
+    Fraction(re.compile(r"depth_coefficient"), ladder.LAYERS, 0.0, 1.0, "no more blocks than the lists of blocks say"),
+)  # fmt: skip
+
+
+def small_fraction(name: str, value: float, aspects: frozenset[str]) -> float:
+    """The value that a number which is not whole has in the small configuration: by its row, else its own."""
+    rule = next((rule for rule in FRACTIONS if rule.names.fullmatch(name) and rule.aspect in aspects), None)
+    return min(max(value, rule.least), rule.most) if rule else value
 
 
 def rule_for(name: str) -> Rule | None:

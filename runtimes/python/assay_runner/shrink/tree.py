@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from . import absent, images, ladder, layers, relations
+from . import absent, images, ladder, layers, relations, timm
 from .layers import Stack, whole, wholes
-from .rules import Node, counts_heads, small_number
+from .rules import WIDTH, Node, counts_heads, small_fraction, small_number
 from .tokens import TokenIds, is_token
 
 # Not part of what a model is: labels, where it came from, how it is stored. They are made anew from the small values.
@@ -17,9 +17,14 @@ LEFT_OUT = frozenset(
     "torch_dtype problem_type _attn_implementation_internal".split()
 )
 # A name that another name in the same configuration derives.
-DERIVED = {"feature_size": "lags_sequence"}
-# timm's own miniature of the architecture stands for the published one; its true size belongs to size "full".
-TIMM_TINY = {"resnet": "test_resnet"}
+DERIVED = {
+    "feature_size": "lags_sequence",
+    "stage_block_stride": "stage_num_blocks",
+    "stage_block_in_channels": "stage_num_blocks",
+    "stage_block_out_channels": "stage_num_blocks",
+}
+# Lists that repeat one width, a number for each map of features.
+WIDTH_LISTS = frozenset({"decoder_in_channels", "vision_features_channels"})
 CONVOLUTION = 32  # channels of a small feature extractor
 
 
@@ -45,8 +50,8 @@ def shrink(config: Mapping[str, Any], rung: ladder.Rung) -> dict[str, Any]:
 def _node(config: Mapping[Any, Any], walk: Walk) -> dict[Any, Any]:
     values = {k: v for k, v in config.items() if isinstance(k, str) and k not in LEFT_OUT}
     values = {k: v for k, v in values.items() if DERIVED.get(k) not in values}
-    if values.get("model_type") == "timm_backbone":
-        return _timm(values)
+    if values.get("model_type") in timm.KINDS:
+        return timm.shrink(values) if ladder.WIDTHS in walk.aspects else values
     stack = layers.plan(values)
     node = Node(values, stack.hierarchical, _heads(values))
     small = {key: _value(key, value, node, stack, walk) for key, value in values.items()}
@@ -74,6 +79,8 @@ def _by_kind(key: str, value: Any, node: Node, stack: Stack, walk: Walk) -> Any:
         return absent.fill(key, node.values, walk.aspects, stack, walk.tokens)
     if isinstance(value, (list, tuple)):
         return _list(key, list(value), node, stack, walk)
+    if isinstance(value, float):
+        return small_fraction(key, value, walk.aspects)
     return _number(key, value, node, stack, walk) if whole(value) else value
 
 
@@ -100,6 +107,8 @@ def _list(key: str, value: list[Any], node: Node, stack: Stack, walk: Walk) -> l
         return walk.tokens.several(value)
     if key == "conv_dim" and len(set(value)) == 1 and ladder.WIDTHS in walk.aspects and not stack.hierarchical:
         return [CONVOLUTION] * len(value)
+    if key in WIDTH_LISTS and len(set(value)) == 1 and ladder.WIDTHS in walk.aspects:
+        return [WIDTH] * len(value)
     if key == "attention_window" and ladder.WORDS in walk.aspects:
         return [small_number(key, item, walk.aspects, node) for item in value[: stack.keep]]
     return value
@@ -113,9 +122,3 @@ def _number(key: str, value: int, node: Node, stack: Stack, walk: Walk) -> int:
     if is_token(key) and ladder.WORDS in walk.aspects:
         return walk.tokens.small(value)
     return small_number(key, value, walk.aspects, node)
-
-
-def _timm(values: Mapping[str, Any]) -> dict[str, Any]:
-    name = str(values.get("backbone") or "")
-    tiny = next((small for family, small in TIMM_TINY.items() if name.startswith(family)), name)
-    return {**values, "backbone": tiny}
