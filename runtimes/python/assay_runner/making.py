@@ -105,7 +105,8 @@ def of_config(
     with _in_a_sentence(recipe["class"]):
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)
-        fitted = verify.check(shallow, _with_sizes(fit(shallow, special.inputs(model_type)), sizes or {}))
+        known = {"inputs": special.inputs(model_type).get("inputs")}  # the shapes and sizes there are of tiny models
+        fitted = verify.check(shallow, _with_sizes(fit(shallow, known), sizes or {}))
     recipe |= {"sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call, "gain": 1.0, "control": None}
     return _ordered(recipe)
 
