@@ -33,10 +33,10 @@ def _parameter(t: torch.Tensor) -> bool:
 
 BLANKS: tuple[Blank, ...] = (
     Blank(
-        re.compile(r"(\w+_)?(gate|alpha)(_\w+)?"),
+        re.compile(r"(\w+_)?(gate|alpha|logit_scale)(_\w+)?"),
         lambda t: _parameter(t) and (t.numel() == 1 or t.dim() > 1),
         Draw(0.5, 0.1),
-        "a gate starts shut: half open, both of its ways are used",
+        "a gate starts shut, a scale at nothing: half open, both ways are used",
     ),
     Blank(
         re.compile(r"embed|embed_sum"),

@@ -21,6 +21,7 @@ class Inputs:
     without: frozenset[str] = frozenset()  # inputs that usually go along and here must not
     unheeded: frozenset[str] = frozenset()  # inputs that must be there and that forward does not look at
     call: Mapping[str, Any] = field(default_factory=dict)  # switches of forward
+    places: Mapping[str, int] = field(default_factory=dict)  # placeholders, where the model cannot be asked
 
 
 @cache
@@ -45,7 +46,7 @@ def inputs(model_type: str) -> Inputs:
     row = next((row for row in rows("inputs") if row["type"] == model_type), {})
     layouts = {name: _layout(spec) for name, spec in row.get("layouts", {}).items()}
     without, unheeded = (frozenset(row.get(key, ())) for key in ("without", "unheeded"))
-    return Inputs(tuple(row.get("inputs", ())), layouts, without, unheeded, row.get("call", {}))
+    return Inputs(tuple(row.get("inputs", ())), layouts, without, unheeded, row.get("call", {}), row.get("places", {}))
 
 
 def _layout(spec: Mapping[str, Any]) -> Layout:

@@ -125,7 +125,7 @@ def test_messages_repair() -> None:
 def test_special_rows_have_reasons() -> None:
     known = classes.all_types()
     for row in (*special.rows("config"), *special.rows("inputs")):
-        said = {"set", "inputs", "layouts", "without", "unheeded", "call"} & set(row)
+        said = {"set", "inputs", "layouts", "without", "unheeded", "call", "places"} & set(row)
         assert row["why"] and said and row["type"] in known
 
 

@@ -29,6 +29,8 @@ EXAMPLES = {
     "num_time_features": (0, 2),
     "num_queries": (100, 8),
     "patch_embed_hidden_size": (96, 96),
+    "encoder_hidden_size": (768, 64),
+    "num_filters": (32, 32),
     "upsample_initial_channel": (1536, 128),
     "rotary_dim": (64, 8),
     "qk_nope_head_dim": (128, 16),
@@ -139,6 +141,22 @@ def test_timm_backbones_stay_timm() -> None:
     backbone = {"model_type": "timm_backbone", "backbone": "resnet50", "out_indices": [1, 2, 3, 4]}
     small = shrink({"backbone_config": backbone}, SMALL)["backbone_config"]
     assert small == {**backbone, "backbone": "test_resnet"}
+
+
+def test_codecs_start_narrow() -> None:
+    small = shrink({"encoder_hidden_size": 48, "num_filters": 32, "downsampling_ratios": [2, 4, 8]}, SMALL)
+    assert small == {"encoder_hidden_size": 8, "num_filters": 4, "downsampling_ratios": [2, 4, 8]}
+
+
+def test_sections_that_the_code_knows() -> None:
+    small = shrink({"model_type": "qwen2_vl_text", "head_dim": 128, "rope_parameters": {"rope_theta": 1e6}}, SMALL)
+    assert sum(small["rope_parameters"]["mrope_section"]) == 8
+
+
+def test_latent_heads_turn_in_part() -> None:
+    default = {"head_dim": 128, "qk_rope_head_dim": 64, "qk_nope_head_dim": 64}
+    small = shrink({**default, "rope_parameters": {"partial_rotary_factor": 0.5}}, SMALL)
+    assert small["head_dim"] * small["rope_parameters"]["partial_rotary_factor"] == small["qk_rope_head_dim"]
 
 
 def test_last_rung_is_the_default() -> None:

@@ -159,7 +159,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "audio_values": WAVES,
     "spectrogram": SPECTROGRAM,
     "audio_mel": SPECTROGRAM,
-    "mel_spectrogram": (floats("batch", "M", 50),),
+    "mel_spectrogram": (floats("batch", "M", 8),),
     "audio_mel_mask": (zeros("batch", 50, dtype="bool"),),
     "audio_input_ids": (ids("batch", 50, "M", high="16"),),
     "protein_input_ids": (ids("batch", "target", high="20"),),
@@ -236,8 +236,8 @@ COMPANIONS: dict[str, str] = {
     "audio_attention_mask": "audio_input_features",
     "past_time_features": "past_values",
     "past_observed_mask": "past_values",
-    "future_values": "past_values",
     "future_time_features": "past_values",
+    "future_values": "future_time_features",  # without a clock they are what a loss is taken from
     "actions": "states",
     "rewards": "states",
     "returns_to_go": "states",

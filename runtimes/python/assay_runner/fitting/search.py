@@ -54,7 +54,7 @@ def fit(model: torch.nn.Module, row: special.Inputs) -> Fitted:
     cls, config = type(model), model.config
     subject = subject_of(cls, config, row.layouts)
     wanted = row.main or tuple(main_inputs(cls, subject.parameters))
-    first = Attempt(wanted, dropped=row.without, call=row.call)
+    first = Attempt(wanted, dropped=row.without, call=row.call, places=row.places)
     last: Exception = NoFit("forward takes no inputs that the tables know")
     for start in itertools.islice(_tries(first, subject), TRIES):
         attempt: Attempt | None = start

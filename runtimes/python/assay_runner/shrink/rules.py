@@ -69,6 +69,16 @@ def feedforward(value: int, node: Node) -> int:
     return min(value, FEEDFORWARD) if value > 0 else value
 
 
+def codec_width(value: int, node: Node) -> int:
+    """The first channels of a codec, which every stage doubles; the small width in all other models."""
+    return min(value, 8) if "downsampling_ratios" in node.values else min(value, WIDTH)
+
+
+def codec_filters(value: int, node: Node) -> int:
+    """The same under another name; codecs that do not list their stages so have few of them and keep it."""
+    return min(value, 4) if "downsampling_ratios" in node.values else value
+
+
 def row(names: str, aspect: str, small: Shrinker, why: str, usual: int | None = None) -> Rule:
     """One row of the table."""
     return Rule(re.compile(names), aspect, small, why, usual)
@@ -114,6 +124,9 @@ NUMBERS: tuple[Rule, ...] = (
     row(r"num_queries|two_stage_num_proposals", ladder.EXTENTS, most(QUERIES), "a few objects are enough"),
     row(r"patch_embed_hidden_size|model_in_dim", ladder.WIDTHS, lambda value, node: value,
         "fixed by what comes before: the patch embedding, the mel bins of a spectrogram"),
+    row(r"encoder_hidden_size", ladder.WIDTHS, codec_width, "a codec's stages double it"),
+    row(r"num_filters", ladder.EXTENTS, codec_filters,
+        "channels of a codec, doubled at each of its stages; not one of the widths that lists of stages tie"),
     row(r"upsample_initial_channel", ladder.WIDTHS, most(128), "channels of a vocoder, halved at each of its stages"),
     row(r"rotary_dim", ladder.WIDTHS, most(HEAD // 2), "half of a small head turns"),
     row(r"qk_nope_head_dim|v_head_dim", ladder.WIDTHS, most(HEAD), "latent attention: a small head"),
@@ -135,7 +148,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|projection_dim|embedding_size|emb_dim|model_dim"
         r"|hidden_channels|d_embed|embedding_dim|projection_size|project_dim|pooler_output_size|d_text|d_vision"
         r"|lru_width|text_dim|dim|hidden_features|decoder_dim|encoder_dim|mask_feature_size|conv_dim|feature_size"
-        r"|out_dim|output_dim|input_dim|lm_dim)|hidden_size_global|upsample_groups|mamba_d_ssm|\w+_hidden_dimension|nemo_conv_channels",
+        r"|out_dim|output_dim|input_dim|lm_dim)|hidden_size_global|upsample_groups|mamba_d_ssm|\w+_hidden_dimension|nemo_conv_channels|\w+_out_channel",
         ladder.WIDTHS, width, "one small width everywhere, so that projections between parts fit", WIDTH,
     ),
 )  # fmt: skip
