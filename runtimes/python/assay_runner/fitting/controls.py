@@ -16,7 +16,7 @@ import torch
 
 from .. import control, inputs, models, numerics, outputs
 
-GAINS = (1.0, 2.0, 4.0, 8.0)
+GAINS = (1.0, 2.0, 4.0, 6.0, 8.0)
 # Models whose sound is as long as the exponential of what they compute: larger weights would ask for hours of it.
 SELF_TIMED = {"vits": (1.0,), "fastspeech2_conformer": (1.0,), "fastspeech2_conformer_with_hifigan": (1.0,)}
 DAMAGES = ("zero-attention", "zero-mlp")
@@ -63,7 +63,12 @@ def choose(recipe: Mapping[str, Any]) -> Control:
     if not seen:
         best = max((one.effect for one in tried), default=0.0)
         raise NoControl(f"no damage changes the output by more than {best:.1e} of its size")
-    return good[0] if good else max(seen, key=lambda one: (one.forgiving, min(one.effect, WANTED), -one.gain))
+    return good[0] if good else max(seen, key=_worth)
+
+
+def _worth(one: Control) -> tuple[bool, float, bool, float]:
+    """Where none is good: rounding that passes, then how well it is seen, then damage before another input."""
+    return one.forgiving, min(one.effect, WANTED), one.kind in DAMAGES, -one.gain
 
 
 def _at_gain(recipe: Mapping[str, Any]) -> list[Control]:

@@ -22,6 +22,8 @@ DERIVED = {
     "dim_bbox_sinusoid_emb_2d": "hidden_size",
     "dim_bbox_sinusoid_emb_1d": "hidden_size",
     "dim_bbox_projection": "hidden_size",
+    "attention_hidden_size": "n_mamba_heads",
+    "attention_head_dim": "n_mamba_heads",
 }
 # timm's own miniature of the architecture stands for the published one; its true size belongs to size "full".
 TIMM_TINY = {"resnet": "test_resnet"}
