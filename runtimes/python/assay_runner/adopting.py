@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from . import models
+from . import models, special
 from .fitting import verify
 from .fitting.search import Fitted
 
@@ -23,7 +23,8 @@ def holds(recipe: Mapping[str, Any]) -> bool:
     """Whether the recipe's model can be built here, gives useful numbers alone and in batches, and heeds its inputs."""
     try:
         model = models.build(recipe, torch.float32, SEED).model
-        verify.holds(model, Fitted(list(recipe["inputs"]), dict(recipe["sizes"]), dict(recipe["call"])))
+        fitted = Fitted(list(recipe["inputs"]), dict(recipe["sizes"]), dict(recipe["call"]))
+        verify.holds(model, fitted, special.inputs(recipe["type"]).unheeded)
     except Exception:  # noqa: BLE001 - a type's own code may raise anything; any of it means a new search
         return False
     return True

@@ -36,7 +36,7 @@ OUTPUTS = frozenset(
 )  # fmt: skip
 _NORM = re.compile(r"Norm")
 KINDS = (*PARTS, "other-input")
-_CAP = 1e6  # an infinite change (numbers lost, shapes changed) is written as this
+CAP = 1e6  # an infinite change (numbers lost, shapes changed) is written as this
 
 
 def targets(model: torch.nn.Module, kind: str) -> list[torch.nn.Parameter]:
@@ -133,5 +133,5 @@ def measure(
             damaged = run()
     else:
         raise BadRecipe(f"unknown control {kind!r}: the controls are {', '.join(KINDS)}")
-    change = min(compare(damaged, reference).max_rel, _CAP)
+    change = min(compare(damaged, reference).max_rel, CAP)
     return Control(kind, change, change >= CONTROL_FACTOR * tolerance)

@@ -105,8 +105,7 @@ def of_config(
     with _in_a_sentence(recipe["class"]):
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)
-        known = {"inputs": special.inputs(model_type).get("inputs")}  # the shapes and sizes there are of tiny models
-        fitted = verify.check(shallow, _with_sizes(fit(shallow, known), sizes or {}))
+        fitted = _fitted(shallow, special.inputs(model_type).at_any_size(), sizes or {})
     recipe |= {"sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call, "gain": 1.0, "control": None}
     return _ordered(recipe)
 
@@ -136,8 +135,11 @@ def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
     return weights.drawn(lambda: cls(config), 0).model.eval()
 
 
-def _with_sizes(fitted: Fitted, sizes: Mapping[str, int]) -> Fitted:
-    return Fitted(fitted.inputs, {name: sizes.get(name, value) for name, value in fitted.sizes.items()}, fitted.call)
+def _fitted(model: torch.nn.Module, row: special.Inputs, sizes: Mapping[str, int]) -> Fitted:
+    """Inputs with which the model runs, at these sizes, and of which each is heeded."""
+    fitted = fit(model, row)
+    fitted = Fitted(fitted.inputs, {name: sizes.get(name, value) for name, value in fitted.sizes.items()}, fitted.call)
+    return verify.check(model, fitted, row.unheeded)
 
 
 def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, Any]) -> dict[str, Any]:

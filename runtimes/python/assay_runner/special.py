@@ -1,53 +1,100 @@
-"""The few types that need a value of their own: rows of data, each with its reason."""
+"""The few types that need a value of their own: rows of data, each with its reason.
+
+A row is for one type, or for several that share the reason. It may say what the
+default configuration is made with (``default``), what the small one has
+(``set``, also where the type stands inside another), what its inputs are (see
+`Inputs`), and what a program needs of it (``generate``). Several rows for one
+type are taken together.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
 
+from .fitting.layouts import Layout
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a type's rows say of its inputs; empty for all types without one."""
+
+    main: tuple[str, ...] = ()  # where the class's own statement of its main inputs does not hold
+    layouts: Mapping[str, Layout] = field(default_factory=dict)  # inputs that no table gives, or gives otherwise
+    sizes: Mapping[str, int] = field(default_factory=dict)  # letters of shapes
+    places: Mapping[str, int] = field(default_factory=dict)  # placeholders, where the model cannot be asked
+    without: frozenset[str] = frozenset()  # inputs that usually go along and here must not
+    unheeded: frozenset[str] = frozenset()  # inputs that must be there and that forward does not look at
+    call: Mapping[str, Any] = field(default_factory=dict)  # switches of forward
+
+    def at_any_size(self) -> Inputs:
+        """What also holds for models that are not tiny: shapes and counts are those of the small configuration."""
+        return Inputs(main=self.main, without=self.without, unheeded=self.unheeded, call=self.call)
+
 
 @cache
-def rows(section: str) -> tuple[dict[str, Any], ...]:
-    """The rows of a section of special.json."""
+def rows() -> tuple[dict[str, Any], ...]:
+    """The rows of special.json."""
     text = resources.files(__package__).joinpath("data/special.json").read_text(encoding="utf-8")
-    return tuple(json.loads(text)[section])
+    return tuple(json.loads(text)["rows"])
 
 
-def start(model_type: str) -> dict[str, Any]:
-    """What the type's default configuration is made with, before it is made small; nothing for nearly all types."""
-    return _together("config", model_type, "default")
-
-
-def amend(model_type: str, config: dict[str, Any]) -> dict[str, Any]:
-    """The small configuration with the type's own values set."""
-    return merge(config, _together("config", model_type, "set"))
-
-
-def inputs(model_type: str) -> dict[str, Any]:
-    """What is known of the inputs of a type that no rule fits; empty for nearly all.
-
-    ``inputs`` names the main ones where the type's own statement of them does not hold, ``shapes`` gives the layout of
-    single inputs, ``sizes`` letters of shapes, ``places`` how many placeholder ids a modality has.
-    """
-    return next((row for row in rows("inputs") if model_type in types(row)), {})
-
-
-def types(row: dict[str, Any]) -> list[str]:
+def types(row: Mapping[str, Any]) -> list[str]:
     """The types that a row is for: one, or several that share its reason."""
     return [row["type"]] if isinstance(row["type"], str) else row["type"]
 
 
-def _together(section: str, model_type: str, key: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for row in rows(section):
+@cache
+def _said(model_type: str) -> dict[str, Any]:
+    """What the type's rows say together."""
+    said: dict[str, Any] = {}
+    for row in rows():
         if model_type in types(row):
-            found = merge(found, row.get(key, {}))
-    return found
+            said = merge(said, {key: value for key, value in row.items() if key not in ("type", "why")})
+    return said
 
 
-def merge(values: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def start(model_type: str) -> dict[str, Any]:
+    """What the type's default configuration is made with, before it is made small; nothing for nearly all types."""
+    return merge(_said(model_type).get("default", {}), {})
+
+
+def amend(model_type: str, config: dict[str, Any]) -> dict[str, Any]:
+    """The small configuration with the type's own values set, and those of the types that stand inside it."""
+    inner = {key: value for key, value in config.items() if isinstance(value, dict)}
+    config = config | {key: amend(value.get("model_type", ""), value) for key, value in inner.items()}
+    return merge(config, _said(model_type).get("set", {}))
+
+
+def inputs(model_type: str) -> Inputs:
+    """What the type's rows say of its inputs."""
+    said = _said(model_type)
+    return Inputs(
+        tuple(said.get("inputs", ())),
+        {name: _layout(spec) for name, spec in said.get("layouts", {}).items()},
+        said.get("sizes", {}),
+        said.get("places", {}),
+        frozenset(said.get("without", ())),
+        frozenset(said.get("unheeded", ())),
+        said.get("call", {}),
+    )
+
+
+def generation(model_type: str) -> dict[str, Any]:
+    """What the type's rows say of a program that generates."""
+    return _said(model_type).get("generate", {})
+
+
+def _layout(spec: Mapping[str, Any]) -> Layout:
+    """A layout as a row writes it: numbers between -1 and 1 unless it names another kind."""
+    return Layout(**{"kind": "float", "dtype": "float32", **spec, "shape": tuple(spec.get("shape", ()))})
+
+
+def merge(values: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     """The values with those of ``over`` set, also inside sub-configurations. Neither argument is changed."""
     merged = dict(values)
     for key, value in over.items():

@@ -4,10 +4,8 @@
 been drawn at random, then fills every noted parameter and buffer from a stream
 keyed by seed and tensor name, with the moments that the model's own
 initialisation asked for (the deviation times the recipe's gain). What
-initialisation sets for structure (norms, decay rates, tables) stays. A weight
-that it leaves at nothing but zeros is drawn too: a gate or a projection that
-starts closed would hide what lies behind it (the pictures of Gemma 3, the
-cross-attention of Idefics), and no check could see it.
+initialisation sets for structure (norms, decay rates, tables) stays; what it
+leaves blank though training does not (`blanks`) is drawn too.
 """
 
 from __future__ import annotations
@@ -21,13 +19,13 @@ import numpy as np
 import torch
 
 from assay_runner import stream
+from assay_runner.blanks import blank
 from assay_runner.initialisation import Pending, Recorder, Region, recording, storage_key
 
 Draws = list[tuple[tuple[int, ...], str, str]]
 """Shape, mean and deviation of each draw into a tensor; the moments to six digits."""
 
 
-CLOSED = stream.Draw(0.0, 0.02)  # what weights that start at zero are drawn with
 
 
 @dataclass(frozen=True)
@@ -126,10 +124,10 @@ class _Pen:
                 if derived.pop(key):
                     fills += self._moments(name, tensor)
                 yield name, [(tuple(tensor.shape), "", "")]
-            elif _closed(name, tensor):
-                draw = CLOSED.scaled(self._gain)
-                fills.append(self._fill(tensor, name, draw))
-                yield name, [(tuple(tensor.shape), f"{draw.mean:.6g}", f"{draw.std:.6g}")]
+            elif (draw := blank(name, tensor)) is not None:
+                scaled = draw.scaled(self._gain)
+                fills.append(self._fill(tensor, name, scaled))
+                yield name, [_told(tensor.shape, scaled)]
         for i, pending in enumerate(waiting.values()):  # tensors that are plain attributes of a module
             if not pending.ref.expired():
                 planned = self._plan(pending, f"#left/{i}")
@@ -156,7 +154,7 @@ class _Pen:
 
     def _told(self, pending: Pending) -> Draws:
         draws = [(step[0].shape, step[1].scaled(self._gain)) for step in pending.steps if isinstance(step, tuple)]
-        return [(tuple(shape), f"{draw.mean:.6g}", f"{draw.std:.6g}") for shape, draw in draws]
+        return [_told(shape, draw) for shape, draw in draws]
 
     def _fill(self, target: torch.Tensor, key: str, draw: stream.Draw) -> stream.Fill:
         return stream.Fill(flat(target), f"{self._seed}/{key}", draw)
@@ -181,10 +179,8 @@ class _Pen:
         return []
 
 
-def _closed(name: str, tensor: torch.Tensor) -> bool:
-    """Whether a weight is nothing but zeros. Biases and buffers are meant to be."""
-    weight = isinstance(tensor, torch.nn.Parameter) and tensor.is_floating_point() and "bias" not in name.split(".")[-1]
-    return weight and tensor.device.type == "cpu" and tensor.is_contiguous() and not tensor.any()
+def _told(shape: tuple[int, ...], draw: stream.Draw) -> tuple[tuple[int, ...], str, str]:
+    return tuple(shape), f"{draw.mean:.6g}", f"{draw.std:.6g}"
 
 
 def named_tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:

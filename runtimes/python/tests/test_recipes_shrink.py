@@ -29,6 +29,7 @@ EXAMPLES = {
     "max_text_len": (256, 16),
     "window_size": (15, 15),
     "max_source_positions": (1500, 100),
+    "num_time_features": (0, 2),
     "num_queries": (100, 8),
     "base_channels": (128, 32),
     "num_pos_feats": (128, 32),
@@ -36,6 +37,9 @@ EXAMPLES = {
     "coordinate_size": (128, 12),
     "shape_size": (128, 8),
     "patch_embed_hidden_size": (96, 96),
+    "encoder_hidden_size": (768, 64),
+    "num_filters": (32, 32),
+    "upsample_initial_channel": (1536, 128),
     "rotary_dim": (64, 8),
     "qk_nope_head_dim": (128, 16),
     "qk_rope_head_dim": (64, 8),
@@ -205,6 +209,15 @@ def test_shuffled_pixels_make_the_adapter() -> None:
     small = {"pixel_shuffle_ratio": 0.5, "intermediate_size": 128}
     relations.repair(small, {})
     assert small["intermediate_size"] == 256
+def test_codecs_start_narrow() -> None:
+    small = shrink({"encoder_hidden_size": 48, "num_filters": 32, "downsampling_ratios": [2, 4, 8]}, SMALL)
+    assert small == {"encoder_hidden_size": 8, "num_filters": 4, "downsampling_ratios": [2, 4, 8]}
+
+
+def test_latent_heads_turn_in_part() -> None:
+    default = {"head_dim": 128, "qk_rope_head_dim": 64, "qk_nope_head_dim": 64}
+    small = shrink({**default, "rope_parameters": {"partial_rotary_factor": 0.5}}, SMALL)
+    assert small["head_dim"] * small["rope_parameters"]["partial_rotary_factor"] == small["qk_rope_head_dim"]
 
 
 def test_last_rung_is_the_default() -> None:

@@ -144,7 +144,7 @@ def test_odd_ways_of_initialising():
     assert digest(model) == digest(again)
     assert torch.equal(model.attribute, again.attribute)
     assert model.attribute.std() > 0
-    structure = {"zeroed.bias", "steps"}  # a weight of zeros is drawn too
+    structure = {"zeroed.bias", "steps"}  # a matrix of zeros is blank, and drawn
     assert {n for n, _ in weights.named_tensors(model)} - set(drawn.draws) == structure
     assert model.scaled.mean().item() == pytest.approx(1.0, abs=0.001)
     assert std(model.scaled) == pytest.approx(0.02, rel=0.05)

@@ -28,6 +28,7 @@ class Layout:
     place: tuple[Mapping[str, Entry], ...] = ()  # ids that stand at fixed places
     flat: bool = False  # a range that counts on from row to row
     sets: Mapping[str, int] = field(default_factory=dict)  # letters that this layout decides
+    needs: str = ""  # only where the configuration has a number for this letter
 
 
 def floats(*shape: Entry, **more: Any) -> Layout:
@@ -82,9 +83,10 @@ PIXELS = (
     floats("batch*4", "T", "P", "P", "C"),
 )
 FEATURES = (
+    floats("M", "batch*L", beside=("feature_lens",)),
     floats("batch", "M", "L"),
     floats("batch", "L", "M"),
-    floats("batch", "L", "2*M"),
+    floats("batch", "L", "STACK*M"),
     floats("batch", 1, "L", "M", sets={"L": 1024}),
     floats("batch", "M", "L", sets={"L": 3000}),
     floats("batch", "L", "M", sets={"M": 128}),
@@ -102,9 +104,9 @@ WAVES = (
 )
 WORDS = (
     ids("batch", "seq"),
-    ids("batch", "seq", "BOOKS", beside=("audio_codes", "input_values", "codebook_ids", "labels")),
-    ids("batch*BOOKS", "seq", beside=("labels",)),
-    ids("batch", "BOOKS", "seq", beside=("labels",)),
+    ids("batch", "seq", "BOOKS", needs="BOOKS"),
+    ids("batch*BOOKS", "seq", needs="BOOKS"),
+    ids("batch", "BOOKS", "seq", needs="BOOKS"),
 )
 STATES = (
     floats("batch*16", "C*T*P*P", beside=GRID),
@@ -114,7 +116,12 @@ STATES = (
     floats("batch", "C", "image", "image"),
 )
 SPECTROGRAM = (floats("batch", 50, "M"), floats("batch", "M", 50))
-TARGETS = (ids("batch", "target"), ids("batch", "target", "BOOKS"))
+TARGETS = (
+    ids("batch", "CANVAS", needs="CANVAS"),
+    ids("batch", "target"),
+    ids("batch", "target", "BOOKS", needs="BOOKS"),
+    ids("batch*BOOKS", "target", needs="BOOKS"),
+)
 MASK = (ones("batch", "seq"),)
 SOUND_MASK = (ones("batch", "L"), ones("batch", "L", dtype="bool"))
 TILE_SIZE = (each([["H", "W"]]),)
@@ -168,7 +175,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "image_grids": (each([[2, 2, 0, 0]]),),
     "image_num_crops": (each([1]),),
     "images_per_sample": (each([1]),),
-    "image_features": (floats("batch", 16, "FEATURES"),),
+    "image_features": (floats("batch", 16, "FEATURES"), floats("batch", 16, "2*FEATURES")),
     "pooled_patches_idx": (Layout(("batch*4", 4), "range", "int64", flat=True),),
     "classes_input_ids": (ids("batch*2", "target"),),
     "classes_attention_mask": (ones("batch*2", "target"),),
@@ -176,6 +183,8 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "tasks_attention_mask": (ones("batch", "target"),),
     "classes_structure": (each([2]),),
     "state": (floats("batch", "STATE"),),
+    "t_cond": (floats("batch", 1, "D"),),
+    "lang_ids": (each([0]),),
     "noise": (floats("batch", "CHUNK", "ACTION"),),
     "timestep": (each([0.5], dtype="float32"),),
     "context": (floats("batch", "seq", "D"),),
@@ -188,6 +197,11 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "audio_values": WAVES,
     "spectrogram": SPECTROGRAM,
     "audio_mel": SPECTROGRAM,
+    "mel_spectrogram": (floats("batch", "M", 8),),
+    "audio_mel_mask": (zeros("batch", 50, dtype="bool"),),
+    "audio_input_ids": (ids("batch", 50, "M", high="16"),),
+    "protein_input_ids": (ids("batch", "target", high="20"),),
+    "protein_attention_mask": (ones("batch", "target"),),
     "input_features_mask": SOUND_MASK,
     "feature_attention_mask": SOUND_MASK,
     "audio_attention_mask": SOUND_MASK,
@@ -237,6 +251,8 @@ COMPANIONS: dict[str, str] = {
     "qformer_input_ids": "input_ids",
     "qformer_attention_mask": "qformer_input_ids",
     "speaker_embeddings": "input_ids",
+    "protein_input_ids": "input_ids",
+    "protein_attention_mask": "protein_input_ids",
     "image_grid_thw": "pixel_values",
     "grid_thw": "pixel_values",
     "image_token_pooling": "pixel_values",
@@ -270,8 +286,8 @@ COMPANIONS: dict[str, str] = {
     "audio_attention_mask": "audio_input_features",
     "past_time_features": "past_values",
     "past_observed_mask": "past_values",
-    "future_values": "past_values",
     "future_time_features": "past_values",
+    "future_values": "future_time_features",  # without a clock they are what a loss is taken from
     "actions": "states",
     "rewards": "states",
     "returns_to_go": "states",

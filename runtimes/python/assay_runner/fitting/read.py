@@ -35,14 +35,15 @@ SIZES: dict[str, Size] = {
     "M": Size(
         ("num_mel_bins", "n_mels", "input_feat_per_channel", "feature_size", "feat_in", "mel_dim",
          "feature_projection_input_dim", "num_mels", "mel_bins", "input_feat_size", "model_in_dim", "d_mel",
-         "n_mel_channels", "input_size", "input_dim"),
+         "n_mel_channels", "n_mel_bins", "input_size", "input_dim"),
         AUDIO, 80,
     ),
-    "POSITIONS": Size(("max_source_positions",), AUDIO, 50),
+    "STACK": Size(("num_stacked_frames",), AUDIO, 2),
+    "POSITIONS": Size(("max_source_positions",), AUDIO, 48),
     "SPECTRUM": Size(("max_length", "spectrogram_length"), AUDIO, 100),
     "D": Size(("hidden_size", "d_model", "embed_dim", "n_embd", "dim"), (), 64),
     "CROSS": Size(("encoder_hidden_size", "cross_hidden_size", "cross_attention_hidden_size", "vision_hidden_size")),
-    "BOOKS": Size(("num_codebooks", "n_codebooks", "num_code_groups", "codebooks", "num_channels"), (), 4),
+    "BOOKS": Size(("num_codebooks", "n_codebooks", "num_code_groups", "codebooks", "num_channels")),
     "QUANTIZERS": Size(("num_quantizers", "n_codebooks", "num_codebooks"), (), 4),
     "CONTEXT": Size(("context_length",), (), 32),
     "AHEAD": Size(("prediction_length", "horizon_length"), (), 8),
@@ -58,7 +59,7 @@ SIZES: dict[str, Size] = {
     "LATENT": Size(("latent_query_num",), (), 4),
     "DEPTH": Size(("max_depth",), (), 50),
     "DOCS": Size(("n_docs",), (), 5),
-    "CANVAS": Size(("canvas_length",), (), 16),
+    "CANVAS": Size(("canvas_length",), (), 0),
 }  # fmt: skip
 SIDE_NAMES = ("image_size", "img_size", "crop_size", "resolution", "input_size")
 VOCABULARY_NAMES = (

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from .. import inputs
+from .. import inputs, special
 from ..introspect import classes
-from ..introspect.modalities import main_inputs, modalities_of, required
+from ..introspect.modalities import main_inputs, modalities_of
 from . import places, read
 from .attempt import Attempt, Subject, names, options, write
 from .layouts import Layout
@@ -19,6 +19,7 @@ from .repairs import repair
 
 REPAIRS = 6  # how often one try may be corrected
 TRIES = 40  # how many layouts are tried in all; what works is nearly always among the first few
+BATCHES = (1, 2)  # a layout that fits only a batch of one is a wrong one, and the next may do
 SEED = 0
 
 
@@ -35,8 +36,8 @@ class Fitted:
     call: dict[str, Any] = field(default_factory=dict)
 
 
-def subject_of(cls: type, config: Any, shapes: Mapping[str, Any]) -> Subject:
-    """What inputs for this class and configuration must fit; of some the shape is given."""
+def subject_of(cls: type, config: Any, own: Mapping[str, Layout]) -> Subject:
+    """What inputs for this class and configuration must fit."""
     parameters = classes.signature(cls)
     return Subject(
         parameters,
@@ -44,19 +45,19 @@ def subject_of(cls: type, config: Any, shapes: Mapping[str, Any]) -> Subject:
         read.sizes_of(config),
         read.vocabulary(config),
         bool(getattr(config, "is_encoder_decoder", False)),
-        {name: Layout(**shape) for name, shape in shapes.items()},
+        own,
     )
 
 
-def fit(model: torch.nn.Module, known: Mapping[str, Any]) -> Fitted:
-    """Searches for inputs, starting from what ``special.inputs`` knows of the type.
+def fit(model: torch.nn.Module, row: special.Inputs) -> Fitted:
+    """Searches for inputs: those of the type's row, else the main ones.
 
     Raises NoFit with the first try's error when nothing ran.
     """
     cls, config = type(model), model.config
-    subject = subject_of(cls, config, known.get("shapes", {}))
-    wanted = known.get("inputs") or main_inputs(cls, subject.parameters)
-    first = Attempt(tuple(wanted), sizes=known.get("sizes", {}), places=known.get("places", {}))
+    subject = subject_of(cls, config, row.layouts)
+    wanted = row.main or tuple(main_inputs(cls, subject.parameters))
+    first = Attempt(wanted, sizes=row.sizes, dropped=row.without, call=row.call, places=row.places)
     told: Exception | None = None
     for start in itertools.islice(_tries(first, subject), TRIES):
         attempt: Attempt | None = start
@@ -82,9 +83,7 @@ class _NoLayout(Exception):
 
 def _tries(first: Attempt, subject: Subject) -> Iterator[Attempt]:
     """The given try, then every other layout of its ambiguous inputs: one input varied at a time, then two."""
-    counts = {name: len(options(name, subject)) for name in (*first.wanted, *required(subject.parameters))}
-    if subject.encoder_decoder and "audio" in subject.modalities:
-        counts["decoder_input_ids"] = len(options("decoder_input_ids", subject))
+    counts = {name: len(options(name, subject)) for name in names(first, subject)}
     ambiguous = [name for name, number in counts.items() if number > 1]
     ambiguous.sort(key=lambda name: name == "input_ids")  # text is the least doubtful
     yield first
@@ -104,7 +103,8 @@ def _run(model: torch.nn.Module, attempt: Attempt, subject: Subject) -> Fitted:
     specs = places.insert(specs, subject.parameters, _placeholders(model, specs, sizes, attempt))
     call = {"use_cache": False} if "use_cache" in subject.parameters else {}
     fitted = Fitted(specs, sizes, {**call, **attempt.call})
-    run(model, fitted, {"batch": 1})
+    for batch in BATCHES:
+        run(model, fitted, {"batch": batch})
     return fitted
 
 

@@ -34,6 +34,9 @@ def _latent_attention(small: dict[Any, Any], default: dict[str, Any]) -> None:
         small["head_dim"] = small["qk_rope_head_dim"]
     elif whole(still) and head == turning + still:
         small["head_dim"] = small["qk_rope_head_dim"] + small["qk_nope_head_dim"]
+    rope = small.get("rope_parameters")
+    if isinstance(rope, dict) and rope.get("partial_rotary_factor") == turning / head:
+        small["rope_parameters"] = {**rope, "partial_rotary_factor": small["qk_rope_head_dim"] / small["head_dim"]}
 
 
 def _state_space(small: dict[Any, Any]) -> None:
@@ -41,7 +44,8 @@ def _state_space(small: dict[Any, Any]) -> None:
         if whole(small.get(heads)) and size in small and small.get(expand):
             if whole(small[size]) or small[size] == "auto":
                 small[size] = HEAD
-            small[heads] = int(small[expand] * WIDTH) // HEAD
+            inner = small.get("mamba_d_ssm")
+            small[heads] = (inner if whole(inner) else int(small[expand] * WIDTH)) // HEAD
     for key in STATE_GROUPS:
         if whole(small.get(key)):
             small[key] = min(small[key], 2)

@@ -76,6 +76,16 @@ def picture_window(value: int, node: Node) -> int:
     return min(value, 2) if patches else value
 
 
+def codec_width(value: int, node: Node) -> int:
+    """The first channels of a codec, which every stage doubles; the small width in all other models."""
+    return min(value, 8) if "downsampling_ratios" in node.values else min(value, WIDTH)
+
+
+def codec_filters(value: int, node: Node) -> int:
+    """The same under another name; codecs that do not list their stages so have few of them and keep it."""
+    return min(value, 4) if "downsampling_ratios" in node.values else value
+
+
 def row(names: str, aspect: str, small: Shrinker, why: str, usual: int | None = None) -> Rule:
     """One row of the table."""
     return Rule(re.compile(names), aspect, small, why, usual)
@@ -104,7 +114,7 @@ NUMBERS: tuple[Rule, ...] = (
         ladder.LAYERS, most(1), "one plain layer first, then the special kind",
     ),
     row(r"\w+_layer_period", ladder.LAYERS, most(2), "both kinds of layer within two"),
-    row(r"(?!type_|token_type)(\w+_)?vocab_size(_\w+)?|n_tokens|num_tokens|\w+_vocab_len",
+    row(r"(?!type_|token_type)(\w+_)?vocab_size(_\w+)?|n_tokens|num_tokens|\w+_(vocab_len|group_vocab)",
         ladder.WORDS, most(VOCABULARY), "embeddings would be most of a tiny model"),
     row(r"index_topk", ladder.WORDS, most(16), "sparse attention keeps fewer keys than the sequence has"),
     row(r"index_kpool", ladder.WORDS, most(4), "pools of keys fit into a short sequence"),
@@ -119,6 +129,8 @@ NUMBERS: tuple[Rule, ...] = (
     row(r"max_text_len", ladder.WORDS, most(16), "scores of words beyond the text are minus infinity by design"),
     row(r"window_size", ladder.EXTENTS, picture_window, "windows that fit into the smallest map of a small picture"),
     row(r"max_source_positions", ladder.EXTENTS, most(100), "two seconds of sound instead of thirty"),
+    row(r"num_time_features", ladder.EXTENTS, lambda value, node: value or 2,
+        "a clock beside the series: its default of none would leave an input without elements"),
     row(r"num_queries|two_stage_num_proposals|latent_query_num", ladder.EXTENTS, most(QUERIES),
         "a few objects are enough"),
     row(r"base_channels", ladder.WIDTHS, most(32), "convolutions of picture tokenizers: one channel a norm's group"),
@@ -127,7 +139,12 @@ NUMBERS: tuple[Rule, ...] = (
         "convolutions between layers of that width"),
     row(r"coordinate_size", ladder.WIDTHS, exactly(12), "layout embeddings: four coordinates and two sides …"),
     row(r"shape_size", ladder.WIDTHS, exactly(8), "… together make the width"),
-    row(r"patch_embed_hidden_size", ladder.WIDTHS, lambda value, node: value, "fixed by the patch embedding"),
+    row(r"patch_embed_hidden_size|model_in_dim", ladder.WIDTHS, lambda value, node: value,
+        "fixed by what comes before: the patch embedding, the mel bins of a spectrogram"),
+    row(r"encoder_hidden_size", ladder.WIDTHS, codec_width, "a codec's stages double it"),
+    row(r"num_filters", ladder.EXTENTS, codec_filters,
+        "channels of a codec, doubled at each of its stages; not one of the widths that lists of stages tie"),
+    row(r"upsample_initial_channel", ladder.WIDTHS, most(128), "channels of a vocoder, halved at each of its stages"),
     row(r"rotary_dim", ladder.WIDTHS, most(HEAD // 2), "half of a small head turns"),
     row(r"qk_nope_head_dim|v_head_dim", ladder.WIDTHS, most(HEAD), "latent attention: a small head"),
     row(r"qk_rope_head_dim", ladder.WIDTHS, most(HEAD // 2), "latent attention: half of it turns"),
@@ -148,8 +165,8 @@ NUMBERS: tuple[Rule, ...] = (
         r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|projection_dim|embedding_size|emb_dim|model_dim"
         r"|hidden_channels|d_embed|embedding_dim|projection_size|project_dim|pooler_output_size|d_text|d_vision"
         r"|lru_width|text_dim|dim|hidden_features|decoder_dim|encoder_dim|mask_feature_size|conv_dim|feature_size"
-        r"|out_dim|output_dim|input_dim|lm_dim|output_proj_dims|output_channels"
-        r"|post_conv_in_channels)",
+        r"|out_dim|output_dim|input_dim|lm_dim|output_proj_dims|output_channels|post_conv_in_channels)"
+        r"|hidden_size_global|upsample_groups|mamba_d_ssm|\w+_hidden_dimension|\w+_out_channel",
         ladder.WIDTHS, width, "one small width everywhere, so that projections between parts fit", WIDTH,
     ),
 )  # fmt: skip

@@ -22,6 +22,11 @@ DERIVED = {
     "stage_block_stride": "stage_num_blocks",
     "stage_block_in_channels": "stage_num_blocks",
     "stage_block_out_channels": "stage_num_blocks",
+    "dim_bbox_sinusoid_emb_2d": "hidden_size",
+    "dim_bbox_sinusoid_emb_1d": "hidden_size",
+    "dim_bbox_projection": "hidden_size",
+    "attention_hidden_size": "n_mamba_heads",
+    "attention_head_dim": "n_mamba_heads",
 }
 # Lists that repeat one width, a number for each map of features.
 WIDTH_LISTS = frozenset({"decoder_in_channels", "vision_features_channels"})

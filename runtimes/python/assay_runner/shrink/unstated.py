@@ -1,0 +1,60 @@
+"""Values that modelling code reads from a configuration that has no such name.
+
+Found by asking: building or running the model says which configuration lacks
+which name, and the table says what it then gets. One row for each name, with
+what the code does with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .rules import FEEDFORWARD, HEADS, WINDOW
+
+LACKS = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
+
+# name: (value, why)
+UNSTATED: dict[str, tuple[Any, str]] = {
+    "dropout_rate": (0.0, "layers are made with it, and nothing is dropped when a model only runs"),
+    "initializer_range": (0.02, "initialisation draws with it; the usual one"),
+    "num_key_value_heads": (HEADS, "attention groups its heads by it: as many as heads"),
+    "shared_expert_intermediate_size": (FEEDFORWARD, "an expert that every token gets, as wide as the others"),
+    "sliding_window": (WINDOW, "layers that look through a window"),
+    "rope_theta": (10000.0, "the usual base of rotary frequencies"),
+    "clip_qkv": (8.0, "a bound of queries, keys and values, beyond what small weights give"),
+    "vision_start_token_id": (3, "a mark before pictures, below the words that text is drawn from"),
+    "vision_end_token_id": (4, "a mark after pictures, likewise"),
+}
+
+
+def complete(error: BaseException, made: Any, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The values with the name set that the error misses, in every part of that class; None when nothing is known.
+
+    ``made`` is the configuration that the values give: its parts say which class each of them is.
+    """
+    lacking = LACKS.search(str(error))
+    if not lacking or lacking[2] not in UNSTATED:
+        return None
+    value = UNSTATED[lacking[2]][0]
+    completed = dict(values)
+    for path in _parts(made, lacking[1]):
+        completed = _with(completed, path, lacking[2], value)
+    return completed if completed != values else None
+
+
+def _parts(made: Any, cls: str, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where parts of that class stand in a configuration."""
+    if type(made).__name__ == cls:
+        yield path
+    for name, part in list(vars(made).items()):
+        if hasattr(part, "to_dict"):
+            yield from _parts(part, cls, (*path, name))
+
+
+def _with(values: dict[str, Any], path: tuple[str, ...], name: str, value: Any) -> dict[str, Any]:
+    if not path:
+        return {**values, name: value}
+    inner = values.get(path[0])
+    return {**values, path[0]: _with(dict(inner), path[1:], name, value)} if isinstance(inner, Mapping) else values
