@@ -70,7 +70,7 @@ def _tiny(recipe: dict[str, Any]) -> dict[str, Any]:
     if count is not None and count > TINY_LIMIT:
         raise TooLarge(f"{count:,} parameters are not tiny")
     model = models.build(recipe, torch.float32, 0).model
-    fitted = verify.check(model, fit(model, special.inputs(recipe["type"])))
+    fitted = _fitted(model, special.inputs(recipe["type"]), {})
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     chosen = controls.choose(recipe)
     recipe |= {"gain": chosen.gain, "control": chosen.written(), "parameters": models.count(model)}
@@ -92,7 +92,7 @@ def of_config(
     with _in_a_sentence(recipe["class"]):
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)
-        fitted = verify.check(shallow, _with_sizes(fit(shallow, special.inputs(model_type)), sizes or {}))
+        fitted = _fitted(shallow, special.inputs(model_type), sizes or {})
     recipe |= {"sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call, "gain": 1.0, "control": None}
     return _ordered(recipe)
 
@@ -122,8 +122,11 @@ def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
     return weights.drawn(lambda: cls(config), 0).model.eval()
 
 
-def _with_sizes(fitted: Fitted, sizes: Mapping[str, int]) -> Fitted:
-    return Fitted(fitted.inputs, {name: sizes.get(name, value) for name, value in fitted.sizes.items()}, fitted.call)
+def _fitted(model: torch.nn.Module, row: special.Inputs, sizes: Mapping[str, int]) -> Fitted:
+    """Inputs with which the model runs, at these sizes, and of which each is heeded."""
+    fitted = fit(model, row)
+    fitted = Fitted(fitted.inputs, {name: sizes.get(name, value) for name, value in fitted.sizes.items()}, fitted.call)
+    return verify.check(model, fitted, row.unheeded)
 
 
 def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, Any]) -> dict[str, Any]:

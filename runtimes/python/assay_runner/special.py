@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
+
+from .fitting.layouts import Layout
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a type's row says of its inputs; empty for all types without one."""
+
+    main: tuple[str, ...] = ()  # where the class's own statement of its main inputs does not hold
+    layouts: Mapping[str, Layout] = field(default_factory=dict)  # inputs that no table gives, or gives otherwise
+    without: frozenset[str] = frozenset()  # inputs that usually go along and here must not
+    unheeded: frozenset[str] = frozenset()  # inputs that must be there and that forward does not look at
+    call: Mapping[str, Any] = field(default_factory=dict)  # switches of forward
 
 
 @cache
@@ -16,16 +31,26 @@ def rows(section: str) -> tuple[dict[str, Any], ...]:
 
 
 def amend(model_type: str, config: dict[str, Any]) -> dict[str, Any]:
-    """The small configuration with the type's own values set."""
+    """The small configuration with the type's own values set, and those of the types that stand inside it."""
+    inner = {key: value for key, value in config.items() if isinstance(value, dict) and value.get("model_type")}
+    config = config | {key: amend(value["model_type"], value) for key, value in inner.items()}
     for row in rows("config"):
         if row["type"] == model_type:
             config = merge(config, row["set"])
     return config
 
 
-def inputs(model_type: str) -> tuple[str, ...]:
-    """The main inputs of a type whose own statement of them does not hold; empty for all others."""
-    return next((tuple(row["inputs"]) for row in rows("inputs") if row["type"] == model_type), ())
+def inputs(model_type: str) -> Inputs:
+    """What the type's row says of its inputs."""
+    row = next((row for row in rows("inputs") if row["type"] == model_type), {})
+    layouts = {name: _layout(spec) for name, spec in row.get("layouts", {}).items()}
+    without, unheeded = (frozenset(row.get(key, ())) for key in ("without", "unheeded"))
+    return Inputs(tuple(row.get("inputs", ())), layouts, without, unheeded, row.get("call", {}))
+
+
+def _layout(spec: Mapping[str, Any]) -> Layout:
+    """A layout as a row writes it: numbers between -1 and 1 unless it names another kind."""
+    return Layout(**{"kind": "float", "dtype": "float32", **spec, "shape": tuple(spec.get("shape", ()))})
 
 
 def merge(values: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,8 @@
 been drawn at random, then fills every noted parameter and buffer from a stream
 keyed by seed and tensor name, with the moments that the model's own
 initialisation asked for (the deviation times the recipe's gain). What
-initialisation sets for structure (norms, decay rates, tables) stays.
+initialisation sets for structure (norms, decay rates, tables) stays; what it
+leaves blank though training does not (`blanks`) is drawn too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 import torch
 
 from assay_runner import stream
+from assay_runner.blanks import blank
 from assay_runner.initialisation import Pending, Recorder, Region, recording, storage_key
 
 Draws = list[tuple[tuple[int, ...], str, str]]
@@ -120,6 +122,10 @@ class _Pen:
                 if derived.pop(key):
                     fills += self._moments(name, tensor)
                 yield name, [(tuple(tensor.shape), "", "")]
+            elif (draw := blank(name, tensor)) is not None:
+                scaled = draw.scaled(self._gain)
+                fills.append(self._fill(tensor, name, scaled))
+                yield name, [_told(tensor.shape, scaled)]
         for i, pending in enumerate(waiting.values()):  # tensors that are plain attributes of a module
             if not pending.ref.expired():
                 planned = self._plan(pending, f"#left/{i}")
@@ -146,7 +152,7 @@ class _Pen:
 
     def _told(self, pending: Pending) -> Draws:
         draws = [(step[0].shape, step[1].scaled(self._gain)) for step in pending.steps if isinstance(step, tuple)]
-        return [(tuple(shape), f"{draw.mean:.6g}", f"{draw.std:.6g}") for shape, draw in draws]
+        return [_told(shape, draw) for shape, draw in draws]
 
     def _fill(self, target: torch.Tensor, key: str, draw: stream.Draw) -> stream.Fill:
         return stream.Fill(flat(target), f"{self._seed}/{key}", draw)
@@ -169,6 +175,10 @@ class _Pen:
             return [self._fill(target, name, draw)]
         self._scattered(target, name, draw)()
         return []
+
+
+def _told(shape: tuple[int, ...], draw: stream.Draw) -> tuple[tuple[int, ...], str, str]:
+    return tuple(shape), f"{draw.mean:.6g}", f"{draw.std:.6g}"
 
 
 def named_tensors(model: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:

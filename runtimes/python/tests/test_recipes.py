@@ -134,7 +134,8 @@ def test_messages_repair() -> None:
 def test_special_rows_have_reasons() -> None:
     known = classes.all_types()
     for row in (*special.rows("config"), *special.rows("inputs")):
-        assert row["why"] and (row.get("set") or row["inputs"]) and row["type"] in known
+        said = {"set", "inputs", "layouts", "without", "unheeded", "call"} & set(row)
+        assert row["why"] and said and row["type"] in known
 
 
 def test_special_rows_reach_into_sub_configurations() -> None:

@@ -25,6 +25,7 @@ class Subject:
     sizes: Mapping[str, int]
     vocabulary: int
     encoder_decoder: bool = False
+    own: Mapping[str, Layout] = field(default_factory=dict)  # layouts that the type's own row gives
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,22 @@ class Attempt:
 
 def options(name: str, subject: Subject) -> list[Layout]:
     """The layouts that a parameter may have in this forward, in the order they are tried."""
+    if name in subject.own:
+        return [subject.own[name]]
     return [layout for layout in PARAMETERS.get(name, ()) if _fits(layout, subject)]
 
 
 def _fits(layout: Layout, subject: Subject) -> bool:
     if layout.only and not (layout.only in subject.modalities and "image" not in subject.modalities):
         return False
+    if layout.needs and not subject.sizes.get(layout.needs):
+        return False
     return not layout.beside or any(name in subject.parameters for name in layout.beside)
 
 
 def names(attempt: Attempt, subject: Subject) -> list[str]:
     """The parameters that the try gives: wanted ones, needed ones, and those that go along with them."""
-    given = dict.fromkeys([*attempt.wanted, *required(subject.parameters), *attempt.extra])
+    given = dict.fromkeys([*attempt.wanted, *required(subject.parameters), *attempt.extra, *subject.own])
     if subject.encoder_decoder and "decoder_input_ids" in subject.parameters:
         given["decoder_input_ids"] = None
     for name, parent in COMPANIONS.items():

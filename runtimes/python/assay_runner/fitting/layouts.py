@@ -26,6 +26,7 @@ class Layout:
     high: str = ""  # ids are drawn below this; empty: below the vocabulary's reserved end
     value: Any = None
     sets: Mapping[str, int] = field(default_factory=dict)  # letters that this layout decides
+    needs: str = ""  # only where the configuration has a number for this letter
 
 
 def floats(*shape: Entry, **more: Any) -> Layout:
@@ -76,7 +77,7 @@ PIXELS = (
 FEATURES = (
     floats("batch", "M", "L"),
     floats("batch", "L", "M"),
-    floats("batch", "L", "2*M"),
+    floats("batch", "L", "STACK*M"),
     floats("batch", 1, "L", "M", sets={"L": 1024}),
     floats("batch", "M", "L", sets={"L": 3000}),
     floats("batch", "L", "M", sets={"M": 128}),
@@ -94,13 +95,17 @@ WAVES = (
 )
 WORDS = (
     ids("batch", "seq"),
-    ids("batch", "seq", "BOOKS", beside=("audio_codes", "input_values", "codebook_ids", "labels")),
-    ids("batch*BOOKS", "seq", beside=("labels",)),
-    ids("batch", "BOOKS", "seq", beside=("labels",)),
+    ids("batch", "seq", "BOOKS", needs="BOOKS"),
+    ids("batch*BOOKS", "seq", needs="BOOKS"),
+    ids("batch", "BOOKS", "seq", needs="BOOKS"),
 )
 STATES = (floats("batch", "seq", "D"), floats("batch*seq", "D"), floats("batch", "D", 64))
 SPECTROGRAM = (floats("batch", 50, "M"), floats("batch", "M", 50))
-TARGETS = (ids("batch", "target"), ids("batch", "target", "BOOKS"))
+TARGETS = (
+    ids("batch", "target"),
+    ids("batch", "target", "BOOKS", needs="BOOKS"),
+    ids("batch*BOOKS", "target", needs="BOOKS"),
+)
 MASK = (ones("batch", "seq"),)
 SOUND_MASK = (ones("batch", "L"), ones("batch", "L", dtype="bool"))
 TILE_SIZE = (each([["H", "W"]]),)
@@ -153,6 +158,10 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "audio_values": WAVES,
     "spectrogram": SPECTROGRAM,
     "audio_mel": SPECTROGRAM,
+    "audio_mel_mask": (zeros("batch", 50, dtype="bool"),),
+    "audio_input_ids": (ids("batch", 50, "M", high="16"),),
+    "protein_input_ids": (ids("batch", "target", high="20"),),
+    "protein_attention_mask": (ones("batch", "target"),),
     "input_features_mask": SOUND_MASK,
     "feature_attention_mask": SOUND_MASK,
     "audio_attention_mask": SOUND_MASK,
@@ -201,6 +210,8 @@ COMPANIONS: dict[str, str] = {
     "qformer_input_ids": "input_ids",
     "qformer_attention_mask": "qformer_input_ids",
     "speaker_embeddings": "input_ids",
+    "protein_input_ids": "input_ids",
+    "protein_attention_mask": "protein_input_ids",
     "image_grid_thw": "pixel_values",
     "image_grid_hw": "pixel_values",
     "image_grid_hws": "pixel_values",

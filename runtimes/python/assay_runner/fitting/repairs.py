@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ..introspect.modalities import NOT_INPUTS
+from ..introspect.modalities import NOT_INPUTS, required
 from .attempt import Attempt, Subject, names
 from .layouts import DROPPABLE, PARAMETERS
 
@@ -76,7 +76,8 @@ def repair(error: Exception, attempt: Attempt, subject: Subject) -> Attempt | No
             return changed
     if missing := _named(message, attempt, subject):
         return attempt.but(extra=(*attempt.extra, *missing))
-    optional = [name for name in DROPPABLE if name in subject.parameters and name not in attempt.dropped]
+    needed = (*attempt.dropped, *required(subject.parameters))
+    optional = [name for name in DROPPABLE if name in subject.parameters and name not in needed]
     return attempt.but(dropped=attempt.dropped | set(optional)) if optional else None
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from .. import inputs
+from .. import inputs, special
 from ..introspect import classes
 from ..introspect.modalities import main_inputs, modalities_of, required
 from . import places, read
 from .attempt import Attempt, Subject, options, write
+from .layouts import Layout
 from .repairs import repair
 
 REPAIRS = 6  # how often one try may be corrected
@@ -34,7 +35,7 @@ class Fitted:
     call: dict[str, Any] = field(default_factory=dict)
 
 
-def subject_of(cls: type, config: Any) -> Subject:
+def subject_of(cls: type, config: Any, own: Mapping[str, Layout]) -> Subject:
     """What inputs for this class and configuration must fit."""
     parameters = classes.signature(cls)
     return Subject(
@@ -43,14 +44,16 @@ def subject_of(cls: type, config: Any) -> Subject:
         read.sizes_of(config),
         read.vocabulary(config),
         bool(getattr(config, "is_encoder_decoder", False)),
+        own,
     )
 
 
-def fit(model: torch.nn.Module, wanted: tuple[str, ...] = ()) -> Fitted:
-    """Searches for inputs: those wanted, or the main ones. Raises NoFit with the last error when nothing ran."""
+def fit(model: torch.nn.Module, row: special.Inputs) -> Fitted:
+    """Searches for inputs: those of the type's row, else the main ones. Raises NoFit with the last error."""
     cls, config = type(model), model.config
-    subject = subject_of(cls, config)
-    first = Attempt(wanted or tuple(main_inputs(cls, subject.parameters)))
+    subject = subject_of(cls, config, row.layouts)
+    wanted = row.main or tuple(main_inputs(cls, subject.parameters))
+    first = Attempt(wanted, dropped=row.without, call=row.call)
     last: Exception = NoFit("forward takes no inputs that the tables know")
     for start in itertools.islice(_tries(first, subject), TRIES):
         attempt: Attempt | None = start
@@ -73,7 +76,7 @@ class _NoLayout(Exception):
 def _tries(first: Attempt, subject: Subject) -> Iterator[Attempt]:
     """The given try, then every other layout of its ambiguous inputs: one input varied at a time, then two."""
     counts = {name: len(options(name, subject)) for name in (*first.wanted, *required(subject.parameters))}
-    if subject.encoder_decoder and "audio" in subject.modalities:
+    if subject.encoder_decoder:
         counts["decoder_input_ids"] = len(options("decoder_input_ids", subject))
     ambiguous = [name for name, number in counts.items() if number > 1]
     ambiguous.sort(key=lambda name: name == "input_ids")  # text is the least doubtful

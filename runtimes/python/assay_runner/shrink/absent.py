@@ -7,7 +7,7 @@ from typing import Any
 
 from . import ladder
 from .layers import LEAST, Stack
-from .rules import CHOSEN, EXPERTS, HEAD, HEADS, VOCABULARY, WINDOW, rule_for
+from .rules import CHOSEN, EXPERTS, FEEDFORWARD, HEAD, HEADS, VOCABULARY, WINDOW, rule_for
 from .tokens import TokenIds
 
 PLACEHOLDER = re.compile(r"(image|video|audio)_token_(id|index)")
@@ -19,7 +19,9 @@ NEEDED = {
     "num_experts": EXPERTS,
     "n_shared_experts": 1,
     "vocab_size": VOCABULARY,
-    "prediction_length": 8,
+    "prediction_length": 16,
+    "top_k_experts": CHOSEN,
+    "moe_intermediate_size": FEEDFORWARD,
     "pad_token_id": 0,
     "attn_layer_indices": [1],
 }

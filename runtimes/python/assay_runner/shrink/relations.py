@@ -17,11 +17,21 @@ STATE_HEADS = (
 STATE_GROUPS = ("n_groups", "mamba_n_groups", "mamba_ngroups")
 
 
+# Models that turn their heads in sections, in these proportions, and whose configurations leave them to the code.
+SECTIONS = {
+    "ernie4_5_vl_moe_text": (3, 3, 2),
+    "glm4v_text": (2, 3, 3),
+    "glm4v_moe_text": (1, 1, 2),
+    "glm_image_text": (2, 3, 3),
+    "hunyuan_vl_text": (2, 2, 2, 2),
+}
+
+
 def repair(small: dict[Any, Any], default: dict[str, Any]) -> None:
     """Repairs one node in place. Only called where widths were made small."""
     _latent_attention(small, default)
     _state_space(small)
-    _rotary(small)
+    _rotary(small, default)
 
 
 def _latent_attention(small: dict[Any, Any], default: dict[str, Any]) -> None:
@@ -33,6 +43,9 @@ def _latent_attention(small: dict[Any, Any], default: dict[str, Any]) -> None:
         small["head_dim"] = small["qk_rope_head_dim"]
     elif whole(still) and head == turning + still:
         small["head_dim"] = small["qk_rope_head_dim"] + small["qk_nope_head_dim"]
+    rope = small.get("rope_parameters")
+    if isinstance(rope, dict) and rope.get("partial_rotary_factor") == turning / head:
+        small["rope_parameters"] = {**rope, "partial_rotary_factor": small["qk_rope_head_dim"] / small["head_dim"]}
 
 
 def _state_space(small: dict[Any, Any]) -> None:
@@ -40,14 +53,18 @@ def _state_space(small: dict[Any, Any]) -> None:
         if whole(small.get(heads)) and size in small and small.get(expand):
             if whole(small[size]) or small[size] == "auto":
                 small[size] = HEAD
-            small[heads] = int(small[expand] * WIDTH) // HEAD
+            inner = small.get("mamba_d_ssm")
+            small[heads] = (inner if whole(inner) else int(small[expand] * WIDTH)) // HEAD
     for key in STATE_GROUPS:
         if whole(small.get(key)):
             small[key] = min(small[key], 2)
 
 
-def _rotary(small: dict[Any, Any]) -> None:
+def _rotary(small: dict[Any, Any], default: dict[str, Any]) -> None:
     """Rotary sections add up to half of the head that turns."""
+    sections = SECTIONS.get(str(default.get("model_type")))
+    if sections and isinstance(small.get("rope_parameters"), dict):
+        small["rope_parameters"] = {"mrope_section": list(sections), **small["rope_parameters"]}
     head = small.get("head_dim")
     head = head if whole(head) else WIDTH // HEADS
     for key, value in small.items():

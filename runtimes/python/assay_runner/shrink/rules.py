@@ -97,7 +97,7 @@ NUMBERS: tuple[Rule, ...] = (
         ladder.LAYERS, most(1), "one plain layer first, then the special kind",
     ),
     row(r"\w+_layer_period", ladder.LAYERS, most(2), "both kinds of layer within two"),
-    row(r"(?!type_|token_type)(\w+_)?vocab_size(_\w+)?|n_tokens|num_tokens|\w+_vocab_len",
+    row(r"(?!type_|token_type)(\w+_)?vocab_size(_\w+)?|n_tokens|num_tokens|\w+_(vocab_len|group_vocab)",
         ladder.WORDS, most(VOCABULARY), "embeddings would be most of a tiny model"),
     row(r"index_topk", ladder.WORDS, most(16), "sparse attention keeps fewer keys than the sequence has"),
     row(r"index_kpool", ladder.WORDS, most(4), "pools of keys fit into a short sequence"),
@@ -109,8 +109,12 @@ NUMBERS: tuple[Rule, ...] = (
         ladder.WORDS, most(POSITIONS), "position tables as long as anyone asks a tiny model for",
     ),
     row(r"max_source_positions", ladder.EXTENTS, most(100), "two seconds of sound instead of thirty"),
+    row(r"num_time_features", ladder.EXTENTS, lambda value, node: value or 2,
+        "a clock beside the series: its default of none would leave an input without elements"),
     row(r"num_queries|two_stage_num_proposals", ladder.EXTENTS, most(QUERIES), "a few objects are enough"),
-    row(r"patch_embed_hidden_size", ladder.WIDTHS, lambda value, node: value, "fixed by the patch embedding"),
+    row(r"patch_embed_hidden_size|model_in_dim", ladder.WIDTHS, lambda value, node: value,
+        "fixed by what comes before: the patch embedding, the mel bins of a spectrogram"),
+    row(r"num_filters", ladder.WIDTHS, most(8), "channels of a codec's first convolution, doubled at every stage"),
     row(r"rotary_dim", ladder.WIDTHS, most(HEAD // 2), "half of a small head turns"),
     row(r"qk_nope_head_dim|v_head_dim", ladder.WIDTHS, most(HEAD), "latent attention: a small head"),
     row(r"qk_rope_head_dim", ladder.WIDTHS, most(HEAD // 2), "latent attention: half of it turns"),
@@ -131,7 +135,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|projection_dim|embedding_size|emb_dim|model_dim"
         r"|hidden_channels|d_embed|embedding_dim|projection_size|project_dim|pooler_output_size|d_text|d_vision"
         r"|lru_width|text_dim|dim|hidden_features|decoder_dim|encoder_dim|mask_feature_size|conv_dim|feature_size"
-        r"|out_dim|output_dim|input_dim|lm_dim)",
+        r"|out_dim|output_dim|input_dim|lm_dim)|hidden_size_global|upsample_groups|mamba_d_ssm",
         ladder.WIDTHS, width, "one small width everywhere, so that projections between parts fit", WIDTH,
     ),
 )  # fmt: skip
