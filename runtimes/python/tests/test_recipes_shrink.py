@@ -29,7 +29,7 @@ EXAMPLES = {
     "num_time_features": (0, 2),
     "num_queries": (100, 8),
     "patch_embed_hidden_size": (96, 96),
-    "num_filters": (32, 8),
+    "upsample_initial_channel": (1536, 128),
     "rotary_dim": (64, 8),
     "qk_nope_head_dim": (128, 16),
     "qk_rope_head_dim": (64, 8),

@@ -52,10 +52,7 @@ def choose(recipe: Mapping[str, Any]) -> Control:
     """The good control of least gain, damage before another input; where none is good the one that shows most."""
     tried: list[Control] = []
     for gain in GAINS:
-        try:
-            found = _at_gain({**recipe, "gain": gain})
-        except RuntimeError:  # a model that sizes its output by what it computes may ask for more than there is
-            break
+        found = _at_gain({**recipe, "gain": gain})
         tried += found
         if good := [one for one in found if one.good and one.kind in DAMAGES]:
             return good[0]
@@ -70,7 +67,10 @@ def choose(recipe: Mapping[str, Any]) -> Control:
 def _at_gain(recipe: Mapping[str, Any]) -> list[Control]:
     """The controls that show anything at this gain, in order of preference."""
     model = models.build(recipe, torch.float32, SEED).model
-    whole = _run(model, recipe, SEED)
+    try:
+        whole = _run(model, recipe, SEED)
+    except RuntimeError:  # a model that sizes its output by what it computes may ask for more than there is
+        return []
     if not numerics.finite(whole, None) or outputs.constant(whole):
         return []
     forgiving = all(_forgiven(recipe, whole, name) for name in HALVES)
@@ -96,8 +96,11 @@ def _effect(model: torch.nn.Module, recipe: Mapping[str, Any], whole: outputs.Te
     parts = control.targets(model, kind)
     if not parts:
         return 0.0
-    with control.zeroed(parts):
-        return _difference(_run(model, recipe, SEED), whole)
+    try:
+        with control.zeroed(parts):
+            return _difference(_run(model, recipe, SEED), whole)
+    except RuntimeError:
+        return 0.0
 
 
 def _difference(damaged: outputs.Tensors, whole: outputs.Tensors) -> float:

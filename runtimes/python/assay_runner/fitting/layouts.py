@@ -75,6 +75,7 @@ PIXELS = (
     floats("batch", 16, "C*P*P"),
 )
 FEATURES = (
+    floats("M", "batch*L", beside=("feature_lens",)),
     floats("batch", "M", "L"),
     floats("batch", "L", "M"),
     floats("batch", "L", "STACK*M"),
@@ -158,6 +159,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "audio_values": WAVES,
     "spectrogram": SPECTROGRAM,
     "audio_mel": SPECTROGRAM,
+    "mel_spectrogram": (floats("batch", "M", 50),),
     "audio_mel_mask": (zeros("batch", 50, dtype="bool"),),
     "audio_input_ids": (ids("batch", 50, "M", high="16"),),
     "protein_input_ids": (ids("batch", "target", high="20"),),

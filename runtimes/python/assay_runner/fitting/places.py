@@ -58,8 +58,8 @@ def count(model: torch.nn.Module, modality: str, given: Mapping[str, torch.Tenso
     """Asks the model for its features and counts them; None when it has no such question."""
     for part in (model, getattr(model, "model", None), getattr(model, "base_model", None)):
         ask = getattr(part, f"get_{modality}_features", None)
-        if ask is not None:
-            takes = inspect.signature(ask).parameters
+        takes = inspect.signature(ask).parameters if ask is not None else {}
+        if set(takes) & set(given):  # a method that only hands its arguments on does not name them
             with torch.no_grad():
                 return rows(ask(**{name: value for name, value in given.items() if name in takes}))
     return None

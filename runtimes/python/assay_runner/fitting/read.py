@@ -38,7 +38,7 @@ SIZES: dict[str, Size] = {
         AUDIO, 80,
     ),
     "STACK": Size(("num_stacked_frames",), AUDIO, 2),
-    "POSITIONS": Size(("max_source_positions",), AUDIO, 50),
+    "POSITIONS": Size(("max_source_positions",), AUDIO, 48),
     "SPECTRUM": Size(("max_length", "spectrogram_length"), AUDIO, 100),
     "D": Size(("hidden_size", "d_model", "embed_dim", "n_embd", "dim"), (), 64),
     "CROSS": Size(("encoder_hidden_size", "cross_hidden_size", "cross_attention_hidden_size", "vision_hidden_size")),

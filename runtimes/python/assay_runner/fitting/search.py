@@ -11,14 +11,15 @@ import torch
 
 from .. import inputs, special
 from ..introspect import classes
-from ..introspect.modalities import main_inputs, modalities_of, required
+from ..introspect.modalities import main_inputs, modalities_of
 from . import places, read
-from .attempt import Attempt, Subject, options, write
+from .attempt import Attempt, Subject, names, options, write
 from .layouts import Layout
 from .repairs import repair
 
 REPAIRS = 6  # how often one try may be corrected
 TRIES = 40  # how many layouts are tried in all; what works is nearly always among the first few
+BATCHES = (1, 2)  # a layout that fits only a batch of one is a wrong one, and the next may do
 SEED = 0
 
 
@@ -75,9 +76,7 @@ class _NoLayout(Exception):
 
 def _tries(first: Attempt, subject: Subject) -> Iterator[Attempt]:
     """The given try, then every other layout of its ambiguous inputs: one input varied at a time, then two."""
-    counts = {name: len(options(name, subject)) for name in (*first.wanted, *required(subject.parameters))}
-    if subject.encoder_decoder:
-        counts["decoder_input_ids"] = len(options("decoder_input_ids", subject))
+    counts = {name: len(options(name, subject)) for name in names(first, subject)}
     ambiguous = [name for name, number in counts.items() if number > 1]
     ambiguous.sort(key=lambda name: name == "input_ids")  # text is the least doubtful
     yield first
@@ -97,21 +96,22 @@ def _run(model: torch.nn.Module, attempt: Attempt, subject: Subject) -> Fitted:
     specs = places.insert(specs, subject.parameters, _placeholders(model, specs, sizes, attempt))
     call = {"use_cache": False} if "use_cache" in subject.parameters else {}
     fitted = Fitted(specs, sizes, {**call, **attempt.call})
-    run(model, fitted, {"batch": 1})
+    for batch in BATCHES:
+        run(model, fitted, {"batch": batch})
     return fitted
 
 
 def _placeholders(
     model: torch.nn.Module, specs: list[dict[str, Any]], sizes: dict[str, int], attempt: Attempt
 ) -> list[tuple[int, int, int]]:
-    names = {spec["name"] for spec in specs}
-    if "input_ids" not in names:
+    given_names = {spec["name"] for spec in specs}
+    if "input_ids" not in given_names:
         return []
     found: list[tuple[int, int, int]] = []
     given: dict[str, torch.Tensor] | None = None
     for modality, carrier, mark in places.CARRIERS:
         token = places.token_of(model.config, modality)
-        if carrier not in names or token is None:
+        if carrier not in given_names or token is None:
             continue
         number = attempt.places.get(modality)
         if number is None:

@@ -61,10 +61,17 @@ def module_classes(config_cls: type) -> list[type]:
 
 def task_heads(model_type: str) -> list[tuple[str, str]]:
     """(task, class name) of every head, the default first; from the module when no mapping names the type."""
+    config_cls = config_class(model_type)
     heads = heads_of(model_type, modeling_auto)
     if heads:
-        return heads
-    return [(BASE_TASK, cls.__name__) for cls in module_classes(config_class(model_type))]
+        return [head for head in heads if _takes(model_class(config_cls, head[1]), config_cls)] or heads
+    return [(BASE_TASK, cls.__name__) for cls in module_classes(config_cls)]
+
+
+def _takes(cls: type | None, config_cls: type) -> bool:
+    """Whether a class is made from this configuration. A mapping may name a part's class, which takes the part's."""
+    stated = getattr(cls, "config_class", None) if cls is not None else None
+    return stated is None or issubclass(config_cls, stated) or stated.__name__ == config_cls.__name__
 
 
 def in_auto_mappings(model_type: str) -> bool:

@@ -24,6 +24,10 @@ SECTIONS = {
     "glm4v_moe_text": (1, 1, 2),
     "glm_image_text": (2, 3, 3),
     "hunyuan_vl_text": (2, 2, 2, 2),
+    "qwen2_vl_text": (2, 3, 3),
+    "qwen2_5_vl_text": (2, 3, 3),
+    "qwen2_5_omni_text": (2, 3, 3),
+    "qwen2_5_omni_talker": (2, 3, 3),
 }
 
 

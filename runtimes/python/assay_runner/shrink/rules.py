@@ -114,7 +114,7 @@ NUMBERS: tuple[Rule, ...] = (
     row(r"num_queries|two_stage_num_proposals", ladder.EXTENTS, most(QUERIES), "a few objects are enough"),
     row(r"patch_embed_hidden_size|model_in_dim", ladder.WIDTHS, lambda value, node: value,
         "fixed by what comes before: the patch embedding, the mel bins of a spectrogram"),
-    row(r"num_filters", ladder.WIDTHS, most(8), "channels of a codec's first convolution, doubled at every stage"),
+    row(r"upsample_initial_channel", ladder.WIDTHS, most(128), "channels of a vocoder, halved at each of its stages"),
     row(r"rotary_dim", ladder.WIDTHS, most(HEAD // 2), "half of a small head turns"),
     row(r"qk_nope_head_dim|v_head_dim", ladder.WIDTHS, most(HEAD), "latent attention: a small head"),
     row(r"qk_rope_head_dim", ladder.WIDTHS, most(HEAD // 2), "latent attention: half of it turns"),
@@ -135,7 +135,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|projection_dim|embedding_size|emb_dim|model_dim"
         r"|hidden_channels|d_embed|embedding_dim|projection_size|project_dim|pooler_output_size|d_text|d_vision"
         r"|lru_width|text_dim|dim|hidden_features|decoder_dim|encoder_dim|mask_feature_size|conv_dim|feature_size"
-        r"|out_dim|output_dim|input_dim|lm_dim)|hidden_size_global|upsample_groups|mamba_d_ssm",
+        r"|out_dim|output_dim|input_dim|lm_dim)|hidden_size_global|upsample_groups|mamba_d_ssm|\w+_hidden_dimension|nemo_conv_channels",
         ladder.WIDTHS, width, "one small width everywhere, so that projections between parts fit", WIDTH,
     ),
 )  # fmt: skip

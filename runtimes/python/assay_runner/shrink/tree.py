@@ -17,7 +17,12 @@ LEFT_OUT = frozenset(
     "torch_dtype problem_type _attn_implementation_internal".split()
 )
 # A name that another name in the same configuration derives.
-DERIVED = {"feature_size": "lags_sequence"}
+DERIVED = {
+    "feature_size": "lags_sequence",
+    "dim_bbox_sinusoid_emb_2d": "hidden_size",
+    "dim_bbox_sinusoid_emb_1d": "hidden_size",
+    "dim_bbox_projection": "hidden_size",
+}
 # timm's own miniature of the architecture stands for the published one; its true size belongs to size "full".
 TIMM_TINY = {"resnet": "test_resnet"}
 CONVOLUTION = 32  # channels of a small feature extractor
