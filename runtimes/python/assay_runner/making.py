@@ -139,8 +139,8 @@ def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, A
 
 
 ORDER = (
-    "type", "class", "config_class", "module", "task", "size", "checkpoint", "config", "sizes", "inputs", "call",
-    "gain", "control", "parameters", "transformers",
+    "type", "class", "config_class", "module", "program", "parts", "task", "size", "checkpoint", "config", "sizes",
+    "inputs", "call", "gain", "control", "parameters", "transformers",
 )  # fmt: skip
 
 

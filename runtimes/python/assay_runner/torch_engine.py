@@ -18,6 +18,7 @@ from assay_runner import (
     context,
     control,
     devices,
+    imports,
     inputs,
     linux,
     memory,
@@ -65,7 +66,7 @@ class Session:
         self.device = devices.Device(self.cell.get("platform") or "cpu", str(self.cell.get("device") or ""))
         self.watch = context.Watch(self.device)
         with emit.in_phase("import"):  # where the parent did not; late imports are the harness's, not the model's
-            models.preload(job)
+            imports.preload(job)
         self.threads = torch.get_num_threads()
 
     @property
