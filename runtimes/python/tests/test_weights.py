@@ -174,3 +174,26 @@ def test_moments_of_a_truncated_normal():
         pytest.approx(sample.mean().item(), rel=0.01),
         pytest.approx(sample.std().item(), rel=0.01),
     )
+
+
+class Forgetful(nn.Module):
+    """A released model leaves its experts as memory was."""
+
+    def __init__(self):
+        super().__init__()
+        self.never = nn.Parameter(torch.empty(64, 64))
+        self.ones = nn.Parameter(torch.empty(4))
+        nn.init.ones_(self.ones)
+        self.two = nn.Parameter(torch.empty(8))
+        self.two.data[:4] = 1.0
+        self.two.data[4:] = 2.0
+        self.register_buffer("room", torch.empty(8))
+
+
+def test_a_parameter_that_no_initialisation_writes_to_is_drawn():
+    drawn = weights.drawn(Forgetful, 0)
+    assert set(drawn.draws) == {"never"}
+    assert std(drawn.model.never) == pytest.approx(0.02, rel=0.05)
+    assert drawn.model.ones.tolist() == [1.0] * 4
+    assert drawn.model.two.tolist() == [1.0] * 4 + [2.0] * 4
+    assert drawn.model.room.tolist() == [0.0] * 8
