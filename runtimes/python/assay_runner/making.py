@@ -17,8 +17,8 @@ import transformers
 
 from . import models, special, weights
 from .errors import BadRecipe, NotInRelease, RunnerError, TooLarge
-from .fitting import controls, verify
-from .fitting.search import Fitted, fit
+from .fitting import controls, programs, verify
+from .fitting.search import Fitted
 from .introspect import classes
 from .shrink import LADDER, Rung, shrink
 from .shrink.compact import compact
@@ -33,8 +33,8 @@ class NoRecipe(RunnerError):
     """The type could not be made to run; the message says why, rung by rung."""
 
 
-def head(model_type: str, task: str = "") -> tuple[str, type]:
-    """(task, class) of the type's head for a task, or of its default one."""
+def head(model_type: str, task: str = "", method: str = "") -> tuple[str, type]:
+    """(task, class) of the type's head for a task, or of its default one; with a method of that name."""
     try:
         heads = classes.task_heads(model_type)
     except KeyError:
@@ -42,7 +42,7 @@ def head(model_type: str, task: str = "") -> tuple[str, type]:
     for named, name in heads:
         if task in ("", named):
             cls = classes.model_class(classes.config_class(model_type), name)
-            if cls is not None:
+            if cls is not None and hasattr(cls, method or "__init__"):
                 return named, cls
     known = ", ".join(dict.fromkeys(named for named, _ in heads))
     if not heads:
@@ -58,21 +58,23 @@ def tiny(model_type: str, task: str = "") -> dict[str, Any]:
     for rung in LADDER:
         try:
             default = config_cls().to_dict()
-            values = special.amend(model_type, shrink(default, rung))
-            return _tiny(_frame(model_type, cls, task, "tiny", compact(config_cls, values)))
+            plan = programs.choose(cls, default)
+            values = compact(config_cls, special.amend(model_type, shrink(default, rung)))
+            frame = _frame(model_type, head(model_type, task, plan.head)[1], task, "tiny", values)
+            return _tiny(plan, _with_program(plan, frame))
         except Exception as error:  # noqa: BLE001 - a type's own code may raise anything; the next rung may do
             failures.append(f"{rung.name}: {type(error).__name__}: {str(error)[:200]}")
     raise NoRecipe(f"{model_type} does not run on any rung: " + " | ".join(failures))
 
 
-def _tiny(recipe: dict[str, Any]) -> dict[str, Any]:
+def _tiny(plan: programs.Plan, recipe: dict[str, Any]) -> dict[str, Any]:
     count = models.parameter_count(recipe)
     if count is not None and count > TINY_LIMIT:
         raise TooLarge(f"{count:,} parameters are not tiny")
     model = models.build(recipe, torch.float32, 0).model
-    fitted = _fitted(model, special.inputs(recipe["type"]), {})
+    fitted = _fitted(plan, model, recipe["type"], {})
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
-    chosen = controls.choose(recipe)
+    chosen = controls.choose(recipe, plan.through)
     recipe |= {"gain": chosen.gain, "control": chosen.written(), "parameters": models.count(model)}
     return _ordered(recipe)
 
@@ -89,10 +91,13 @@ def of_config(
 ) -> dict[str, Any]:
     """The recipe of a model class with these configuration values. The size is known before anything is allocated."""
     recipe = _frame(model_type, cls, task, "full", dict(values))
+    plan = programs.choose(cls, models.config(recipe).to_dict())
+    if plan.program:
+        raise BadRecipe(f"{cls.__name__} is run by the program {plan.program!r}, which has recipes of size tiny only")
     with _in_a_sentence(recipe["class"]):
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)
-        fitted = _fitted(shallow, special.inputs(model_type), sizes or {})
+        fitted = _fitted(plan, shallow, model_type, sizes or {})
     recipe |= {"sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call, "gain": 1.0, "control": None}
     return _ordered(recipe)
 
@@ -122,11 +127,11 @@ def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
     return weights.drawn(lambda: cls(config), 0).model.eval()
 
 
-def _fitted(model: torch.nn.Module, row: special.Inputs, sizes: Mapping[str, int]) -> Fitted:
+def _fitted(plan: programs.Plan, model: torch.nn.Module, model_type: str, sizes: Mapping[str, int]) -> Fitted:
     """Inputs with which the model runs, at these sizes, and of which each is heeded."""
-    fitted = fit(model, row)
+    fitted = plan.fit(model, model_type)
     fitted = Fitted(fitted.inputs, {name: sizes.get(name, value) for name, value in fitted.sizes.items()}, fitted.call)
-    return verify.check(model, fitted, row.unheeded)
+    return verify.check(model, fitted, special.inputs(model_type).unheeded)
 
 
 def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, Any]) -> dict[str, Any]:
@@ -136,6 +141,14 @@ def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, A
     if not hasattr(transformers, cls.__name__):
         recipe["module"] = cls.__module__
     return {**recipe, "checkpoint": "", "config": config, "transformers": transformers.__version__}
+
+
+def _with_program(plan: programs.Plan, recipe: dict[str, Any]) -> dict[str, Any]:
+    """The recipe with the fields that its program needs; plain ones stay as they are."""
+    if not plan.program:
+        return recipe
+    parts = plan.parts(recipe["type"], models.config(recipe))
+    return {**recipe, "program": plan.program} | ({"parts": parts} if parts else {})
 
 
 ORDER = (

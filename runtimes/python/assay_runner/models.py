@@ -210,7 +210,8 @@ def load(
         with default_dtype(dtype):
             facts["drawn"] = weights.fill_gaps(model, lambda: cls(made), missing, seed, threads)
         facts["stream"] = stream.VERSION
-    model = around(recipe, model).eval()
+    with weights.fixed_generators(seed), default_dtype(dtype):
+        model = around(recipe, model).eval()
     return Built(model, count(model), attention_of(model), facts)
 
 

@@ -32,20 +32,25 @@ def rows(section: str) -> tuple[dict[str, Any], ...]:
 
 def amend(model_type: str, config: dict[str, Any]) -> dict[str, Any]:
     """The small configuration with the type's own values set, and those of the types that stand inside it."""
-    inner = {key: value for key, value in config.items() if isinstance(value, dict) and value.get("model_type")}
-    config = config | {key: amend(value["model_type"], value) for key, value in inner.items()}
+    inner = {key: value for key, value in config.items() if isinstance(value, dict)}
+    config = config | {key: amend(value.get("model_type", ""), value) for key, value in inner.items()}
     for row in rows("config"):
         if row["type"] == model_type:
             config = merge(config, row["set"])
     return config
 
 
+def row(section: str, model_type: str) -> dict[str, Any]:
+    """The type's row of a section; empty for types that have none."""
+    return next((one for one in rows(section) if one["type"] == model_type), {})
+
+
 def inputs(model_type: str) -> Inputs:
     """What the type's row says of its inputs."""
-    row = next((row for row in rows("inputs") if row["type"] == model_type), {})
-    layouts = {name: _layout(spec) for name, spec in row.get("layouts", {}).items()}
-    without, unheeded = (frozenset(row.get(key, ())) for key in ("without", "unheeded"))
-    return Inputs(tuple(row.get("inputs", ())), layouts, without, unheeded, row.get("call", {}))
+    said = row("inputs", model_type)
+    layouts = {name: _layout(spec) for name, spec in said.get("layouts", {}).items()}
+    without, unheeded = (frozenset(said.get(key, ())) for key in ("without", "unheeded"))
+    return Inputs(tuple(said.get("inputs", ())), layouts, without, unheeded, said.get("call", {}))
 
 
 def _layout(spec: Mapping[str, Any]) -> Layout:

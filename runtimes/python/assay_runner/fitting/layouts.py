@@ -100,7 +100,12 @@ WORDS = (
     ids("batch*BOOKS", "seq", needs="BOOKS"),
     ids("batch", "BOOKS", "seq", needs="BOOKS"),
 )
-STATES = (floats("batch", "seq", "D"), floats("batch*seq", "D"), floats("batch", "D", 64))
+STATES = (
+    floats("batch", "seq", "D"),
+    floats("batch*seq", "D"),
+    floats("batch", "D", 64),
+    floats("batch", "CODE", 4, 4),
+)
 SPECTROGRAM = (floats("batch", 50, "M"), floats("batch", "M", 50))
 TARGETS = (
     ids("batch", "target"),

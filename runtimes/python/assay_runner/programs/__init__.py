@@ -27,6 +27,7 @@ import torch
 
 from assay_runner import models
 from assay_runner.errors import BadRecipe
+from assay_runner.programs import encode, generate, rag
 
 Recipe = Mapping[str, Any]
 
@@ -47,6 +48,9 @@ def plain(recipe: Recipe, attention: str | None) -> torch.nn.Module:
 
 PROGRAMS: dict[str, Program] = {
     "": Program(plain, lambda recipe, model: model),
+    "generate": Program(generate.construct, generate.around),
+    "encode": Program(encode.construct, encode.around),
+    "rag": Program(rag.construct, rag.around),
 }
 
 
