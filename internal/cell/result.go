@@ -156,7 +156,7 @@ type Numerics struct {
 
 // Control is the negative control: a damaged model must be seen as damaged.
 type Control struct {
-	Kind   string   `json:"kind"`   // zero-attention, zero-mlp, other-input
+	Kind   string   `json:"kind"`   // zero-index, zero-attention, zero-mlp, other-input
 	Change *float64 `json:"change"` // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
 	Pass   bool     `json:"pass"`
 }
