@@ -72,7 +72,7 @@ def _tiny(plan: programs.Plan, recipe: dict[str, Any]) -> dict[str, Any]:
     if count is not None and count > TINY_LIMIT:
         raise TooLarge(f"{count:,} parameters are not tiny")
     model = models.build(recipe, torch.float32, 0).model
-    fitted = _fitted(plan, model, recipe["type"], {})
+    fitted = _fitted(plan, model, recipe, {})
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     chosen = controls.choose(recipe, plan.through)
     recipe |= {"gain": chosen.gain, "control": chosen.written(), "parameters": models.count(model)}
@@ -97,7 +97,7 @@ def of_config(
     with _in_a_sentence(recipe["class"]):
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)
-        fitted = _fitted(plan, shallow, model_type, sizes or {})
+        fitted = _fitted(plan, shallow, recipe, sizes or {})
     recipe |= {"sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call, "gain": 1.0, "control": None}
     return _ordered(recipe)
 
@@ -127,11 +127,11 @@ def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
     return weights.drawn(lambda: cls(config), 0).model.eval()
 
 
-def _fitted(plan: programs.Plan, model: torch.nn.Module, model_type: str, sizes: Mapping[str, int]) -> Fitted:
+def _fitted(plan: programs.Plan, model: torch.nn.Module, recipe: Mapping[str, Any], sizes: Mapping[str, int]) -> Fitted:
     """Inputs with which the model runs, at these sizes, and of which each is heeded."""
-    fitted = plan.fit(model, model_type)
+    fitted = plan.fit(model, recipe)
     fitted = Fitted(fitted.inputs, {name: sizes.get(name, value) for name, value in fitted.sizes.items()}, fitted.call)
-    return verify.check(model, fitted, special.inputs(model_type).unheeded)
+    return verify.check(model, fitted, special.inputs(recipe["type"]).unheeded)
 
 
 def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, Any]) -> dict[str, Any]:

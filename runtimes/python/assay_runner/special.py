@@ -21,6 +21,7 @@ class Inputs:
     without: frozenset[str] = frozenset()  # inputs that usually go along and here must not
     unheeded: frozenset[str] = frozenset()  # inputs that must be there and that forward does not look at
     call: Mapping[str, Any] = field(default_factory=dict)  # switches of forward
+    place: tuple[Mapping[str, Any], ...] = ()  # special tokens, by the name of their id, that the text must hold
 
 
 @cache
@@ -45,12 +46,13 @@ def row(section: str, model_type: str) -> dict[str, Any]:
     return next((one for one in rows(section) if one["type"] == model_type), {})
 
 
-def inputs(model_type: str) -> Inputs:
-    """What the type's row says of its inputs."""
-    said = row("inputs", model_type)
+def inputs(model_type: str, task: str = "") -> Inputs:
+    """What the task's row and, over it, the type's row say of the inputs."""
+    said = next((one for one in rows("tasks") if one["task"] == task), {}) | row("inputs", model_type)
     layouts = {name: _layout(spec) for name, spec in said.get("layouts", {}).items()}
     without, unheeded = (frozenset(said.get(key, ())) for key in ("without", "unheeded"))
-    return Inputs(tuple(said.get("inputs", ())), layouts, without, unheeded, said.get("call", {}))
+    main, place = tuple(said.get("inputs", ())), tuple(said.get("place", ()))
+    return Inputs(main, layouts, without, unheeded, said.get("call", {}), place)
 
 
 def _layout(spec: Mapping[str, Any]) -> Layout:

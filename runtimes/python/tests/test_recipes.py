@@ -198,3 +198,21 @@ def test_weak_controls_of_the_catalogue_are_in_its_documentation() -> None:
     assert weak
     for name, row in weak.items():
         assert f"| {name} | {row['kind']} | {row['effect']} |" in told
+
+
+@pytest.mark.parametrize(
+    ("model_type", "task"),
+    [
+        ("bert", "multiple-choice"),
+        ("bart", "text-classification"),
+        ("speecht5", "text-to-speech"),
+        ("wav2vec2", "audio-frame-classification"),
+        ("patchtst", "time-series-regression"),
+        ("rf_detr", "image-segmentation"),
+    ],
+)
+def test_heads_other_than_the_default_have_recipes(model_type, task):
+    recipe = making.tiny(model_type, task)
+    assert recipe["task"] == task
+    assert recipe["class"] != making.head(model_type)[1].__name__
+    assert recipe["control"]["effect"] >= 0.1

@@ -7,7 +7,7 @@ stands in `special.json`, in a section of the program's name.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from .. import special
 from ..introspect.facts import RETRIEVAL_SIZES, counts_more_than_one, walk
 from ..programs import encode, generate, rag
 from ..shrink.tokens import LOW, RESERVED
-from . import read
+from . import places, read
 from .search import Fitted, fit
 
 FEW = 4  # tokens that are generated
@@ -32,7 +32,7 @@ class Plan:
     program: str  # empty: a plain forward
     suits: Callable[[type, Values], bool]  # by class and configuration values
     parts: Callable[[str, Any], dict[str, Any]]  # by type and configuration: the recipe's parts
-    fit: Callable[[torch.nn.Module, str], Fitted]  # finds inputs for what the program made of a type
+    fit: Callable[[torch.nn.Module, Values], Fitted]  # finds inputs for what the program made of a recipe
     through: bool = False  # another input must change every output, down to the last stage's
     head: str = ""  # of several heads for one task, one with a method of this name is taken
 
@@ -52,33 +52,24 @@ def _generation(model_type: str, config: Any) -> dict[str, Any]:
     return dict(special.row("generate", model_type).get("parts", {}))
 
 
-def _answered(model: torch.nn.Module, model_type: str) -> Fitted:
-    found = fit(model, special.inputs(model_type))
+def _answered(model: torch.nn.Module, recipe: Values) -> Fitted:
+    found = _whole(model, recipe)
     return Fitted(found.inputs, found.sizes, {**found.call, "do_marginalize": True})
 
 
-def _whole(model: torch.nn.Module, model_type: str) -> Fitted:
-    return fit(model, special.inputs(model_type))
+def _whole(model: torch.nn.Module, recipe: Values) -> Fitted:
+    return fit(model, special.inputs(recipe["type"], recipe["task"]))
 
 
-def _generated(model: generate.Generation, model_type: str) -> Fitted:
+def _generated(model: generate.Generation, recipe: Values) -> Fitted:
     """The first part's inputs, with what the type adds, and a call that generates few tokens and draws none."""
-    row = special.row("generate", model_type)
-    found = fit(generate.first_part(model), special.inputs(model_type))
+    row = special.row("generate", recipe["type"])
+    found = fit(generate.first_part(model), special.inputs(recipe["type"], recipe["task"]))
     named = row.get("names", {})
     specs = [{**spec, "name": named.get(spec["name"], spec["name"])} for spec in found.inputs]
-    specs = [_marked(spec, model.config, row.get("place", ())) for spec in specs]
+    specs = [places.marked(spec, model.config, row.get("place", ())) for spec in specs]
     call = {**_brief(inspect.signature(model.model.generate).parameters), **row.get("call", {})}
     return Fitted([*specs, *row.get("inputs", ())], found.sizes, call)
-
-
-def _marked(spec: dict[str, Any], config: Any, places: Sequence[Values]) -> dict[str, Any]:
-    """The text with the special tokens that generation looks for; `length` stands for the text's own."""
-    if spec["name"] != "input_ids" or not places:
-        return spec
-    length = f"({spec['shape'][-1]})"
-    own = [{"id": getattr(config, p["token"]), "at": p["at"].replace("length", length), "count": 1} for p in places]
-    return {**spec, "place": [*spec.get("place", ()), *own]}
 
 
 def _brief(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
