@@ -60,6 +60,10 @@ type Result struct {
 	Throughput *Throughput        `json:"throughput"`
 	Memory     *Memory            `json:"memory"`
 	EnergyJ    *float64           `json:"energy_j,omitempty"` // per inference, where the driver has a counter
+	Experts    *Experts           `json:"experts,omitempty"`  // of a mixture of experts; nil for other models, and where its routers cannot be watched
+	// Kernels says what ran where a model has a choice: "reference" (torch), or
+	// "fast:" with a package and its version. Nil for models without one.
+	Kernels map[string]string `json:"kernels,omitempty"`
 
 	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
 	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // of the child that checked it: dispatch to exit, less the phases timed in it
@@ -152,7 +156,7 @@ type Numerics struct {
 
 // Control is the negative control: a damaged model must be seen as damaged.
 type Control struct {
-	Kind   string   `json:"kind"`   // zero-attention, zero-mlp, other-input
+	Kind   string   `json:"kind"`   // zero-index, zero-attention, zero-mlp, other-input
 	Change *float64 `json:"change"` // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
 	Pass   bool     `json:"pass"`
 }
@@ -161,6 +165,20 @@ type Control struct {
 type Placement struct {
 	Device string         `json:"device"`          // where the parameters and outputs were seen
 	Nodes  map[string]int `json:"nodes,omitempty"` // provider or device → count of operations
+}
+
+// Experts counts which experts of a mixture saw a token while the cell was checked.
+type Experts struct {
+	Layers    int     `json:"layers"`
+	Experts   int     `json:"experts"` // of a layer; of the largest, where they differ
+	Used      []int   `json:"used"`    // experts that saw a token, layer by layer
+	UsedShare float64 `json:"used_share"`
+}
+
+// Idle reports whether some layer used fewer than two experts: such a check
+// says little about the choice between them.
+func (e *Experts) Idle() bool {
+	return e.Experts > 1 && slices.ContainsFunc(e.Used, func(n int) bool { return n < 2 })
 }
 
 // Latency holds statistics over repeats. The unit is the repeat, never the

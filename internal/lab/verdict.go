@@ -77,6 +77,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Actual = &actual
 	r.Evidence = c.evidence(a)
 	r.SubjectHash, r.Outputs, r.Numerics, r.Placement = p.SubjectHash, p.Outputs, p.Numerics, p.Placement
+	r.Experts, r.Kernels = p.Experts, p.Kernels
 	r.Memory = c.alone(a, p.Memory)
 	if p.Parameters > 0 {
 		r.Parameters = p.Parameters

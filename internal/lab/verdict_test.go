@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"assay/internal/cell"
+	"assay/internal/platform"
 	"assay/internal/runner"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,5 +25,35 @@ func TestDescribeShares(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"torch": "2.15.0"}, shared.Versions); diff != "" {
 		t.Errorf("the shared context changed: %s", diff)
+	}
+}
+
+func TestExpertsAndKernelsReachTheResult(t *testing.T) {
+	t.Parallel()
+	want := cell.Experts{Layers: 2, Experts: 4, Used: []int{4, 3}, UsedShare: 0.875}
+	s := &script{do: func(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		var report map[string]any
+		if err := json.Unmarshal(goodReport(job), &report); err != nil {
+			return runner.Exit{}, err
+		}
+		report["experts"], report["kernels"] = want, map[string]string{"selective_scan_fn": "reference"}
+		b, err := json.Marshal(report)
+		on(runner.PointDone{Report: b})
+		return runner.Exit{}, err
+	}}
+	results, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "mixtral", Platform: platform.CPU}))
+	if err != nil || len(results) != 1 {
+		t.Fatal(results, err)
+	}
+	line, err := json.Marshal(results[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read cell.Result
+	if err := json.Unmarshal(line, &read); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&want, read.Experts); diff != "" || read.Kernels["selective_scan_fn"] != "reference" {
+		t.Error(diff, read.Kernels)
 	}
 }

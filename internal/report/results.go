@@ -203,6 +203,12 @@ func facts(r cell.Result) []string {
 	if n := r.Numerics; n != nil && n.MaxRel != nil {
 		out = append(out, "error "+power(*n.MaxRel, 1))
 	}
+	if e := r.Experts; e != nil {
+		out = append(out, fmt.Sprintf("experts %.0f %%", 100*e.UsedShare))
+	}
+	if k := kernelWord(r.Kernels); k != "" {
+		out = append(out, k)
+	}
 	if matrix.Timed(r) {
 		out = append(out, strings.TrimSpace(Milliseconds(r.Latency.MedianMS)+" "+interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS)))
 		if r.Throughput != nil {
@@ -216,6 +222,24 @@ func facts(r cell.Result) []string {
 		out = append(out, "load "+Milliseconds(ms))
 	}
 	return out
+}
+
+// kernelWord names the packages whose kernels ran, or says that none did.
+func kernelWord(kernels map[string]string) string {
+	var fast []string
+	for _, what := range kernels {
+		if name, ok := strings.CutPrefix(what, "fast:"); ok {
+			fast = append(fast, name)
+		}
+	}
+	switch {
+	case len(kernels) == 0:
+		return ""
+	case len(fast) == 0:
+		return "reference kernels"
+	}
+	slices.Sort(fast)
+	return "kernels of " + oneLine(strings.Join(slices.Compact(fast), ", "))
 }
 
 // remarks are the lines under a result: why it is not plainly well.
@@ -232,6 +256,9 @@ func remarks(r cell.Result) []string {
 	}
 	if n := r.Numerics; n != nil && n.Note != "" {
 		out = append(out, faint.Render("checked against "+n.Reference+": "+oneLine(n.Note)))
+	}
+	if r.Experts != nil && r.Experts.Idle() {
+		out = append(out, "a layer used fewer than two of its experts: the check says little about the choice between them")
 	}
 	if fb := r.Fallback; fb != nil && fb.To != "" {
 		out = append(out, fallbackLine(*fb))

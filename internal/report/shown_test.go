@@ -172,3 +172,37 @@ func TestNumericsNoteIsShown(t *testing.T) {
 		t.Error("the page does not show it")
 	}
 }
+
+func TestExpertsAndKernelsAreShown(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		change func(*cell.Result)
+		want   string
+		not    string
+	}{
+		"all used": {func(r *cell.Result) {
+			r.Experts = &cell.Experts{Layers: 2, Experts: 4, Used: []int{4, 4}, UsedShare: 1}
+		}, "experts 100 %", "fewer than two"},
+		"one used": {func(r *cell.Result) {
+			r.Experts = &cell.Experts{Layers: 2, Experts: 4, Used: []int{4, 1}, UsedShare: 0.625}
+		}, "a layer used fewer than two of its experts", ""},
+		"reference kernels": {func(r *cell.Result) {
+			r.Kernels = map[string]string{"causal_conv1d_fn": "reference", "selective_scan_fn": "reference"}
+		}, "reference kernels", "fast"},
+		"fast kernels": {func(r *cell.Result) {
+			r.Kernels = map[string]string{"a": "fast:mamba_ssm 2.2.4", "b": "reference", "c": "fast:mamba_ssm 2.2.4"}
+		}, "kernels of mamba_ssm 2.2.4", "mamba_ssm 2.2.4, mamba_ssm"},
+		"neither": {func(*cell.Result) {}, "", "experts"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &sweep{}
+			w.put(subjects[0], gpu, "cpu", test.change)
+			text := resultLines(w.list[0].Result)
+			if !strings.Contains(text, test.want) || test.not != "" && strings.Contains(text, test.not) {
+				t.Error(text)
+			}
+		})
+	}
+}

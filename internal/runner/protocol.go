@@ -104,6 +104,8 @@ type Report struct {
 	AttnImpl        string             `json:"attn_implementation"`
 	InputsInside    string             `json:"inputs_inside"`
 	EnergyJ         *float64           `json:"energy_j"`
+	Experts         *cell.Experts      `json:"experts"`         // nil: no mixture of experts, or not counted
+	Kernels         map[string]string  `json:"kernels"`         // nil: no choice of kernels, or not looked at
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
 	Context         json.RawMessage    `json:"context"`         // what the engine adds to cell.Context
 }

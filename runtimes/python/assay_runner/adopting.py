@@ -24,7 +24,7 @@ def holds(recipe: Mapping[str, Any]) -> bool:
     try:
         model = models.build(recipe, torch.float32, SEED).model
         fitted = Fitted(list(recipe["inputs"]), dict(recipe["sizes"]), dict(recipe["call"]))
-        verify.holds(model, fitted, special.inputs(recipe["type"]).unheeded)
+        verify.holds(model, fitted, special.inputs(recipe).unheeded)
     except Exception:  # noqa: BLE001 - a type's own code may raise anything; any of it means a new search
         return False
     return True

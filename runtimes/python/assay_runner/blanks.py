@@ -1,4 +1,4 @@
-"""Tensors that a model's own initialisation leaves at zero and training does not.
+"""Tensors that a model's own initialisation leaves at zero, or forgets, and training does not.
 
 A gate that lets nothing through, a projection of zeros and a codebook without
 words cut a path of the model: what lies behind is computed and never seen, so
@@ -34,7 +34,7 @@ def _parameter(t: torch.Tensor) -> bool:
 BLANKS: tuple[Blank, ...] = (
     Blank(
         re.compile(r"(\w+_)?(gate|alpha|logit_scale)(_\w+)?"),
-        lambda t: _parameter(t) and (t.numel() == 1 or t.dim() > 1),
+        _parameter,
         Draw(0.5, 0.1),
         "a gate starts shut, a scale at nothing: half open, both ways are used",
     ),
@@ -51,6 +51,9 @@ BLANKS: tuple[Blank, ...] = (
         "a projection of zeros hides what it projects, a router of zeros has nothing to choose by",
     ),
 )
+
+
+UNWRITTEN = Draw(0.0, 0.02)  # for parameters that no initialisation writes to: they would hold what memory held before
 
 
 def blank(name: str, tensor: torch.Tensor) -> Draw | None:

@@ -21,8 +21,9 @@ from assay_runner.errors import BadRecipe
 from assay_runner.numerics import CONTROL_FACTOR, compare
 from assay_runner.outputs import Tensors
 
-# Classes of the parts that mix tokens, and of those that work on each token alone.
+# Classes of the parts that mix tokens, of those that work on each token alone, and of those that look documents up.
 PARTS = {
+    "zero-index": re.compile(r"^Index$"),
     "zero-attention": re.compile(
         r"Attention|Attn|Mixer|SSM|TimeMix|LinearAttention|DeltaNet|ShortConv|FourierTransform"
     ),
@@ -39,12 +40,12 @@ KINDS = (*PARTS, "other-input")
 CAP = 1e6  # an infinite change (numbers lost, shapes changed) is written as this
 
 
-def targets(model: torch.nn.Module, kind: str) -> list[torch.nn.Parameter]:
-    """The parameters that a control of this kind zeroes."""
-    found: dict[int, torch.nn.Parameter] = {}
+def targets(model: torch.nn.Module, kind: str) -> list[torch.Tensor]:
+    """The tensors that a control of this kind zeroes."""
+    found: dict[int, torch.Tensor] = {}
     for part in _outermost(model, PARTS[kind]):
-        for parameter in (kind == "zero-attention" and _projections(part)) or _weights(part):
-            found[id(parameter)] = parameter
+        for tensor in _DAMAGED[kind](part):
+            found[id(tensor)] = tensor
     return list(found.values())
 
 
@@ -84,9 +85,21 @@ def _weights(part: torch.nn.Module) -> list[torch.nn.Parameter]:
     ]
 
 
+def _embeddings(part: torch.nn.Module) -> list[torch.Tensor]:
+    """An index without them finds any documents."""
+    return list(part.buffers())
+
+
+_DAMAGED: dict[str, Callable[[torch.nn.Module], list[Any]]] = {
+    "zero-index": _embeddings,
+    "zero-attention": lambda part: _projections(part) or _weights(part),
+    "zero-mlp": _weights,
+}
+
+
 @contextmanager
-def zeroed(parameters: list[torch.nn.Parameter], restore: bool = True) -> Iterator[None]:
-    """These parameters are zero inside. Without restore they stay so, which needs no memory for copies."""
+def zeroed(parameters: list[torch.Tensor], restore: bool = True) -> Iterator[None]:
+    """These tensors are zero inside. Without restore they stay so, which needs no memory for copies."""
     kept = [p.detach().clone() for p in parameters] if restore else []
     with torch.no_grad():
         for p in parameters:

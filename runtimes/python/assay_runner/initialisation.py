@@ -17,6 +17,9 @@ data, so that its bits are the same everywhere, and *derived* when it computes
 (a norm, a logarithm: their last bits differ between CPUs). Derived tensors of
 the finished model are drawn anew with their own moments, rounded.
 
+A storage that was allocated and never written to is *fresh*: it holds whatever the
+memory held before, so a parameter that ends so has no initialisation at all.
+
 Storages are known by address. A weak reference to each keeps the address from
 being given out again without keeping the memory.
 """
@@ -107,6 +110,7 @@ class Recorder(TorchDispatchMode):
         super().__init__()
         self.pending: dict[int, Pending] = {}
         self.derived: dict[int, bool] = {}  # storages made of drawn numbers; whether any computing was done
+        self.fresh: dict[int, StorageWeakRef] = {}  # storages that nothing was written to yet
         self._refs: list[StorageWeakRef] = []
         self._fill = fill
         self._forced = 0
@@ -128,9 +132,20 @@ class Recorder(TorchDispatchMode):
             return self._note(aten.empty.memory_format(*args, **kwargs), operators.FACTORIES[packet]())
         if packet in operators.LIKE:
             return self._note(aten.empty_like.default(*args, **kwargs), operators.LIKE[packet]())
+        if packet in operators.BARE:
+            return self._allocated(func(*args, **kwargs))
+        if self.fresh:
+            for i in _schema(func).writes:
+                if i < len(args) and isinstance(args[i], torch.Tensor):
+                    self.fresh.pop(storage_key(args[i]), None)
         if not (self.pending or self.derived):
             return func(*args, **kwargs)
         return self._follow(func, packet, args, kwargs)
+
+    def _allocated(self, t: torch.Tensor) -> torch.Tensor:
+        if t.device.type == "cpu" and t.is_floating_point():
+            self.fresh[storage_key(t)] = StorageWeakRef(t.untyped_storage())
+        return t
 
     def note(self, t: torch.Tensor, draw: Draw) -> torch.Tensor:
         """Notes a draw from outside of dispatch."""
@@ -140,6 +155,7 @@ class Recorder(TorchDispatchMode):
         if t.device.type != "cpu" or t.numel() == 0:
             return t
         key, step = storage_key(t), (Region.of(t), draw)
+        self.fresh.pop(key, None)
         if covers(t):
             self.derived.pop(key, None)
             self.pending.pop(key, None)

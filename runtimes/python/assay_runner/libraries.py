@@ -61,9 +61,9 @@ def import_all() -> tuple[dict[str, str], dict[str, str]]:
 def _warm_up(missing: dict[str, str]) -> None:
     """Import what the libraries import late and every child would import again."""
     try:
-        missing |= importlib.import_module(f"{__package__}.models").preimport()
+        missing |= importlib.import_module(f"{__package__}.imports").preimport()
     except Exception as error:
-        missing["assay_runner.models"] = reason(error)
+        missing["assay_runner.imports"] = reason(error)
 
 
 def settle() -> None:

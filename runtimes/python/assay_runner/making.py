@@ -8,8 +8,10 @@ experts change between the two; ``of_config`` does the same for any configuratio
 from __future__ import annotations
 
 import copy
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,10 +19,10 @@ import transformers
 
 from . import models, special, weights
 from .errors import BadRecipe, NotInRelease, RunnerError, TooLarge
-from .fitting import controls, verify
-from .fitting.search import Fitted, fit
+from .fitting import controls, programs, verify
+from .fitting.search import Fitted
 from .introspect import classes, defaults
-from .shrink import LADDER, Rung, shrink
+from .shrink import LADDER, Rung, shrink, unstated
 from .shrink.compact import compact
 from .shrink.ladder import EXPERTS, LAYERS
 
@@ -33,8 +35,8 @@ class NoRecipe(RunnerError):
     """The type could not be made to run; the message says why, rung by rung."""
 
 
-def head(model_type: str, task: str = "") -> tuple[str, type]:
-    """(task, class) of the type's head for a task, or of its default one."""
+def head(model_type: str, task: str = "", method: str = "") -> tuple[str, type]:
+    """(task, class) of the type's head for a task, or of its default one; with a method of that name."""
     try:
         heads = classes.task_heads(model_type)
     except KeyError:
@@ -42,7 +44,7 @@ def head(model_type: str, task: str = "") -> tuple[str, type]:
     for named, name in heads:
         if task in ("", named):
             cls = classes.model_class(classes.config_class(model_type), name)
-            if cls is not None:
+            if cls is not None and hasattr(cls, method or "__init__"):
                 return named, cls
     known = ", ".join(dict.fromkeys(named for named, _ in heads))
     if not heads:
@@ -58,25 +60,47 @@ def tiny(model_type: str, task: str = "") -> dict[str, Any]:
     for rung in LADDER:
         try:
             default = defaults.default(config_cls, special.start(model_type))
+            plan = programs.choose(cls, default)
             values = special.amend(model_type, shrink(default, rung))
-            return _tiny(_frame(model_type, cls, task, "tiny", compact(config_cls, values)))
+            frame = _frame(model_type, head(model_type, task, plan.head)[1], task, "tiny", {})
+            return _completed(plan, frame, config_cls, values)
         except Exception as error:  # noqa: BLE001 - a type's own code may raise anything; the next rung may do
-            failures.append(f"{rung.name}: {type(error).__name__}: {str(error)[:200]}")
-    raise NoRecipe(f"{model_type} does not run on any rung: " + " | ".join(failures))
+            failures.append(f"{rung.name}: {type(error).__name__}: {str(error)[:200]}{_place(error)}")
+    raise NoRecipe(f"{cls.__name__} does not run on any rung: " + " | ".join(failures))
 
 
-def _tiny(recipe: dict[str, Any]) -> dict[str, Any]:
+def _place(error: BaseException) -> str:
+    """Where in the library the error, or what caused it, was raised: file and line; else nothing."""
+    frames = traceback.extract_tb((error.__cause__ or error).__traceback__)
+    found = next((frame for frame in reversed(frames) if "/transformers/" in frame.filename), None)
+    return f" ({Path(found.filename).name}:{found.lineno})" if found else ""
+
+
+def _completed(plan: programs.Plan, frame: dict[str, Any], config_cls: type, values: dict[str, Any]) -> dict[str, Any]:
+    """The recipe with these values, and with those that the code turns out to read and the configuration lacks."""
+    while True:
+        recipe = {**frame, "config": compact(config_cls, values)}
+        try:
+            return _tiny(plan, _with_program(plan, recipe))
+        except Exception as error:
+            more = unstated.complete(error, models.config(recipe), values)
+            if more is None:
+                raise
+            values = more
+
+
+def _tiny(plan: programs.Plan, recipe: dict[str, Any]) -> dict[str, Any]:
     count = models.parameter_count(recipe)
     if count is not None and count > TINY_LIMIT:
         raise TooLarge(f"{count:,} parameters are not tiny")
-    model, fitted = _alive(recipe)
+    model, fitted = _alive(plan, recipe)
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
-    chosen = controls.choose(recipe)
+    chosen = controls.choose(recipe, plan.through)
     recipe |= {"gain": chosen.gain, "control": chosen.written(), "parameters": models.count(model)}
     return _ordered(recipe)
 
 
-def _alive(recipe: dict[str, Any]) -> tuple[torch.nn.Module, Fitted]:
+def _alive(plan: programs.Plan, recipe: dict[str, Any]) -> tuple[torch.nn.Module, Fitted]:
     """The model and its inputs, with the least gain of its weights at which something comes out.
 
     Deep stacks of convolutions with narrow weights let nothing through: their output would not depend on anything.
@@ -84,7 +108,7 @@ def _alive(recipe: dict[str, Any]) -> tuple[torch.nn.Module, Fitted]:
     for gain in controls.GAINS:
         model = models.build({**recipe, "gain": gain}, torch.float32, 0).model
         try:
-            return model, verify.check(model, fit(model, special.inputs(recipe["type"])))
+            return model, _fitted(plan, model, recipe, {})
         except verify.Unfit as unfit:
             trouble = unfit
     raise trouble
@@ -102,10 +126,13 @@ def of_config(
 ) -> dict[str, Any]:
     """The recipe of a model class with these configuration values. The size is known before anything is allocated."""
     recipe = _frame(model_type, cls, task, "full", dict(values))
+    plan = programs.choose(cls, models.config(recipe).to_dict())
+    if plan.program:
+        raise BadRecipe(f"{cls.__name__} is run by the program {plan.program!r}, which has recipes of size tiny only")
     with _in_a_sentence(recipe["class"]):
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)
-        fitted = _fitted(shallow, special.inputs(model_type).at_any_size(), sizes or {})
+        fitted = _fitted(plan, shallow, recipe, sizes or {})
     recipe |= {"sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call, "gain": 1.0, "control": None}
     return _ordered(recipe)
 
@@ -135,11 +162,11 @@ def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
     return weights.drawn(lambda: cls(config), 0).model.eval()
 
 
-def _fitted(model: torch.nn.Module, row: special.Inputs, sizes: Mapping[str, int]) -> Fitted:
+def _fitted(plan: programs.Plan, model: torch.nn.Module, recipe: Mapping[str, Any], sizes: Mapping[str, int]) -> Fitted:
     """Inputs with which the model runs, at these sizes, and of which each is heeded."""
-    fitted = fit(model, row)
+    fitted = plan.fit(model, recipe)
     fitted = Fitted(fitted.inputs, {name: sizes.get(name, value) for name, value in fitted.sizes.items()}, fitted.call)
-    return verify.check(model, fitted, row.unheeded)
+    return verify.check(model, fitted, special.inputs(recipe).unheeded)
 
 
 def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, Any]) -> dict[str, Any]:
@@ -151,9 +178,17 @@ def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, A
     return {**recipe, "checkpoint": "", "config": config, "transformers": transformers.__version__}
 
 
+def _with_program(plan: programs.Plan, recipe: dict[str, Any]) -> dict[str, Any]:
+    """The recipe with the fields that its program needs; plain ones stay as they are."""
+    if not plan.program:
+        return recipe
+    parts = plan.parts(recipe["type"], models.config(recipe))
+    return {**recipe, "program": plan.program} | ({"parts": parts} if parts else {})
+
+
 ORDER = (
-    "type", "class", "config_class", "module", "task", "size", "checkpoint", "config", "sizes", "inputs", "call",
-    "gain", "control", "parameters", "transformers",
+    "type", "class", "config_class", "module", "program", "parts", "task", "size", "checkpoint", "config", "sizes",
+    "inputs", "call", "gain", "control", "parameters", "transformers",
 )  # fmt: skip
 
 

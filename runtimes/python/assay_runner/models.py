@@ -1,7 +1,7 @@
 """Finds, constructs and loads the model that a recipe names.
 
-`preimport` and `preload` only import: the parent process that forks children
-calls them, and it must compute nothing and start no thread.
+What is constructed, and so what a call of it does, is the business of the
+recipe's program (`programs`); weights, dtypes and counts are the same for all.
 """
 
 from __future__ import annotations
@@ -17,60 +17,10 @@ from typing import Any
 
 from assay_runner.errors import BadRecipe, MissingWeights, NotInRelease, TooLarge
 
-_PREIMPORT = (
-    "numpy",
-    "torch",
-    "torch.utils._python_dispatch",
-    "torch.multiprocessing.reductions",
-    "transformers",
-    "transformers.modeling_utils",
-    "transformers.configuration_utils",
-    "transformers.modeling_outputs",
-    "transformers.masking_utils",
-    "transformers.integrations.sdpa_attention",
-    "assay_runner.torch_engine",
-)
-# What nearly every modelling module imports. Where one of THREADED is installed these import it too, and it starts
-# threads: no child could be forked any more. There each child imports them for itself.
-_SHARED = ("transformers.modeling_layers", "transformers.generation.utils", "transformers.models.auto.modeling_auto")
-THREADED = ("sklearn", "pandas", "pyarrow", "torchaudio")
-# Parts that older versions of transformers do not have.
-_SINCE_LATER = frozenset(
-    {"transformers.masking_utils", "transformers.integrations.sdpa_attention", "transformers.modeling_layers"}
-)
 _NO_OTHER_BACKBONE = {"backbone": None, "use_timm_backbone": False}
 # Models stated to be at least this large are counted without memory before they are built; smaller ones are
 # watched while they are built, which costs nothing.
 _COUNT_FROM = 20_000_000
-
-
-def preimport() -> dict[str, str]:
-    """Imports what every job needs. Returns what could not be imported, and why."""
-    missing = {}
-    for name in _PREIMPORT + (() if any(map(find_spec, THREADED)) else _SHARED):
-        try:
-            importlib.import_module(name)
-        except ImportError as err:
-            if name not in _SINCE_LATER:
-                missing[name] = str(err)
-    return missing
-
-
-def preload(job: Mapping[str, Any]) -> None:
-    """Imports the modelling module of the job's recipe, and what models take from the library while they are built."""
-    if job.get("recipe"):
-        importlib.import_module("transformers.modeling_utils")
-        model_class(job["recipe"])
-        if _uses_timm(job["recipe"].get("config")) and find_spec("timm"):
-            # Otherwise it is imported while the model is built, and its time is taken for the model's.
-            importlib.import_module("transformers.models.timm_backbone.modeling_timm_backbone")
-
-
-def _uses_timm(config: Any) -> bool:
-    """Whether a configuration, or one inside it, is a backbone of timm."""
-    if isinstance(config, Mapping):
-        return config.get("model_type") == "timm_backbone" or any(map(_uses_timm, config.values()))
-    return False
 
 
 def model_class(recipe: Mapping[str, Any]) -> type:
@@ -183,10 +133,12 @@ def parameter_count(recipe: Mapping[str, Any]) -> int | None:
     """How many parameters the model would have, found without memory; None where construction needs real tensors."""
     import torch
 
-    made = config(recipe)
+    from assay_runner import programs
+
+    construct = programs.of(recipe).construct
     try:
         with torch.device("meta"):
-            return count(model_class(recipe)(made))
+            return count(construct(recipe, None))
     except (NotImplementedError, RuntimeError):
         return None
 
@@ -217,12 +169,12 @@ def build(
     available: int | None = None,
 ) -> Built:
     """A model with drawn weights, in eval mode, on the CPU."""
-    from assay_runner import stream, weights
+    from assay_runner import programs, stream, weights
 
-    cls, made = model_class(recipe), config(recipe, attention)
+    construct = programs.of(recipe).construct
     gain = float(recipe.get("gain", 1.0))
     with default_dtype(dtype):
-        drawn = weights.drawn(lambda: cls(made), seed, gain, threads, available)
+        drawn = weights.drawn(lambda: construct(recipe, attention), seed, gain, threads, available)
     model = drawn.model.eval()
     keep_float32(model, dtype)
     facts = {"weights": "random", "stream": stream.VERSION, "seed": seed, "gain": gain, "drawn": drawn.draws}
@@ -234,8 +186,11 @@ def load(
 ) -> Built:
     """A model with the weights of a folder: safetensors only, since a pickle can run code. What the folder lacks is
     drawn as random weights are, so that it too is the same everywhere."""
-    from assay_runner import checkpoints, stream, weights
+    from assay_runner import checkpoints, programs, stream, weights
 
+    around = programs.of(recipe).around
+    if around is None:
+        raise BadRecipe(f"program {recipe['program']!r} cannot read weights from a folder: use random weights")
     options: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
     if attention is not None:
         options["attn_implementation"] = attention
@@ -255,7 +210,9 @@ def load(
         with default_dtype(dtype):
             facts["drawn"] = weights.fill_gaps(model, lambda: cls(made), missing, seed, threads)
         facts["stream"] = stream.VERSION
-    return Built(model.eval(), count(model), attention_of(model), facts)
+    with weights.fixed_generators(seed), default_dtype(dtype):
+        model = around(recipe, model).eval()
+    return Built(model, count(model), attention_of(model), facts)
 
 
 def keep_float32(model: Any, dtype: Any) -> None:

@@ -64,4 +64,6 @@ MOVES = {aten.clone, aten.copy_, aten.cat, aten.stack, aten.repeat, aten._to_cop
           aten.flip, aten.roll, aten.tril, aten.triu, aten.constant_pad_nd, aten.neg, aten.abs, aten.index_put_,
           aten.mul, aten.mul_, aten.add, aten.add_, aten.sub, aten.sub_, aten.div, aten.div_, aten.clamp, aten.clamp_,
           aten.where, aten.masked_fill_, aten.fill_, aten.zero_}  # fmt: skip
+# These give memory as it is.
+BARE = {aten.empty, aten.empty_strided, aten.empty_like, aten.new_empty, aten.new_empty_strided}
 ALLOCATIONS = {aten.empty, aten.zeros, aten.ones, aten.full, aten.randn, aten.rand, aten.empty_strided}

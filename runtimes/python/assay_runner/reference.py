@@ -1,7 +1,8 @@
 """The reference: the same weights and inputs computed in another way.
 
 For cpu fp32 it is float64, or another attention implementation where a model
-cannot run in float64; for all others it is the CPU in float32. The model itself is
+cannot run in float64; for all others it is the CPU in float32. A mixture's experts
+run one by one instead of grouped, whose kernel has no float64. The model itself is
 widened in place, run, and narrowed again, which is exact and needs no second
 copy of the weights.
 """
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from assay_runner import models, weights
+from assay_runner import experts, models, weights
 from assay_runner.outputs import Tensors
 
 _OTHER_ATTENTION = {"sdpa": "eager", "eager": "sdpa"}
@@ -72,7 +73,7 @@ def _wide(
     if available is not None and need > available + held:
         return Reference(label, None, f"the reference ({label}) needs {need / 1e9:.1f} GB, more than is free")
     try:
-        with widened(built.model, dtype):
+        with widened(built.model, dtype), experts.looped(built.model):
             return Reference(label, [forward(built.model, _cast(inputs, dtype)) for inputs in points])
     except Exception as err:  # whatever it is, the cell itself is yet to run and will say it better
         return Reference(label, None, f"the reference ({label}) failed: {_line(err)}")

@@ -3,7 +3,8 @@
 A row is for one type, or for several that share the reason. It may say what the
 default configuration is made with (``default``), what the small one has
 (``set``, also where the type stands inside another), what its inputs are (see
-`Inputs`), and what a program needs of it (``generate``). Several rows for one
+`Inputs`), what its weights can bear (``gains``) and what a program needs of it
+(``generate``). Several rows for one
 type are taken together.
 """
 
@@ -30,17 +31,28 @@ class Inputs:
     without: frozenset[str] = frozenset()  # inputs that usually go along and here must not
     unheeded: frozenset[str] = frozenset()  # inputs that must be there and that forward does not look at
     call: Mapping[str, Any] = field(default_factory=dict)  # switches of forward
+    place: tuple[Mapping[str, Any], ...] = ()  # special tokens, by the name of their id, that the text must hold
 
-    def at_any_size(self) -> Inputs:
-        """What also holds for models that are not tiny: shapes and counts are those of the small configuration."""
-        return Inputs(main=self.main, without=self.without, unheeded=self.unheeded, call=self.call)
+
+# Shapes and counts in a type's rows are those of its small configuration.
+ANY = ("tiny", "full")
+SIZES = dict.fromkeys(("layouts", "sizes", "places"), ("tiny",))
 
 
 @cache
-def rows() -> tuple[dict[str, Any], ...]:
-    """The rows of special.json."""
+def _table() -> dict[str, list[dict[str, Any]]]:
     text = resources.files(__package__).joinpath("data/special.json").read_text(encoding="utf-8")
-    return tuple(json.loads(text)["rows"])
+    return json.loads(text)
+
+
+def rows() -> list[dict[str, Any]]:
+    """The rows for types."""
+    return _table()["rows"]
+
+
+def tasks() -> list[dict[str, Any]]:
+    """The rows for tasks: what every head for a task wants of its inputs."""
+    return _table()["tasks"]
 
 
 def types(row: Mapping[str, Any]) -> list[str]:
@@ -70,9 +82,10 @@ def amend(model_type: str, config: dict[str, Any]) -> dict[str, Any]:
     return merge(config, _said(model_type).get("set", {}))
 
 
-def inputs(model_type: str) -> Inputs:
-    """What the type's rows say of its inputs."""
-    said = _said(model_type)
+def inputs(recipe: Mapping[str, Any]) -> Inputs:
+    """What the task's row and, over it, the type's rows say of a recipe's inputs."""
+    said = next((row for row in tasks() if row["task"] == recipe["task"]), {})
+    said = said | {key: value for key, value in _said(recipe["type"]).items() if recipe["size"] in SIZES.get(key, ANY)}
     return Inputs(
         tuple(said.get("inputs", ())),
         {name: _layout(spec) for name, spec in said.get("layouts", {}).items()},
@@ -81,7 +94,13 @@ def inputs(model_type: str) -> Inputs:
         frozenset(said.get("without", ())),
         frozenset(said.get("unheeded", ())),
         said.get("call", {}),
+        tuple(said.get("place", ())),
     )
+
+
+def gains(model_type: str) -> tuple[float, ...]:
+    """The gains of weights that the type can bear; empty where any may be tried."""
+    return tuple(_said(model_type).get("gains", ()))
 
 
 def generation(model_type: str) -> dict[str, Any]:

@@ -16,13 +16,15 @@ from assay_runner import inputs
 
 _VERSION = 2  # raised whenever what is hashed changes: hashes of different versions are never equal
 _RECIPE = ("type", "class", "config_class", "task", "size", "checkpoint", "config", "inputs", "call")
+_RECIPE_MAY = ("program", "parts")  # hashed where given: recipes without them keep the hashes they had
 
 
 def digest(recipe: Mapping[str, Any], weights: Mapping[str, Any], point: Mapping[str, Any], seed: int) -> str:
     """The hash of one point."""
     facts = {
         "version": _VERSION,
-        "recipe": {name: recipe.get(name) for name in _RECIPE},
+        "recipe": {name: recipe.get(name) for name in _RECIPE}
+        | {name: recipe[name] for name in _RECIPE_MAY if recipe.get(name)},
         "weights": weights,
         "sizes": inputs.sizes(recipe, point),
         "seed": seed,

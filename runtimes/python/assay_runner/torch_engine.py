@@ -18,7 +18,10 @@ from assay_runner import (
     context,
     control,
     devices,
+    experts,
+    imports,
     inputs,
+    kernels,
     linux,
     memory,
     models,
@@ -65,7 +68,7 @@ class Session:
         self.device = devices.Device(self.cell.get("platform") or "cpu", str(self.cell.get("device") or ""))
         self.watch = context.Watch(self.device)
         with emit.in_phase("import"):  # where the parent did not; late imports are the harness's, not the model's
-            models.preload(job)
+            imports.preload(job)
         self.threads = torch.get_num_threads()
 
     @property
@@ -184,10 +187,12 @@ def _checked(
 ) -> dict[str, Any]:
     linux.reset_peak()  # each point has a peak of its own, and the reference is the harness's; the model counts in all
     placed = session.placed(tensors)
-    with session.emit.in_phase("run"):  # not "first": the reference and other points have run before
+    watched = experts.watching(built.model), kernels.watching(built.model)
+    # The phase is not "first": the reference and other points have run before.
+    with watched[0] as mixture, watched[1] as chosen, session.emit.in_phase("run"):
         seen, run_ms = _run(session, built, placed)
     found = outputs.home(seen)
-    report = session.report(built, point, seen)
+    report = session.report(built, point, seen) | {"experts": mixture.report(), "kernels": chosen or None}
     report["phases_ms"] = {"run": run_ms}
     report["finite"] = numerics.finite(found, expected)
     report["constant"] = outputs.constant(found)

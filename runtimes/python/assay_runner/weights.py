@@ -19,13 +19,11 @@ import numpy as np
 import torch
 
 from assay_runner import stream
-from assay_runner.blanks import blank
+from assay_runner.blanks import UNWRITTEN, blank
 from assay_runner.initialisation import Pending, Recorder, Region, recording, storage_key
 
 Draws = list[tuple[tuple[int, ...], str, str]]
 """Shape, mean and deviation of each draw into a tensor; the moments to six digits."""
-
-
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,9 @@ class _Pen:
                 if derived.pop(key):
                     fills += self._moments(name, tensor)
                 yield name, [(tuple(tensor.shape), "", "")]
-            elif (draw := blank(name, tensor)) is not None:
+            elif key in recorder.fresh and not isinstance(tensor, torch.nn.Parameter):
+                tensor.zero_()
+            elif (draw := UNWRITTEN if key in recorder.fresh else blank(name, tensor)) is not None:
                 scaled = draw.scaled(self._gain)
                 fills.append(self._fill(tensor, name, scaled))
                 yield name, [_told(tensor.shape, scaled)]

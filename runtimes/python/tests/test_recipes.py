@@ -124,20 +124,29 @@ def test_messages_repair() -> None:
 
 def test_special_rows_have_reasons() -> None:
     known = classes.all_types()
-    for row in (*special.rows("config"), *special.rows("inputs")):
+    may = set("default set inputs layouts sizes places without unheeded call gains generate".split())
+    for row in special.rows():
         says = {key for key in row if row[key]} - {"type", "why"}
-        assert row["why"] and says and says <= {"default", "set", "inputs", "shapes", "sizes", "places"}
+        assert row["why"] and says and says <= may
         assert set(special.types(row)) <= set(known)
 
 
 def test_special_rows_are_few() -> None:
-    assert len(special.rows("config")) + len(special.rows("inputs")) <= 60
+    assert len(special.rows()) <= 60
 
 
 def test_rows_for_one_type_are_taken_together() -> None:
     start = special.start("pp_ocrv6_medium_det")
     assert start["kernel_list"] == [3, 2, 2] and start["backbone_config"]["out_indices"] == [1, 2, 3, 4]
-    assert special.start("bert") == special.inputs("bert") == {} and special.amend("bert", {"a": 1}) == {"a": 1}
+    assert special.start("bert") == {} and special.amend("bert", {"a": 1}) == {"a": 1}
+    bert = {"type": "bert", "task": "fill-mask", "size": "tiny"}
+    assert special.inputs(bert) == special.Inputs()
+
+
+def test_shapes_of_rows_are_those_of_tiny_models() -> None:
+    tiny = special.inputs({"type": "pop2piano", "task": "", "size": "tiny"})
+    full = special.inputs({"type": "pop2piano", "task": "", "size": "full"})
+    assert tiny.main == full.main == ("input_features",) and tiny.layouts and not full.layouts
 
 
 def test_parts_that_a_default_leaves_out_are_made() -> None:
@@ -175,9 +184,9 @@ def test_first_error_is_told() -> None:
             raise ValueError(f"no pictures of {pixel_values.dim()} dimensions")
 
     with pytest.raises(NoFit, match="no pictures of 4 dimensions"):
-        fit(Picky(), {})
+        fit(Picky(), special.Inputs())
     with pytest.raises(NoFit, match="no shape for dreams"):
-        fit(type("Dreamer", (Picky,), {"forward": lambda self, dreams: None})(), {})
+        fit(type("Dreamer", (Picky,), {"forward": lambda self, dreams: None})(), special.Inputs())
 
 
 def test_special_rows_reach_into_sub_configurations() -> None:
@@ -240,3 +249,21 @@ def test_weak_controls_of_the_catalogue_are_in_its_documentation() -> None:
     assert weak
     for name, row in weak.items():
         assert f"| {name} | {row['kind']} | {row['effect']} |" in told
+
+
+@pytest.mark.parametrize(
+    ("model_type", "task"),
+    [
+        ("bert", "multiple-choice"),
+        ("bart", "text-classification"),
+        ("speecht5", "text-to-speech"),
+        ("wav2vec2", "audio-frame-classification"),
+        ("patchtst", "time-series-regression"),
+        ("rf_detr", "image-segmentation"),
+    ],
+)
+def test_heads_other_than_the_default_have_recipes(model_type, task):
+    recipe = making.tiny(model_type, task)
+    assert recipe["task"] == task
+    assert recipe["class"] != making.head(model_type)[1].__name__
+    assert recipe["control"]["effect"] >= 0.1

@@ -209,6 +209,8 @@ def test_shuffled_pixels_make_the_adapter() -> None:
     small = {"pixel_shuffle_ratio": 0.5, "intermediate_size": 128}
     relations.repair(small, {})
     assert small["intermediate_size"] == 256
+
+
 def test_codecs_start_narrow() -> None:
     small = shrink({"encoder_hidden_size": 48, "num_filters": 32, "downsampling_ratios": [2, 4, 8]}, SMALL)
     assert small == {"encoder_hidden_size": 8, "num_filters": 4, "downsampling_ratios": [2, 4, 8]}

@@ -224,11 +224,11 @@ _ZYGOTE = """
 import os, sys
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 sys.path[:0] = {paths!r}
-from assay_runner import models
-assert models.preimport() == {{}}
+from assay_runner import imports
+assert imports.preimport() == {{}}
 import torch_recipes
 from torch_emit import Emit, job
-models.preload({{"recipe": torch_recipes.BERT}})
+imports.preload({{"recipe": torch_recipes.BERT}})
 assert len(os.listdir("/proc/self/task")) == 1, "importing started a thread"
 before = set(sys.modules)
 for _ in range(2):

@@ -176,18 +176,24 @@ def test_moments_of_a_truncated_normal():
     )
 
 
-class Closed(nn.Module):
+class Forgetful(nn.Module):
+    """A released model leaves its experts as memory was."""
+
     def __init__(self):
         super().__init__()
-        self.gate = nn.Parameter(torch.zeros(8))
-        self.bias = nn.Parameter(torch.zeros(8))
-        self.norm = nn.LayerNorm(8)
-        self.register_buffer("count", torch.zeros(8))
+        self.never = nn.Parameter(torch.empty(64, 64))
+        self.ones = nn.Parameter(torch.empty(4))
+        nn.init.ones_(self.ones)
+        self.two = nn.Parameter(torch.empty(8))
+        self.two.data[:4] = 1.0
+        self.two.data[4:] = 2.0
+        self.register_buffer("room", torch.empty(8))
 
 
-def test_weights_that_start_at_zero_are_opened():
-    drawn = weights.drawn(Closed, 0, gain=2.0)
-    assert drawn.model.gate.abs().min() > 0 and drawn.model.gate.std() < 0.2
-    assert drawn.draws["gate"] == [((8,), "0", "0.04")]
-    assert not drawn.model.bias.any() and not drawn.model.norm.bias.any() and not drawn.model.count.any()
-    assert torch.equal(drawn.model.gate, weights.drawn(Closed, 0, gain=2.0).model.gate)
+def test_a_parameter_that_no_initialisation_writes_to_is_drawn():
+    drawn = weights.drawn(Forgetful, 0)
+    assert set(drawn.draws) == {"never"}
+    assert std(drawn.model.never) == pytest.approx(0.02, rel=0.05)
+    assert drawn.model.ones.tolist() == [1.0] * 4
+    assert drawn.model.two.tolist() == [1.0] * 4 + [2.0] * 4
+    assert drawn.model.room.tolist() == [0.0] * 8

@@ -26,6 +26,7 @@ class Subject:
     vocabulary: int
     encoder_decoder: bool = False
     own: Mapping[str, Layout] = field(default_factory=dict)  # layouts that the type's own row gives
+    place: tuple[Mapping[str, Any], ...] = ()  # special tokens that the text must hold
 
 
 @dataclass(frozen=True)

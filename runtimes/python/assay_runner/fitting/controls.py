@@ -14,12 +14,13 @@ from typing import Any
 
 import torch
 
-from .. import control, inputs, models, numerics, outputs
+from .. import control, inputs, models, numerics, outputs, special
 
 GAINS = (1.0, 2.0, 4.0, 6.0, 8.0)
-# Models whose sound is as long as the exponential of what they compute: larger weights would ask for hours of it.
-SELF_TIMED = {"vits": (1.0,), "fastspeech2_conformer": (1.0,), "fastspeech2_conformer_with_hifigan": (1.0,)}
-DAMAGES = ("zero-attention", "zero-mlp")
+# Damages in groups: a model is tried with the first group that it has parts for. One that reads documents must be seen
+# to miss them.
+GROUPS = (("zero-index",), ("zero-attention", "zero-mlp"))
+DAMAGES = frozenset(kind for group in GROUPS for kind in group)
 OTHER_INPUT = "other-input"  # says least: any model that looks at its input shows it
 SEED = 0
 WANTED = numerics.CONTROL_FACTOR * numerics.TOLERANCE["bf16"]
@@ -50,11 +51,15 @@ class Control:
         return self.effect >= WANTED and self.forgiving
 
 
-def choose(recipe: Mapping[str, Any]) -> Control:
-    """The good control of least gain, damage before another input; where none is good the one that shows most."""
+def choose(recipe: Mapping[str, Any], through: bool = False) -> Control:
+    """The good control of least gain, damage before another input; where none is good the one that shows most.
+
+    With `through` only gains count at which another input changes every output: what stands at the end of a long run
+    depends on what went in at its beginning.
+    """
     tried: list[Control] = []
-    for gain in SELF_TIMED.get(recipe["type"], GAINS):
-        found = _at_gain({**recipe, "gain": gain})
+    for gain in special.gains(recipe["type"]) or GAINS:
+        found = _at_gain({**recipe, "gain": gain}, through)
         tried += found
         if good := [one for one in found if one.good and one.kind in DAMAGES]:
             return good[0]
@@ -71,7 +76,7 @@ def _worth(one: Control) -> tuple[bool, float, bool, float]:
     return one.forgiving, min(one.effect, WANTED), one.kind in DAMAGES, -one.gain
 
 
-def _at_gain(recipe: Mapping[str, Any]) -> list[Control]:
+def _at_gain(recipe: Mapping[str, Any], through: bool = False) -> list[Control]:
     """The controls that show anything at this gain, in order of preference."""
     model = models.build(recipe, torch.float32, SEED).model
     try:
@@ -80,10 +85,21 @@ def _at_gain(recipe: Mapping[str, Any]) -> list[Control]:
         return []
     if not numerics.finite(whole, None) or outputs.constant(whole):
         return []
+    if through and not _all_differ(whole, _run(model, recipe, SEED + 1)):
+        return []
     forgiving = all(_forgiven(recipe, whole, name) for name in HALVES)
-    kinds = (*DAMAGES, OTHER_INPUT)
+    kinds = (*_group(model), OTHER_INPUT)
     found = [Control(kind, recipe["gain"], _effect(model, recipe, whole, kind), forgiving) for kind in kinds]
     return [one for one in found if one.effect > 0]
+
+
+def _all_differ(one: outputs.Tensors, two: outputs.Tensors) -> bool:
+    numbers = [name for name, t in one.items() if t.is_floating_point()]
+    return not any(name in two and torch.equal(one[name], two[name]) for name in numbers)
+
+
+def _group(model: torch.nn.Module) -> tuple[str, ...]:
+    return next((group for group in GROUPS if any(control.targets(model, kind) for kind in group)), ())
 
 
 Tensors = outputs.Tensors

@@ -113,6 +113,7 @@ STATES = (
     floats("batch", "seq", "D"),
     floats("batch*seq", "D"),
     floats("batch", "D", 64),
+    floats("batch", "CODE", 4, 4, needs="CODE"),
     floats("batch", "C", "image", "image"),
 )
 SPECTROGRAM = (floats("batch", 50, "M"), floats("batch", "M", 50))
@@ -135,6 +136,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "decoder_input_ids": TARGETS,
     "attention_mask": MASK,
     "input_mask": MASK,
+    "decoder_input_values": (floats("batch", "target", "M"),),
     "decoder_attention_mask": (ones("batch", "target"),),
     "token_type_ids": (zeros("batch", "seq"),),
     "visual_token_type_ids": (zeros("batch", 6),),
@@ -251,6 +253,7 @@ COMPANIONS: dict[str, str] = {
     "qformer_input_ids": "input_ids",
     "qformer_attention_mask": "qformer_input_ids",
     "speaker_embeddings": "input_ids",
+    "decoder_input_values": "input_ids",
     "protein_input_ids": "input_ids",
     "protein_attention_mask": "protein_input_ids",
     "image_grid_thw": "pixel_values",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -105,3 +105,13 @@ def _longer(spec: dict[str, Any], length: str) -> dict[str, Any]:
 def _marks(name: str, length: str, marks: list[dict[str, int]]) -> dict[str, Any]:
     spec = {"name": name, "kind": "ids", "dtype": "int64", "shape": ["batch", length], "low": 0, "high": 1}
     return {**spec, "place": marks} if marks else spec
+
+
+def marked(spec: dict[str, Any], config: Any, wanted: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The text with the special tokens that a model looks for; `length` stands for the text's own."""
+    length = f"({spec.get('shape', ('',))[-1]})"
+    ids = ((getattr(config, place["token"], None), place["at"].replace("length", length)) for place in wanted)
+    own = [{"id": number, "at": at, "count": 1} for number, at in ids if isinstance(number, int)]
+    if spec["name"] != "input_ids" or not own:
+        return spec
+    return {**spec, "place": [*spec.get("place", ()), *own]}

@@ -56,6 +56,7 @@ SIZES: dict[str, Size] = {
     "ACTION": Size(("act_dim", "max_action_dim"), (), 4),
     "CHUNK": Size(("chunk_size",), (), 4),
     "TASK": Size(("task_seq_len",), (), 77),
+    "CODE": Size(("latent_channels",), (), 4),
     "LATENT": Size(("latent_query_num",), (), 4),
     "DEPTH": Size(("max_depth",), (), 50),
     "DOCS": Size(("n_docs",), (), 5),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -45,7 +45,7 @@ def subject_of(cls: type, config: Any, own: Mapping[str, Layout]) -> Subject:
         read.sizes_of(config),
         read.vocabulary(config),
         bool(getattr(config, "is_encoder_decoder", False)),
-        own,
+        {name: layout for name, layout in own.items() if name in parameters},
     )
 
 
@@ -55,7 +55,7 @@ def fit(model: torch.nn.Module, row: special.Inputs) -> Fitted:
     Raises NoFit with the first try's error when nothing ran.
     """
     cls, config = type(model), model.config
-    subject = subject_of(cls, config, row.layouts)
+    subject = replace(subject_of(cls, config, row.layouts), place=row.place)
     wanted = row.main or tuple(main_inputs(cls, subject.parameters))
     first = Attempt(wanted, sizes=row.sizes, dropped=row.without, call=row.call, places=row.places)
     told: Exception | None = None
@@ -101,6 +101,7 @@ def _run(model: torch.nn.Module, attempt: Attempt, subject: Subject) -> Fitted:
         raise _NoLayout
     specs, sizes = written
     specs = places.insert(specs, subject.parameters, _placeholders(model, specs, sizes, attempt))
+    specs = [places.marked(spec, model.config, subject.place) for spec in specs]
     call = {"use_cache": False} if "use_cache" in subject.parameters else {}
     fitted = Fitted(specs, sizes, {**call, **attempt.call})
     for batch in BATCHES:

@@ -113,7 +113,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"first_k_dense_replace|num_dense_layers|moe_layer_start_index|first_moe_layer|\w+_layer_offset",
         ladder.LAYERS, most(1), "one plain layer first, then the special kind",
     ),
-    row(r"\w+_layer_period", ladder.LAYERS, most(2), "both kinds of layer within two"),
+    row(r"\w+_layer_period|\w+_sparse_step", ladder.LAYERS, most(2), "both kinds of layer within two"),
     row(r"(?!type_|token_type)(\w+_)?vocab_size(_\w+)?|n_tokens|num_tokens|\w+_(vocab_len|group_vocab)",
         ladder.WORDS, most(VOCABULARY), "embeddings would be most of a tiny model"),
     row(r"index_topk", ladder.WORDS, most(16), "sparse attention keeps fewer keys than the sequence has"),

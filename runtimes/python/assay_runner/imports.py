@@ -1,0 +1,65 @@
+"""What is imported before a job is carried out.
+
+Both functions only import: the parent process that forks children calls them, and
+it must compute nothing and start no thread.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+_PREIMPORT = (
+    "numpy",
+    "torch",
+    "torch.utils._python_dispatch",
+    "torch.multiprocessing.reductions",
+    "transformers",
+    "transformers.modeling_utils",
+    "transformers.configuration_utils",
+    "transformers.modeling_outputs",
+    "transformers.masking_utils",
+    "transformers.integrations.sdpa_attention",
+    "assay_runner.torch_engine",
+)
+# What nearly every modelling module imports. Where one of THREADED is installed these import it too, and it starts
+# threads: no child could be forked any more. There each child imports them for itself.
+_SHARED = ("transformers.modeling_layers", "transformers.generation.utils", "transformers.models.auto.modeling_auto")
+THREADED = ("sklearn", "pandas", "pyarrow", "torchaudio")
+# Parts that older versions of transformers do not have.
+_SINCE_LATER = frozenset(
+    {"transformers.masking_utils", "transformers.integrations.sdpa_attention", "transformers.modeling_layers"}
+)
+
+
+def preimport() -> dict[str, str]:
+    """Imports what every job needs. Returns what could not be imported, and why."""
+    missing = {}
+    for name in _PREIMPORT + (() if any(map(find_spec, THREADED)) else _SHARED):
+        try:
+            importlib.import_module(name)
+        except ImportError as err:
+            if name not in _SINCE_LATER:
+                missing[name] = str(err)
+    return missing
+
+
+def preload(job: Mapping[str, Any]) -> None:
+    """Imports the modelling modules of the job's recipe, and what models take from the library while they are built."""
+    if job.get("recipe"):
+        from assay_runner import programs
+
+        importlib.import_module("transformers.modeling_utils")
+        programs.of(job["recipe"]).preload(job["recipe"])
+        if _uses_timm(job["recipe"].get("config")) and find_spec("timm"):
+            # Otherwise it is imported while the model is built, and its time is taken for the model's.
+            importlib.import_module("transformers.models.timm_backbone.modeling_timm_backbone")
+
+
+def _uses_timm(config: Any) -> bool:
+    """Whether a configuration, or one inside it, is a backbone of timm."""
+    if isinstance(config, Mapping):
+        return config.get("model_type") == "timm_backbone" or any(map(_uses_timm, config.values()))
+    return False

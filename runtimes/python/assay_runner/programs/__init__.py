@@ -1,0 +1,63 @@
+"""Programs: how a model is run that is more than one plain forward.
+
+A recipe's `program` names a row of PROGRAMS; without one it is a plain forward of
+the class that the recipe names. A program constructs a `torch.nn.Module` and
+nothing else: it is called while weights are drawn (`weights.drawn`), so that every
+parameter and buffer below it gets its values by seed and name as a plain model's
+do, and `forward(**inputs, **call)` of what it returns carries the whole run out
+and gives tensors, a model output or a dictionary of them. Dtypes, devices,
+references, controls, timing and reports then treat it as any other model; they
+look at its parts, at `config` where it has one, and call it.
+
+A program whose core is one class of transformers also says how it is laid
+`around` a model that was loaded from a folder. One that is put together from
+several classes (recipe field `parts`) reads its own.
+
+Programs import what they need when they are called: a runner without diffusers
+has all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from assay_runner import models
+from assay_runner.errors import BadRecipe
+from assay_runner.programs import encode, generate, rag
+
+Recipe = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Program:
+    """One way to run a model. `construct` takes the recipe and an attention implementation (None: the library's)."""
+
+    construct: Callable[[Recipe, str | None], torch.nn.Module]
+    around: Callable[[Recipe, torch.nn.Module], torch.nn.Module] | None = None  # None: no weights from a folder
+    preload: Callable[[Recipe], object] = models.model_class  # imports the modules of the recipe's classes, only that
+
+
+def plain(recipe: Recipe, attention: str | None) -> torch.nn.Module:
+    """The class that the recipe names, as it is."""
+    return models.model_class(recipe)(models.config(recipe, attention))
+
+
+PROGRAMS: dict[str, Program] = {
+    "": Program(plain, lambda recipe, model: model),
+    "generate": Program(generate.construct, generate.around),
+    "encode": Program(encode.construct, encode.around),
+    "rag": Program(rag.construct, rag.around),
+}
+
+
+def of(recipe: Recipe) -> Program:
+    """The program that a recipe asks for."""
+    name = recipe.get("program", "")
+    if name not in PROGRAMS:
+        known = ", ".join(filter(None, PROGRAMS)) or "none"
+        raise BadRecipe(f"this runner has no program {name!r}: it has {known}")
+    return PROGRAMS[name]
