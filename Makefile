@@ -68,7 +68,9 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 	@printf '\n== all tests passed\n'
 
 .PHONY: test-full
-test-full: test ## and what takes long: other releases of transformers, fuzzing each parser, every benchmark once
+test-full: test ## and what takes long: every diffusion pipeline, other releases of transformers, fuzzing, every benchmark once
+	$(call say,every diffusion pipeline)
+	@cd $(PYDIR) && OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -m full
 	$(call say,other releases of transformers)
 	@scripts/releases $(RELEASES)
 	$(call say,fuzzing, 20 s each)

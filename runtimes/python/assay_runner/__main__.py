@@ -13,6 +13,7 @@ COMMANDS = {
     "catalog": ("catalog.main", "print the model types of the installed transformers"),
     "recipes": ("recipes.main", "make recipes of the installed transformers"),
     "checkpoints": ("published.main", "print the known checkpoints by family, as docs/models.md has them"),
+    "pipelines": ("diffusion.recipes.main", "make recipes of the installed diffusers"),
 }
 """Command → function of this package, and what it is for."""
 
@@ -28,7 +29,7 @@ def main(argv: list[str]) -> int | str | None:
         for name, (_, purpose) in COMMANDS.items():
             print(f"  {name:11} {purpose}", file=sys.stderr)
         return 2
-    module, _, function = COMMANDS[argv[0]][0].partition(".")
+    module, _, function = COMMANDS[argv[0]][0].rpartition(".")
     return getattr(importlib.import_module(f"{__package__}.{module}"), function)(argv[1:])
 
 

@@ -1,9 +1,10 @@
 """The catalogue: every model type of the installed transformers, read by introspection.
 
 ``python -m assay_runner catalog --out types.json`` writes it; the ``catalog`` job of the
-protocol answers with the same object. Reading all of some 790 types imports every modelling
-module once, which takes about a minute and a gigabyte, so it is done when the catalogue is
-made and not when a cell runs.
+protocol answers with the same object. The pipelines of diffusers, where that is installed,
+stand in a file of their own (``--pipelines``), and in the answer beside the types. Reading
+all of some 790 types imports every modelling module once, which takes about a minute and a
+gigabyte, so it is done when the catalogue is made and not when a cell runs.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +63,21 @@ def make(types: Sequence[str] | None = None) -> dict[str, Any]:
     }
 
 
+def pipelines() -> dict[str, Any]:
+    """The catalogue of the pipelines of diffusers; NotInRelease where it is not installed."""
+    from .diffusion import catalogue, release
+
+    return {"schema": SCHEMA, "diffusers": release.version(), "types": catalogue.entries()}
+
+
 def answer(job: dict[str, Any], emit: Emit) -> None:
     """Answers a ``catalog`` job; ``options.types`` may narrow it."""
     types = (job.get("options") or {}).get("types")
-    emit.data(make(types))
+    found = make(types)
+    if not types and find_spec("diffusers"):
+        also = pipelines()
+        found |= {"diffusers": also["diffusers"], "types": found["types"] + also["types"]}
+    emit.data(found)
 
 
 def write(catalogue: dict[str, Any], path: Path) -> None:
@@ -75,12 +88,20 @@ def write(catalogue: dict[str, Any], path: Path) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Writes types.json."""
+    """Writes types.json, pipelines.json or both."""
     parser = argparse.ArgumentParser(prog="assay_runner catalog", description=__doc__)
     parser.add_argument("--types", nargs="*", help="only these types (all when left out)")
-    parser.add_argument("--out", type=Path, required=True, help="the file to write")
+    parser.add_argument("--out", type=Path, help="the file of types to write")
+    parser.add_argument("--pipelines", type=Path, help="the file of diffusers pipelines to write")
     options = parser.parse_args(argv)
-    catalogue = make(options.types)
-    write(catalogue, options.out)
-    print(f"{len(catalogue['types'])} types of transformers {catalogue['transformers']}", file=sys.stderr)
+    if not (options.out or options.pipelines):
+        parser.error("nothing to write: give --out, --pipelines or both")
+    if options.out:
+        catalogue = make(options.types)
+        write(catalogue, options.out)
+        print(f"{len(catalogue['types'])} types of transformers {catalogue['transformers']}", file=sys.stderr)
+    if options.pipelines:
+        catalogue = pipelines()
+        write(catalogue, options.pipelines)
+        print(f"{len(catalogue['types'])} pipelines of diffusers {catalogue['diffusers']}", file=sys.stderr)
     return 0

@@ -1,15 +1,16 @@
 """Makes recipes: a configuration, inputs that fit it, a control that can fail.
 
-``tiny`` shrinks a type by rule and searches; ``full`` takes a known checkpoint's true
-values and finds inputs on a shallow copy of it, since only depth and the number of
-experts change between the two; ``of_config`` does the same for any configuration.
+``tiny`` shrinks a type by rule and searches (a pipeline of diffusers by rules of its
+own); ``full`` takes a known checkpoint's true values and finds inputs on a shallow copy
+of it, since only depth and the number of experts change between the two; ``of_config``
+does the same for any configuration.
 """
 
 from __future__ import annotations
 
 import copy
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import torch
 import transformers
 
 from . import models, special, weights
+from .diffusion import making as pipelines
 from .errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from .fitting import controls, programs, verify
 from .fitting.search import Fitted
@@ -53,7 +55,12 @@ def head(model_type: str, task: str = "", method: str = "") -> tuple[str, type]:
 
 
 def tiny(model_type: str, task: str = "") -> dict[str, Any]:
-    """The type's recipe at size tiny: the first rung of the ladder on which everything holds."""
+    """The type's recipe at size tiny, made as its library needs it."""
+    return _TINY["transformers" if model_type in classes.all_types() else "diffusers"](model_type, task)
+
+
+def _model(model_type: str, task: str) -> dict[str, Any]:
+    """A type of transformers: the first rung of the ladder on which everything holds."""
     task, cls = head(model_type, task)
     config_cls = classes.config_class(model_type)
     failures = []
@@ -87,6 +94,9 @@ def _completed(plan: programs.Plan, frame: dict[str, Any], config_cls: type, val
             if more is None:
                 raise
             values = more
+
+
+_TINY: dict[str, Callable[[str, str], dict[str, Any]]] = {"transformers": _model, "diffusers": pipelines.tiny}
 
 
 def _tiny(plan: programs.Plan, recipe: dict[str, Any]) -> dict[str, Any]:

@@ -216,8 +216,11 @@ def load(
 
 
 def keep_float32(model: Any, dtype: Any) -> None:
-    """Parts that a class says must stay in float32 do, as they would when loaded."""
+    """Parts that a class says must stay in float32 do, as they would when loaded; of a program, each part's own."""
     import torch
+
+    for part in getattr(model, "separate_parts", ()):
+        keep_float32(part, dtype)
 
     names = list(getattr(model, "_keep_in_fp32_modules_strict", None) or [])
     if dtype is torch.float16:

@@ -1,0 +1,111 @@
+"""Diffusion pipelines: really built, tiny and offline, and run from prompt to picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from torch_emit import Emit, job
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("diffusers")
+
+from assay_runner import inputs, making, models, outputs, torch_engine  # noqa: E402
+from assay_runner.diffusion import making as pipelines  # noqa: E402
+from assay_runner.diffusion import noise, recipes  # noqa: E402
+
+FILE = Path(__file__).parents[3] / "internal/catalog/data/pipeline_recipes.json"
+RECIPES = {(row["type"], row["task"]): row for row in recipes.read(FILE)}
+QUICK = [("ddpm", "unconditional-image-generation"), ("flux", "text-to-image"), ("stable-audio", "text-to-audio")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def run(recipe: dict, seed: int = 0, batch: int = 1, dtype=torch.float32) -> outputs.Tensors:
+    model = models.build(recipe, dtype, seed).model
+    given = inputs.make(recipe, {"batch": batch}, seed, dtype)
+    with torch.no_grad():
+        return outputs.flatten(model(**given, **recipe["call"]))
+
+
+def sound(found: outputs.Tensors, batch: int) -> bool:
+    """Numbers that are numbers, as many as were asked for, and not all the same."""
+    first = next(iter(found.values()))
+    return first.shape[0] == batch and bool(torch.isfinite(first).all()) and not outputs.constant(found)
+
+
+def checked(recipe: dict, dtype: str) -> dict:
+    """The report of a check, as the engine makes it for any cell."""
+    emit = Emit()
+    torch_engine.run(job(recipe, points=({"batch": 2},), dtype=dtype, size="tiny"), emit)
+    return emit.reports[0]
+
+
+def check_all(recipe: dict) -> None:
+    for batch in (1, 2, 3):
+        assert sound(run(recipe, batch=batch), batch)
+    report = checked(recipe, "fp32")
+    assert report["finite"] and report["numerics"]["pass"] and report["numerics"]["control"]["pass"], report["numerics"]
+
+
+@pytest.mark.parametrize("which", QUICK, ids=lambda which: which[0])
+def test_a_pipeline_runs_and_its_check_can_fail(which: tuple[str, str]) -> None:
+    check_all(RECIPES[which])
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("which", [key for key in RECIPES if key not in QUICK], ids="-".join)
+def test_every_pipeline_runs_and_its_check_can_fail(which: tuple[str, str]) -> None:
+    check_all(RECIPES[which])
+
+
+def test_enough_pipelines_of_every_kind() -> None:
+    assert len(RECIPES) >= 20
+    assert {"text-to-image", "image-to-image", "inpainting", "text-to-video", "text-to-audio"} <= {
+        k[1] for k in RECIPES
+    }
+
+
+def test_same_seed_same_bits_and_another_seed_others() -> None:
+    recipe = RECIPES["flux", "text-to-image"]
+    one, two, other = (outputs.digest(run(recipe, seed)) for seed in (0, 0, 1))
+    assert one == two != other
+
+
+@pytest.mark.parametrize("dtype", ["fp16", "bf16"])
+def test_half_precision_agrees(dtype: str) -> None:
+    report = checked(RECIPES["flux", "text-to-image"], dtype)
+    assert report["numerics"]["pass"] and report["outputs"][0]["shape"] == [2, 3, 32, 32]
+
+
+def test_same_recipe_again() -> None:
+    again = json.loads(json.dumps(making.tiny("ddpm")))
+    assert again == RECIPES["ddpm", "unconditional-image-generation"]
+    assert list(again) == [key for key in pipelines.ORDER if key in again]
+
+
+@pytest.mark.full
+def test_same_recipes_again() -> None:
+    for which in [("stable-diffusion", "inpainting"), ("sana", "text-to-image"), ("wan", "text-to-video")]:
+        assert json.loads(json.dumps(making.tiny(*which))) == RECIPES[which]
+
+
+def test_noise_is_the_same_in_every_dtype_and_another_for_another_key() -> None:
+    from diffusers.utils import torch_utils
+
+    def drawn(key: str, dtype) -> torch.Tensor:
+        with noise.drawn_by_rule(key):
+            return torch_utils.randn_tensor((4, 64), dtype=dtype)
+
+    wide, narrow, other = drawn("1", torch.float64), drawn("1", torch.bfloat16), drawn("2", torch.float64)
+    assert torch.equal(wide.bfloat16(), narrow) and not torch.equal(wide, other)
+    assert abs(float(wide.mean())) < 0.2 and abs(float(wide.std()) - 1) < 0.1
+    assert torch_utils.randn_tensor.__module__.startswith("diffusers")
