@@ -99,7 +99,8 @@ func (a *app) refresh(ctx context.Context) error {
 		return err
 	}
 	_, path := a.release(ctx)
-	a.say(fmt.Sprintf("%d types of transformers %s", len(fresh.Types()), fresh.Transformers))
+	a.say(fmt.Sprintf("%d types of transformers %s, %d pipelines of diffusers %s",
+		fresh.Count(catalog.Transformers), fresh.Transformers, fresh.Count(catalog.Diffusers), fresh.Diffusers))
 	return os.WriteFile(path, b, 0o644)
 }
 

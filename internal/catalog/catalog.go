@@ -1,19 +1,19 @@
-// Package catalog knows the models: every type of transformers with its task
-// heads, families and documented checkpoint, the checkpoints whose true
-// configuration is known, and the recipes by which a runner builds and feeds
-// them.
+// Package catalog knows the models: every type of transformers and every
+// pipeline of diffusers with its task heads, families and documented
+// checkpoint, the checkpoints whose true configuration is known, and the
+// recipes by which a runner builds and feeds them.
 //
 // The data are made by the Python runner's introspection and search, never by
-// hand, and are embedded: types.json is read when a Catalog is loaded, the much
-// larger recipes only when one is asked for, so that listing models stays
-// instant. Three small tables are written by people: common names (names.json),
+// hand, and are embedded: types.json and pipelines.json, one for each library,
+// are read when a Catalog is loaded, the much larger recipes only when one is
+// asked for, so that listing models stays instant. Three small tables are written by people: common names (names.json),
 // the representatives of the families (representatives.json) and the groups
 // that users may name beside families.
 //
 // A name becomes an entry by Resolve, a set of flags becomes choices by Select,
 // and a choice becomes something that can be run by Recipe. An environment with
-// another release of transformers has other types: With replaces the embedded
-// ones by what that environment's own introspection said.
+// another release of a library has other types: With replaces the embedded
+// ones of that library by what that environment's own introspection said.
 package catalog
 
 import (
@@ -28,13 +28,20 @@ import (
 //go:embed data/*.json
 var data embed.FS
 
+// The libraries that models come from.
+const (
+	Transformers = "transformers"
+	Diffusers    = "diffusers"
+)
+
 // Entry is one model type of the catalogue.
 type Entry struct {
 	Type        string   `json:"type"`
-	ConfigClass string   `json:"config_class"`
-	Class       string   `json:"class"` // the default head's; "" for a component
-	Task        string   `json:"task"`  // the default head's
-	Heads       []Head   `json:"heads"` // every head, the default first
+	Library     string   `json:"library"`      // Transformers where the data name none
+	ConfigClass string   `json:"config_class"` // "" for a pipeline, whose parts have one each
+	Class       string   `json:"class"`        // the default head's; "" for a component
+	Task        string   `json:"task"`         // the default head's
+	Heads       []Head   `json:"heads"`        // every head, the default first
 	Family      string   `json:"family"`
 	Families    []string `json:"families"` // the primary one first
 	Pipeline    string   `json:"pipeline"` // one of nine; "" for families outside them
@@ -92,8 +99,8 @@ type Checkpoint struct {
 
 // Catalog answers what models there are. It is safe for concurrent use.
 type Catalog struct {
-	// Transformers is the release that the types were read from.
-	Transformers string
+	// Transformers and Diffusers are the releases that the types were read from.
+	Transformers, Diffusers string
 
 	entries         []Entry // sorted by type
 	byType          map[string]int
@@ -106,8 +113,10 @@ type Catalog struct {
 // Load reads the embedded catalogue.
 func Load() (*Catalog, error) {
 	c := &Catalog{recipes: sync.OnceValues(readRecipes)}
-	if err := c.loadTypes(); err != nil {
-		return nil, err
+	for _, file := range []string{"types", "pipelines"} {
+		if err := c.loadTypes(file); err != nil {
+			return nil, err
+		}
 	}
 	var index struct{ Checkpoints []Checkpoint }
 	var common struct{ Names map[string]string }
@@ -121,12 +130,24 @@ func Load() (*Catalog, error) {
 	return c, nil
 }
 
-func (c *Catalog) loadTypes() error {
-	b, err := data.ReadFile("data/types.json")
+func (c *Catalog) loadTypes(file string) error {
+	b, err := data.ReadFile("data/" + file + ".json")
 	if err != nil {
 		return fmt.Errorf("embedded catalogue: %w", err)
 	}
 	return c.setTypes(b)
+}
+
+// Count returns how many types of a library the catalogue holds, components
+// among them.
+func (c *Catalog) Count(library string) int {
+	n := 0
+	for _, e := range c.entries {
+		if e.Library == library {
+			n++
+		}
+	}
+	return n
 }
 
 func readJSON(name string, into any) error {

@@ -26,8 +26,14 @@ func load(t testing.TB) *Catalog {
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	c := load(t)
-	if got := len(c.Types()); got < 700 {
+	if got := c.Count(Transformers); got < 700 {
 		t.Errorf("the catalogue holds %d types: a release of transformers has over 700", got)
+	}
+	if got := c.Count(Diffusers); got < 150 {
+		t.Errorf("the catalogue holds %d pipelines: a release of diffusers has over 150", got)
+	}
+	if got := c.Count(Transformers) + c.Count(Diffusers); got != len(c.Types()) {
+		t.Errorf("%d of %d entries are of a known library", got, len(c.Types()))
 	}
 	for _, e := range c.Types() {
 		if e.Component {
@@ -36,7 +42,7 @@ func TestEmbedded(t *testing.T) {
 			}
 			continue
 		}
-		if e.Class == "" || e.Task == "" || e.ConfigClass == "" || len(e.Heads) == 0 {
+		if e.Class == "" || e.Task == "" || len(e.Heads) == 0 || (e.ConfigClass == "") != (e.Library == Diffusers) {
 			t.Errorf("%s lacks a class, task or head: %+v", e.Type, e)
 			continue
 		}
@@ -53,6 +59,52 @@ func TestEmbedded(t *testing.T) {
 		}
 		if !slices.Contains([]string{"high", "medium", "low"}, e.Priority) {
 			t.Errorf("%s has priority %q", e.Type, e.Priority)
+		}
+	}
+}
+
+// TestPipelines checks that diffusion has what the catalogue promises: at least
+// twenty pipelines that run, of every task, networks of both kinds among them.
+func TestPipelines(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	all, err := c.recipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tasks, networks, n := map[string]int{}, map[string]int{}, 0
+	for name, list := range all {
+		if e, _ := c.Get(name); e.Library != Diffusers {
+			continue
+		}
+		for _, r := range list {
+			n++
+			tasks[r.Task]++
+			var f struct {
+				Program string
+				Parts   map[string]*struct{ Class, Module string }
+			}
+			if err := json.Unmarshal(r.raw, &f); err != nil {
+				t.Fatal(err)
+			}
+			if f.Program != "pipeline" || len(f.Parts) < 2 {
+				t.Errorf("%s %s: program %q with %d parts", name, r.Task, f.Program, len(f.Parts))
+			}
+			for _, part := range []string{"unet", "transformer"} {
+				if f.Parts[part] != nil {
+					networks[part]++
+				}
+			}
+		}
+	}
+	if n < 20 || networks["unet"] < 5 || networks["transformer"] < 5 {
+		t.Errorf("%d pipelines have a recipe, with these networks: %v", n, networks)
+	}
+	for _, task := range []string{
+		"text-to-image", "image-to-image", "inpainting", "text-to-video", "text-to-audio", "unconditional-image-generation",
+	} {
+		if tasks[task] == 0 {
+			t.Errorf("no pipeline for %s has a recipe: %v", task, tasks)
 		}
 	}
 }

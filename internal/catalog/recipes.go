@@ -76,17 +76,19 @@ func (c *Catalog) whyNot(modelType, task, size string, others bool) string {
 // readRecipes reads the embedded recipes. It is called once, on first need: it
 // takes some tens of milliseconds.
 func readRecipes() (map[string][]recipe, error) {
-	var file struct{ Recipes []json.RawMessage }
-	if err := readJSON("recipes", &file); err != nil {
-		return nil, err
-	}
 	byType := map[string][]recipe{}
-	for i, raw := range file.Recipes {
-		r := recipe{raw: raw}
-		if err := json.Unmarshal(raw, &r); err != nil {
-			return nil, fmt.Errorf("embedded recipe %d: %w", i, err)
+	for _, name := range []string{"recipes", "pipeline_recipes"} {
+		var file struct{ Recipes []json.RawMessage }
+		if err := readJSON(name, &file); err != nil {
+			return nil, err
 		}
-		byType[r.Type] = append(byType[r.Type], r)
+		for i, raw := range file.Recipes {
+			r := recipe{raw: raw}
+			if err := json.Unmarshal(raw, &r); err != nil {
+				return nil, fmt.Errorf("embedded %s.json, recipe %d: %w", name, i, err)
+			}
+			byType[r.Type] = append(byType[r.Type], r)
+		}
 	}
 	return byType, nil
 }

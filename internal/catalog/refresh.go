@@ -16,7 +16,8 @@ const schema = 1
 const maxFile = 64 << 20
 
 // With returns the catalogue with its types replaced by those in b, the answer
-// of another environment's introspection. Checkpoints, names and recipes stay.
+// of another environment's introspection. Types of a library that b does not
+// tell of, checkpoints, names and recipes stay.
 func (c *Catalog) With(b []byte) (*Catalog, error) {
 	other := *c
 	if err := other.setTypes(b); err != nil {
@@ -49,6 +50,7 @@ func (c *Catalog) setTypes(b []byte) error {
 	var file struct {
 		Schema       int
 		Transformers string
+		Diffusers    string
 		Types        []Entry
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
@@ -60,11 +62,29 @@ func (c *Catalog) setTypes(b []byte) error {
 	if len(file.Types) == 0 {
 		return errors.New("the catalogue holds no types")
 	}
-	slices.SortFunc(file.Types, func(a, b Entry) int { return strings.Compare(a.Type, b.Type) })
-	c.Transformers, c.entries = file.Transformers, file.Types
-	c.byType = make(map[string]int, len(file.Types))
+	told := map[string]bool{}
 	for i, e := range file.Types {
+		if e.Library == "" {
+			file.Types[i].Library = Transformers
+		}
+		told[file.Types[i].Library] = true
+	}
+	if told[Transformers] {
+		c.Transformers = file.Transformers
+	}
+	if told[Diffusers] {
+		c.Diffusers = file.Diffusers
+	}
+	c.index(slices.DeleteFunc(slices.Clone(c.entries), func(e Entry) bool { return told[e.Library] }), file.Types)
+	return nil
+}
+
+// index makes these the catalogue's entries.
+func (c *Catalog) index(lists ...[]Entry) {
+	c.entries = slices.Concat(lists...)
+	slices.SortFunc(c.entries, func(a, b Entry) int { return strings.Compare(a.Type, b.Type) })
+	c.byType = make(map[string]int, len(c.entries))
+	for i, e := range c.entries {
 		c.byType[e.Type] = i
 	}
-	return nil
 }

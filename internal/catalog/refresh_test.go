@@ -22,14 +22,29 @@ func TestWithFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if other.Transformers != "4.51.0" || len(other.Types()) != 2 || other.Types()[0].Type != "bert" {
-		t.Errorf("refreshed: transformers %s, types %v", other.Transformers, other.Types())
+	if other.Transformers != "4.51.0" || other.Count(Transformers) != 2 {
+		t.Errorf("refreshed: transformers %s, %d types", other.Transformers, other.Count(Transformers))
+	}
+	if other.Diffusers != c.Diffusers || other.Count(Diffusers) != c.Count(Diffusers) {
+		t.Errorf("what was not read again changed: diffusers %q, %d pipelines", other.Diffusers, other.Count(Diffusers))
 	}
 	if _, err := other.Resolve("llama"); err == nil {
 		t.Error("a type that the other release lacks is still there")
 	}
 	if _, ok := c.Get("llama"); !ok {
 		t.Error("refreshing changed the catalogue it began with")
+	}
+}
+
+func TestWithPipelines(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	other, err := c.With([]byte(`{"schema":1,"diffusers":"0.99","types":[{"type":"flux","library":"diffusers","class":"FluxPipeline","family":"diffusion"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if other.Diffusers != "0.99" || other.Count(Diffusers) != 1 || other.Count(Transformers) != c.Count(Transformers) {
+		t.Errorf("diffusers %s with %d pipelines beside %d types", other.Diffusers, other.Count(Diffusers), other.Count(Transformers))
 	}
 }
 

@@ -3,6 +3,7 @@ package catalog
 // Row is an entry in the JSON vocabulary of `models`.
 type Row struct {
 	Type       string   `json:"type"`
+	Library    string   `json:"library"`
 	Class      string   `json:"class"`
 	Task       string   `json:"task"`
 	Tasks      []string `json:"tasks"`
@@ -17,7 +18,7 @@ type Row struct {
 // Row returns the entry as `models` writes it. Lists are empty, never null.
 func (e Entry) Row() Row {
 	return Row{
-		Type: e.Type, Class: e.Class, Task: e.Task, Tasks: list(e.Tasks()), Family: e.Family, Families: list(e.Families),
+		Type: e.Type, Library: e.Library, Class: e.Class, Task: e.Task, Tasks: list(e.Tasks()), Family: e.Family, Families: list(e.Families),
 		Pipeline: e.Pipeline, Checkpoint: e.Checkpoint, Priority: e.Priority, Inputs: list(e.Inputs),
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/internal/cell"
 )
 
 // keyTypes are the types of the thirteen key models, in the order of the list.
@@ -19,7 +21,7 @@ func KeyTypes() []string { return slices.Clone(keyTypes) }
 // or all models where nothing was.
 type Selector struct {
 	Models          []string // types, checkpoints, common names
-	All             bool
+	All             bool     // every type of transformers, and the pipelines that have a recipe
 	Key             bool
 	Representatives bool
 	Families        []string // families, groups, types for their relatives
@@ -85,12 +87,19 @@ func (c *Catalog) added(s Selector) ([]Choice, error) {
 	nothing := len(s.Models) == 0 && !s.Key && !s.Representatives && len(s.Families) == 0
 	if s.All || nothing && len(s.Tasks)+len(s.Priorities) > 0 {
 		for _, e := range c.entries {
-			if !e.Component {
+			if c.meantByAll(e) {
 				add(e, "")
 			}
 		}
 	}
 	return chosen, nil
+}
+
+// meantByAll reports whether an entry is one of "all": a component is not, and
+// a pipeline only with a recipe, since the search for one takes a pipeline far
+// longer than a model.
+func (c *Catalog) meantByAll(e Entry) bool {
+	return !e.Component && (e.Library != Diffusers || c.HasRecipe(e.Type, cell.Tiny))
 }
 
 // listed are the types of the fixed lists that the selector names.

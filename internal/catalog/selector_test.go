@@ -36,6 +36,8 @@ func TestSelect(t *testing.T) {
 		{"group", Selector{Families: []string{"speech"}}, []string{"whisper", "wav2vec2"}, []string{"vit"}, 50},
 		{"relatives", Selector{Families: []string{"bert"}}, []string{"bert", "albert", "roberta"}, []string{"gpt2"}, 10},
 		{"relatives keep to their pipeline", Selector{Families: []string{"vit"}}, []string{"vit", "vitdet"}, []string{"vits"}, 3},
+		{"diffusion", Selector{Families: []string{"diffusion"}}, []string{"stable-diffusion", "flux", "ddpm", "cascade"}, []string{"bert"}, 150},
+		{"all pipelines that have a recipe", Selector{All: true}, []string{"stable-diffusion"}, []string{"rfd4-proteina"}, 760},
 		{"task", Selector{Tasks: []string{"fill-mask"}}, []string{"bert", "distilbert"}, []string{"llama"}, 30},
 		{"priority", Selector{Priorities: []string{"high"}}, []string{"bert", "xclip"}, []string{"mamba"}, 14},
 		{"task narrows", Selector{Key: true, Tasks: []string{"text-generation"}}, []string{"llama", "bert"}, []string{"vit", "gpt2"}, 3},
@@ -143,7 +145,7 @@ func TestRow(t *testing.T) {
 	}
 	got.Tasks = nil
 	want := Row{
-		Type: "bert", Class: "BertForMaskedLM", Task: "fill-mask", Family: "encoder-only", Families: []string{"encoder-only"},
+		Type: "bert", Library: "transformers", Class: "BertForMaskedLM", Task: "fill-mask", Family: "encoder-only", Families: []string{"encoder-only"},
 		Pipeline: "text", Checkpoint: "google-bert/bert-base-uncased", Priority: "high", Inputs: []string{"input_ids"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

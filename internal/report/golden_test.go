@@ -268,9 +268,9 @@ func TestPrintersReportErrors(t *testing.T) {
 func TestModels(t *testing.T) {
 	t.Parallel()
 	rows := []ModelRow{
-		{Type: "bert", Class: "BertForMaskedLM", Task: "fill-mask", Tasks: []string{"fill-mask", "question-answering"}, Family: "encoder-only",
+		{Type: "bert", Library: "transformers", Class: "BertForMaskedLM", Task: "fill-mask", Tasks: []string{"fill-mask", "question-answering"}, Family: "encoder-only",
 			Families: []string{"encoder-only"}, Pipeline: "text", Checkpoint: "bert-base-uncased", Priority: "key", Inputs: []string{"input_ids", "attention_mask"}},
-		{Type: "vit", Class: "ViTForImageClassification", Task: "image-classification", Family: "vision", Pipeline: "vision", Checkpoint: "google/vit-base-patch16-224"},
+		{Type: "vit", Library: "transformers", Class: "ViTForImageClassification", Task: "image-classification", Family: "vision", Pipeline: "vision", Checkpoint: "google/vit-base-patch16-224"},
 	}
 	for name, f := range map[string]Format{"models.txt": Text, "models.json": JSON} {
 		var b bytes.Buffer

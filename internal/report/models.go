@@ -11,6 +11,7 @@ import (
 // ModelRow is a catalogue entry as `assay models` lists it.
 type ModelRow struct {
 	Type       string   `json:"type"`
+	Library    string   `json:"library"`
 	Class      string   `json:"class"`
 	Task       string   `json:"task"`
 	Tasks      []string `json:"tasks"`
