@@ -2,7 +2,9 @@ package hub
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -261,10 +263,10 @@ func (h *Hub) Cached(ref Ref, w Want) (Snapshot, error) {
 	if !w.ConfigOnly {
 		var err error
 		if found, err = Inspect(s.Folder, w); err != nil {
-			if IsKind(err, Pickled) || IsKind(err, Damaged) {
-				return Snapshot{}, err
+			if IsKind(err, NoWeights) || errors.Is(err, fs.ErrNotExist) {
+				err = h.notCached(ref, err)
 			}
-			return Snapshot{}, h.notCached(ref, err)
+			return Snapshot{}, err
 		}
 		s.Format = found.Format
 	}

@@ -49,8 +49,8 @@ func (w *Weights) check(folder string, index safetensors.Index) error {
 	for _, name := range w.Files {
 		path := filepath.Join(folder, name)
 		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return &Error{Kind: NoWeights, Problem: fmt.Sprintf("%s lacks %s, which the index of its weights names", folder, quoted(name)), Hint: "fetch the model's files again", Err: err}
+		if errors.Is(err, fs.ErrNotExist) { // Damaged and not NoWeights: some are there
+			return &Error{Kind: Damaged, Problem: fmt.Sprintf("%s lacks %s, which the index of its weights names", folder, quoted(name)), Hint: "fetch the model's files again", Err: err}
 		}
 		if err != nil {
 			return damaged(err)

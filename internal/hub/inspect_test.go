@@ -47,7 +47,7 @@ func TestInspect(t *testing.T) {
 		{"text", map[string][]byte{"model.safetensors": []byte("version https://git-lfs.github.com/spec/v1")}, Want{}, Damaged, "no safetensors file"},
 		{"a shard cut", cut, Want{}, Damaged, two + " is cut off"},
 		{"shards swapped", swapped, Want{}, Damaged, "which does not hold it"},
-		{"a shard absent", lacking, Want{}, NoWeights, "lacks \"" + one + "\""},
+		{"a shard absent", lacking, Want{}, Damaged, "lacks \"" + one + "\""},
 		{"an index that is none", map[string][]byte{"model.safetensors.index.json": []byte("[]")}, Want{}, Damaged, "no index"},
 		{"an index that leads out", map[string][]byte{"model.safetensors.index.json": []byte(`{"weight_map":{"a":"../x"}}`)}, Want{}, Damaged, "no file beside it"},
 	} {
