@@ -11,10 +11,11 @@ import importlib
 import inspect
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from assay_runner import owncode
 from assay_runner.errors import BadRecipe, MissingWeights, NotInRelease, TooLarge
 
 _PREIMPORT = (
@@ -58,7 +59,7 @@ def preimport() -> dict[str, str]:
 
 def preload(job: Mapping[str, Any]) -> None:
     """Imports the modelling module of the job's recipe, and what models take from the library while they are built."""
-    if job.get("recipe"):
+    if job.get("recipe") and not job["recipe"].get("code"):  # a model's own code is only ever run in a child
         importlib.import_module("transformers.modeling_utils")
         model_class(job["recipe"])
         if _uses_timm(job["recipe"].get("config")) and find_spec("timm"):
@@ -90,6 +91,8 @@ def _find(name: str, recipe: Mapping[str, Any], part: str) -> type:
 
     if not name.isidentifier():
         raise BadRecipe(f"{name!r} is not the name of a class")
+    if own := recipe.get("code"):
+        return owncode.found(own["folder"], own[part])
     found = getattr(transformers, name, None)
     kind = recipe.get("type", "").replace("-", "_")
     for module in (recipe.get("module", ""), f"transformers.models.{kind}.{part}_{kind}"):
@@ -177,6 +180,7 @@ class Built:
     parameters: int
     attention: str | None
     weights: dict[str, Any]  # what decides its weights: part of the subject
+    unused: list[str] = field(default_factory=list)  # tensors of given weights that it has no place for
 
 
 def parameter_count(recipe: Mapping[str, Any]) -> int | None:
@@ -230,16 +234,25 @@ def build(
 
 
 def load(
-    recipe: Mapping[str, Any], folder: str, dtype: Any, seed: int, *, attention: str | None = None, threads: int = 1
+    recipe: Mapping[str, Any],
+    folder: str,
+    dtype: Any,
+    seed: int,
+    *,
+    attention: str | None = None,
+    threads: int = 1,
+    pickle: bool = False,
 ) -> Built:
-    """A model with the weights of a folder: safetensors only, since a pickle can run code. What the folder lacks is
-    drawn as random weights are, so that it too is the same everywhere."""
+    """A model with the weights of a folder. A pickle is read only where that is allowed, and then by torch's restricted
+    unpickler, which refuses code. What the folder lacks is drawn as random weights are, so that it too is the same
+    everywhere."""
     from assay_runner import checkpoints, stream, weights
 
-    options: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
+    files = checkpoints.files(folder, pickle)
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "weights_only": True}
+    options["use_safetensors"] = not checkpoints.is_pickled(files)
     if attention is not None:
         options["attn_implementation"] = attention
-    checkpoints.require(folder)
     cls = model_class(recipe)
     try:
         options["config"] = cls.config_class.from_pretrained(folder, local_files_only=True)
@@ -248,14 +261,16 @@ def load(
             model, info = cls.from_pretrained(folder, torch_dtype=dtype, output_loading_info=True, **options)
     except OSError as err:
         raise MissingWeights(f"cannot read weights from {folder}: {err}") from err
-    missing = sorted(info.get("missing_keys", []))
-    facts: dict[str, Any] = {"weights": checkpoints.digest(folder), "missing": missing}
+    missing, unused = (sorted(info.get(name, [])) for name in ("missing_keys", "unexpected_keys"))
+    if not {name for name, _ in model.named_parameters()} - set(missing):
+        raise MissingWeights(f"{folder} holds none of the tensors of {cls.__name__}: its weights are another model's")
+    facts: dict[str, Any] = {"weights": checkpoints.digest(files), "missing": missing}
     if missing:
         made = copy.deepcopy(model.config)
         with default_dtype(dtype):
             facts["drawn"] = weights.fill_gaps(model, lambda: cls(made), missing, seed, threads)
         facts["stream"] = stream.VERSION
-    return Built(model.eval(), count(model), attention_of(model), facts)
+    return Built(model.eval(), count(model), attention_of(model), facts, unused)
 
 
 def keep_float32(model: Any, dtype: Any) -> None:
