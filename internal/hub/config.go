@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -60,7 +61,7 @@ func parseConfig(b []byte) (Config, error) {
 		AutoMap   map[string]json.RawMessage `json:"auto_map"`
 	}
 	var syntax *json.SyntaxError
-	if err := json.Unmarshal(b, &head); errors.As(err, &syntax) {
+	if err := json.Unmarshal(finite(b), &head); errors.As(err, &syntax) {
 		return Config{}, fmt.Errorf("is not JSON: %w", err)
 	} else if err != nil {
 		return Config{}, errors.New("is not a model's configuration: it holds no object with the model_type as text")
@@ -80,6 +81,20 @@ func parseConfig(b []byte) (Config, error) {
 		c.Code[name] = text
 	}
 	return c, nil
+}
+
+// notJSON are numbers that Python writes and JSON does not have; some published
+// configurations hold them.
+var notJSON = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+
+// finite puts null where such a number stands, outside of text.
+func finite(b []byte) []byte {
+	return notJSON.ReplaceAllFunc(b, func(token []byte) []byte {
+		if token[0] == '"' {
+			return token
+		}
+		return []byte("null")
+	})
 }
 
 // RefuseCode is the error for a model whose type nobody here knows and that

@@ -109,7 +109,7 @@ func FuzzRef(f *testing.F) {
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(`{"model_type":"own","auto_map":{"AutoModel":"modeling_own.Own"}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if c, err := parseConfig(b); err == nil && (c.Type == "" || !json.Valid(b)) {
+		if c, err := parseConfig(b); err == nil && (c.Type == "" || !json.Valid(finite(b))) {
 			t.Fatalf("got %+v", c)
 		}
 	})
@@ -149,6 +149,10 @@ func TestReadConfig(t *testing.T) {
 	delete(c.Code, "AutoModelForCausalLM")
 	if err := c.RefuseCode("the file", true); err != nil {
 		t.Error(err)
+	}
+	c, err = read(`{"model_type":"ma\"mba NaN","time_step_limit":[0.0, Infinity, -Infinity, NaN]}`)
+	if err != nil || c.Type != `ma"mba NaN` {
+		t.Errorf("Python's numbers: %+v, %v", c, err)
 	}
 	for text, says := range map[string]string{
 		`x`: "the file is not JSON", `[]`: "not a model's configuration", `{"model_type":1}`: "not a model's configuration", `{}`: "names no model_type",
