@@ -155,9 +155,10 @@ func (t Tensor) check() *Error {
 	if !known {
 		return wrong("holds the tensor %.80q in %.20q, which is no dtype of the format", t.Name, t.DType)
 	}
-	total, over := each, uint64(0)
+	total := each
 	for _, n := range t.Shape {
-		if over, total = bits.Mul64(total, n); over != 0 {
+		over, product := bits.Mul64(total, n)
+		if total = product; over != 0 {
 			return wrong("holds the tensor %.80q with the shape %v, more than any file has", t.Name, t.Shape)
 		}
 	}

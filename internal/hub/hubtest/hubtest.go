@@ -132,12 +132,17 @@ func refuse(w http.ResponseWriter, status int, code string) {
 	http.Error(w, `{"error":"`+code+`"}`, status)
 }
 
-// hub answers /api/models/ID/revision/REV and /ID/resolve/REV/FILE.
+// hub answers /api/models/ID/revision/REV, /api/models/ID/tree/REV (which
+// Hugging Face's library asks for) and /ID/resolve/REV/FILE.
 func (s *Server) hub(w http.ResponseWriter, r *http.Request) {
 	s.note("hub", r)
 	rest, api := strings.CutPrefix(r.URL.Path, "/api/models/")
+	tree := api && strings.Contains(rest, "/tree/")
 	between := "/resolve/"
-	if api {
+	switch {
+	case tree:
+		between = "/tree/"
+	case api:
 		between = "/revision/"
 	}
 	id, rest, ok := strings.Cut(strings.TrimPrefix(rest, "/"), between)
@@ -146,6 +151,8 @@ func (s *Server) hub(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !ok || m == nil || m.Private && !allowed:
 		refuse(w, http.StatusUnauthorized, "RepoNotFound")
+	case tree:
+		s.tree(w, m, rest)
 	case api:
 		s.list(w, r, m, rest)
 	case m.Gated && !allowed:
@@ -182,6 +189,24 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, m *Model, revision
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"id": "x", "modelId": "x", "sha": commit(files), "siblings": siblings, "private": m.Private, "gated": m.Gated, "tags": []string{}})
+}
+
+func (s *Server) tree(w http.ResponseWriter, m *Model, revision string) {
+	files, ok := m.at(revision)
+	if !ok {
+		refuse(w, http.StatusNotFound, "RevisionNotFound")
+		return
+	}
+	rows := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		row := map[string]any{"type": "file", "path": name, "size": len(files[name]), "oid": blobID(files[name])}
+		if large(name) {
+			row["lfs"] = map[string]any{"oid": sha(files[name]), "size": len(files[name]), "pointerSize": 134}
+		}
+		rows = append(rows, row)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(rows)
 }
 
 func (s *Server) resolve(w http.ResponseWriter, r *http.Request, m *Model, revision, name string) {
