@@ -132,7 +132,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	}
 	obs = lab.OneAtATime(obs)
 	l := &lab.Lab{
-		Runner: r, Recipes: &weighted{Weights: s.o.Weights, recipes: s.recipes(r), say: obs.Note}, Machine: m,
+		Runner: r, Recipes: s.weighted(r, obs.Note), Machine: m,
 		Workers: s.o.Workers, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Context: s.context(r), Cost: s.o.Cost,
 	}

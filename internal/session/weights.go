@@ -39,6 +39,12 @@ type weighted struct {
 	found map[wanted]hub.Snapshot
 }
 
+// weighted are the recipes of a runner's release, with the weights of this
+// session. say hears of downloads.
+func (s *Session) weighted(r *open, say func(string)) *weighted {
+	return &weighted{Weights: s.o.Weights, recipes: s.recipes(r), say: say}
+}
+
 // wanted is what the Hub is asked for, once.
 type wanted struct {
 	hub.Ref
