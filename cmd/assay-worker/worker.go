@@ -15,6 +15,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/environment"
+	"assay/internal/hub"
 	"assay/internal/journal"
 	"assay/internal/session"
 )
@@ -25,6 +26,7 @@ var version = "dev"
 const help = `assay-worker carries a plan out on a machine that has nothing but Python.
 
   assay-worker run --plan FILE --out FILE [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
+                   [--offline] [--allow-pickle] [--trust-remote-code]
       carry the plan's cells out and write the results; bring them home with "assay import FILE"
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
@@ -96,7 +98,8 @@ type flags struct {
 	python, plan, out, capture string
 	workers                    int
 	timeout                    time.Duration
-	noSetup                    bool
+	noSetup, offline           bool
+	want                       hub.Want
 }
 
 func parse(name string, args []string) (*flags, error) {
@@ -109,6 +112,9 @@ func parse(name string, args []string) (*flags, error) {
 	f.IntVar(&f.workers, "workers", 0, "")
 	f.DurationVar(&f.timeout, "timeout", 0, "")
 	f.BoolVar(&f.noSetup, "no-setup", false, "")
+	f.BoolVar(&f.offline, "offline", false, "")
+	f.BoolVar(&f.want.Pickle, "allow-pickle", false, "")
+	f.BoolVar(&f.want.Code, "trust-remote-code", false, "")
 	if err := f.Parse(args); err != nil {
 		return nil, usageError{err}
 	}
@@ -156,6 +162,7 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, choice) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, choice) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: filepath.Join(folders.Cache, "detect"), Version: version,
+		Weights: session.Weights{Hub: f.hub, Want: f.want, Fresh: true},
 	})
 	defer s.Close()
 	if err := s.Ready(ctx, plan); err != nil {
@@ -177,6 +184,19 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 		return errAbsent
 	}
 	return nil
+}
+
+// hub opens the Hub that the environment names.
+func (f *flags) hub(say func(string)) (*hub.Hub, error) {
+	s, err := hub.FromEnvironment(os.Getenv)
+	if f.offline {
+		s.Forbidden = "--offline"
+	}
+	free := func(dir string) (uint64, error) {
+		n, _, err := environment.Free(dir)
+		return n, err
+	}
+	return hub.New(hub.Options{Settings: s, Say: say, Free: free, Agent: "assay-worker/" + version}), err
 }
 
 func readPlan(path string, cat *catalog.Catalog) (cell.Plan, error) {

@@ -11,6 +11,7 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/environment"
+	"assay/internal/hub"
 	"assay/internal/journal"
 	"assay/internal/session"
 
@@ -21,6 +22,7 @@ import (
 // carryFlags are shared by the commands that run cells.
 type carryFlags struct {
 	selectors
+	hubFlags
 	platforms        []string
 	size, weights    string
 	dtypes           []string
@@ -37,6 +39,7 @@ type carryFlags struct {
 
 func (f *carryFlags) add(c *cobra.Command, platform string) {
 	f.selectors.add(c)
+	f.hubFlags.add(c)
 	fs := c.Flags()
 	fs.StringSliceVar(&f.platforms, "platform", []string{platform}, "auto, all, or targets: platform[:device][/engine][@browser]")
 	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
@@ -129,6 +132,10 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, a.choice()) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
 		Cache: filepath.Join(folders.Cache, "detect"), Version: version, Cost: a.cost,
+		Weights: session.Weights{
+			Hub:  func(say func(string)) (*hub.Hub, error) { return a.open(&f.hubFlags, say) },
+			Want: f.want(), Fresh: f.weights != "" || f.plan != "",
+		},
 	}), nil
 }
 

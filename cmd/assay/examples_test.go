@@ -47,7 +47,8 @@ var (
 	comment  = regexp.MustCompile(`\s+#.*$`)
 )
 
-// examples are all command lines of the help texts, README and docs/platforms.
+// examples are all command lines of the help texts, README, docs/weights.md and
+// docs/platforms.
 func examples(t testing.TB) []example {
 	t.Helper()
 	var out []example
@@ -67,7 +68,7 @@ func examples(t testing.TB) []example {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range append(files, "../../README.md") {
+	for _, f := range append(files, "../../README.md", "../../docs/weights.md") {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
@@ -97,6 +98,7 @@ func (e example) needsTorch() bool {
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
+	p.vars["HF_ENDPOINT"] = testHub(t).URL
 	p.ok(t, "test", "--plan", p.noops(t, "nothing", 2))
 	journals, err := filepath.Glob(filepath.Join(p.vars["ASSAY_HOME"], "data", "journals", "*.jsonl"))
 	if err != nil || len(journals) != 1 {

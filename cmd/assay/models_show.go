@@ -98,7 +98,7 @@ func (a *app) shown(f *showFlags, name string, cat *catalog.Catalog) (cell.Cell,
 // named resolves a name or a path, and settles the size.
 func (a *app) named(f *showFlags, name string, cat *catalog.Catalog) (cell.Cell, error) {
 	if isPath(name) {
-		return a.folder(name, &carryFlags{size: f.size})
+		return a.folder(name, &carryFlags{size: f.size, weights: cell.Random}, cat) // a page needs no weights
 	}
 	r, err := cat.Resolve(name)
 	if err != nil {

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +10,7 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/detect"
+	"assay/internal/hub"
 	"assay/internal/platform"
 	"assay/internal/session"
 )
@@ -39,7 +37,7 @@ func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catal
 		}
 		return p.Normal()
 	}
-	models, err := a.models(f, args, cat)
+	models, err := a.models(ctx, f, args, cat)
 	if err != nil {
 		return cell.Plan{}, err
 	}
@@ -123,20 +121,17 @@ func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *sessio
 }
 
 // models are the chosen ones as cells without a target.
-func (a *app) models(f *carryFlags, args []string, cat *catalog.Catalog) ([]cell.Cell, error) {
+func (a *app) models(ctx context.Context, f *carryFlags, args []string, cat *catalog.Catalog) ([]cell.Cell, error) {
 	var out []cell.Cell
 	named := f.selector(args)
 	names := named.Models
 	named.Models = nil
 	for _, n := range names {
-		if isPath(n) {
-			c, err := a.folder(n, f)
-			if err != nil {
-				return nil, err
-			}
-			if e, ok := cat.Get(c.Type); ok {
-				c.Family = e.Family
-			}
+		c, ok, err := a.described(ctx, f, n, cat)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
 			out = append(out, c)
 			continue
 		}
@@ -162,6 +157,20 @@ func (a *app) models(f *carryFlags, args []string, cat *catalog.Catalog) ([]cell
 	return out, nil
 }
 
+// described is a model that a config.json describes, in a folder or on the Hub;
+// ok is false for one of the catalogue's.
+func (a *app) described(ctx context.Context, f *carryFlags, name string, cat *catalog.Catalog) (c cell.Cell, ok bool, err error) {
+	if isPath(name) {
+		c, err = a.folder(name, f, cat)
+		return c, true, err
+	}
+	ref, ok, err := published(cat, name)
+	if err == nil && ok {
+		c, err = a.fromHub(ctx, f, cat, ref)
+	}
+	return c, ok, err
+}
+
 // choose settles size and weights: a type's name means tiny and random, a
 // checkpoint's its true size, with its own weights if they are at hand.
 func (a *app) choose(f *carryFlags, cat *catalog.Catalog, ch catalog.Choice) (cell.Cell, error) {
@@ -178,13 +187,10 @@ func (a *app) choose(f *carryFlags, cat *catalog.Catalog, ch catalog.Choice) (ce
 		c.Checkpoint = known[0].Name
 	}
 	switch {
-	case c.Weights == "" && c.Checkpoint != "" && a.cached(c.Checkpoint):
-		c.Weights = cell.Hub
+	case c.Weights == "" && c.Checkpoint != "":
+		c.Weights = a.athand(f, hub.Ref{Model: c.Checkpoint}, ch.Checkpoint != "")
 	case c.Weights == "":
 		c.Weights = cell.Random
-		if ch.Checkpoint != "" && c.Size == cell.Full {
-			a.say(fmt.Sprintf("%s: its own weights are not in the Hugging Face cache; random weights of its true size are used (--weights hub loads them)", c.Checkpoint))
-		}
 	case c.Weights != cell.Random && c.Weights != cell.Hub:
 		return c, given(&c)
 	case c.Weights == cell.Hub && c.Size == cell.Tiny:
@@ -199,71 +205,19 @@ func given(c *cell.Cell) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(path); err != nil {
-		return usage("--weights is random, hub or a folder: %w", err)
+	if !isFolder(path) {
+		return usage("--weights is random, hub or a folder: there is no folder %s", c.Weights)
 	}
 	c.Weights = path
 	return nil
 }
 
-// cached reports whether the Hugging Face cache holds a checkpoint's weights.
-func (a *app) cached(checkpoint string) bool {
-	hub := a.getenv("HF_HUB_CACHE")
-	if home := a.getenv("HF_HOME"); hub == "" && home != "" {
-		hub = filepath.Join(home, "hub")
-	}
-	if home, err := os.UserHomeDir(); hub == "" && err == nil {
-		hub = filepath.Join(home, ".cache", "huggingface", "hub")
-	}
-	found, _ := filepath.Glob(filepath.Join(hub, "models--"+strings.ReplaceAll(checkpoint, "/", "--"), "snapshots", "*", "*.safetensors"))
-	return len(found) > 0
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // isPath tells a folder or a config.json from a model's name.
 func isPath(s string) bool {
 	return strings.HasPrefix(s, ".") || filepath.IsAbs(s) || strings.HasSuffix(s, ".json") || strings.HasSuffix(s, string(filepath.Separator))
-}
-
-// folder is a model of the user's: a config.json, with weights beside it or not.
-func (a *app) folder(path string, f *carryFlags) (cell.Cell, error) {
-	config := path
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		config = filepath.Join(path, "config.json")
-	}
-	abs, err := filepath.Abs(config)
-	if err != nil {
-		return cell.Cell{}, err
-	}
-	b, err := os.ReadFile(abs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return cell.Cell{}, usage("there is no %s", config)
-	}
-	if err != nil {
-		return cell.Cell{}, usage("cannot read %s: %w", config, err)
-	}
-	var head struct {
-		ModelType string `json:"model_type"`
-	}
-	var syntax *json.SyntaxError
-	if err := json.Unmarshal(b, &head); errors.As(err, &syntax) {
-		return cell.Cell{}, usage("%s is not JSON: %w", config, err)
-	} else if err != nil {
-		return cell.Cell{}, usage("%s is not a model's configuration: it holds no object with the model_type as text", config)
-	}
-	if head.ModelType == "" {
-		return cell.Cell{}, usage("%s names no model_type: without it nobody knows what to build", config)
-	}
-	if f.size == cell.Tiny {
-		return cell.Cell{}, usage("a folder's model has the size that its config.json says: for a tiny one name its type, %s", head.ModelType)
-	}
-	c := cell.Cell{Type: head.ModelType, Checkpoint: abs, Size: cell.Full, Weights: f.weights}
-	switch found, _ := filepath.Glob(filepath.Join(filepath.Dir(abs), "*.safetensors")); {
-	case c.Weights == "" && len(found) > 0:
-		c.Weights = filepath.Dir(abs)
-	case c.Weights == cell.Hub:
-		return c, usage("--weights hub goes with a checkpoint's name, not with a folder")
-	case c.Weights != "" && c.Weights != cell.Random:
-		return c, given(&c)
-	}
-	return c, nil
 }

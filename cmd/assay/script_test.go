@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/hub/hubtest"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -24,6 +26,7 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	hub := testHub(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -33,6 +36,9 @@ func TestScripts(t *testing.T) {
 				e.Setenv(name, value)
 			}
 			e.Setenv("MACHINES", machines)
+			e.Setenv("HF_ENDPOINT", hub.URL)
+			e.Setenv("HUB", hub.URL)
+			e.Setenv("TOKEN", hubtest.Token)
 			return os.MkdirAll(e.Getenv("TMPDIR"), 0o755)
 		},
 		Condition: func(cond string) (bool, error) {

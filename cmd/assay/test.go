@@ -23,7 +23,7 @@ func testCommand(a *app) *cobra.Command {
 		Long: `Test runs each cell once in a child of its own and checks what comes out: shapes, finite values,
 agreement with a reference, and a negative control that proves the check can fail.
 MODEL is a type (bert: tiny, random weights), a checkpoint (bert-base-uncased: its true size),
-or a folder with a config.json. Times of test runs are not shown: use bench.
+any owner/name[@revision] of the Hub, or a folder with a config.json. Times of test runs are not shown: use bench.
 ` + exitHelp,
 		Example: `  assay test bert
   assay test bert-base-uncased --platform auto

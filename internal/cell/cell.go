@@ -38,10 +38,11 @@ const (
 type Cell struct {
 	Type       string          `json:"type"`
 	Checkpoint string          `json:"checkpoint,omitempty"`
-	Class      string          `json:"class,omitempty"`  // derived from type and task; not hashed
-	Task       string          `json:"task,omitempty"`   // task head; "" is the type's default one
-	Family     string          `json:"family,omitempty"` // derived; not hashed
-	Target     string          `json:"target,omitempty"` // Platform, Device, Engine, Browser in one string; not hashed
+	Revision   string          `json:"revision,omitempty"` // of the checkpoint on the Hub; "" is its main one
+	Class      string          `json:"class,omitempty"`    // derived from type and task; not hashed
+	Task       string          `json:"task,omitempty"`     // task head; "" is the type's default one
+	Family     string          `json:"family,omitempty"`   // derived; not hashed
+	Target     string          `json:"target,omitempty"`   // Platform, Device, Engine, Browser in one string; not hashed
 	Platform   platform.Name   `json:"platform,omitempty"`
 	Device     string          `json:"device,omitempty"`
 	Engine     platform.Engine `json:"engine,omitempty"`
@@ -131,6 +132,9 @@ func (c Cell) Validate() error {
 	if strings.ContainsAny(c.Type, "/\\ \n\x00") || c.Type == ".." {
 		return fmt.Errorf("%q is not a model type: types hold no slashes or spaces", c.Type)
 	}
+	if c.Revision != "" && c.Checkpoint == "" {
+		return fmt.Errorf("revision %q is one of a checkpoint: the cell names none", c.Revision)
+	}
 	n := c.Normal()
 	p, err := platform.Parse(string(n.Platform))
 	if err != nil {
@@ -173,8 +177,11 @@ func (c Cell) Validate() error {
 
 // Model is how people call the cell's model: the checkpoint if it has one.
 func (c Cell) Model() string {
-	if c.Checkpoint != "" {
-		return c.Checkpoint
+	switch {
+	case c.Checkpoint == "":
+		return c.Type
+	case c.Revision != "":
+		return c.Checkpoint + "@" + c.Revision
 	}
-	return c.Type
+	return c.Checkpoint
 }

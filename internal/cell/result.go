@@ -52,10 +52,11 @@ type Result struct {
 	Fallback  *Fallback `json:"fallback"`
 	Failure   *Failure  `json:"failure"`
 
+	Loaded     *Loaded            `json:"loaded,omitempty"` // nil for random weights
 	Outputs    []Output           `json:"outputs"`
 	Numerics   *Numerics          `json:"numerics"`
 	Placement  *Placement         `json:"placement"`
-	PhasesMS   map[string]float64 `json:"phases_ms"` // download, read, processor, build, convert, compile, to_device, warmup, first
+	PhasesMS   map[string]float64 `json:"phases_ms"` // read, processor, build, convert, compile, to_device, warmup, first
 	Latency    *Latency           `json:"latency"`
 	Throughput *Throughput        `json:"throughput"`
 	Memory     *Memory            `json:"memory"`
@@ -71,6 +72,16 @@ type Result struct {
 	Attempts           int       `json:"attempts"`
 	Context            Context   `json:"context"`
 	StartedAt          time.Time `json:"started_at"`
+}
+
+// Loaded tells which given weights a model had, and how they fitted it.
+type Loaded struct {
+	Commit string `json:"commit,omitempty"` // of the checkpoint on the Hub
+	Digest string `json:"digest,omitempty"` // over the bytes of the weights
+	// Missing are the model's tensors that the weights lack: they were drawn
+	// at random. Unused are tensors of the weights that the model has no place for.
+	Missing []string `json:"missing,omitempty"`
+	Unused  []string `json:"unused,omitempty"`
 }
 
 // Settings are those that fallback and adaptation may change.

@@ -53,14 +53,19 @@ func (e Environment) Environ() []string {
 		"PYTHONPYCACHEPREFIX":               "", // would hide the bytecode compiled at setup
 		"TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
 	}
+	// What a cell needs is on disk before it runs: no runner asks the Hub, and
+	// none needs the user's token, least of all a model's own code.
+	for _, name := range []string{"HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "HF_DATASETS_OFFLINE", "HF_HUB_DISABLE_IMPLICIT_TOKEN"} {
+		set[name] = "1"
+	}
+	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"} {
+		set[name] = ""
+	}
 	get := lookup(e.environ)
 	if e.Managed {
 		set["PYTHONNOUSERSITE"] = "1"
 	} else if old := get("PYTHONPATH"); old != "" {
 		set["PYTHONPATH"] += string(filepath.ListSeparator) + old
-	}
-	if On(get("ASSAY_OFFLINE")) {
-		set["HF_HUB_OFFLINE"] = "1"
 	}
 	return overlay(e.environ, set)
 }

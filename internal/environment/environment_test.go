@@ -8,7 +8,7 @@ import (
 
 func TestEnviron(t *testing.T) {
 	t.Parallel()
-	outer := []string{"PATH=/bin", "PYTHONPATH=/theirs", "PYTHONHOME=/x", "OPENBLAS_NUM_THREADS=8", "PYTHONDONTWRITEBYTECODE=1", "ASSAY_OFFLINE=1"}
+	outer := []string{"PATH=/bin", "PYTHONPATH=/theirs", "PYTHONHOME=/x", "OPENBLAS_NUM_THREADS=8", "PYTHONDONTWRITEBYTECODE=1", "HF_TOKEN=hf_x"}
 	managed := lookup(Environment{PythonPath: "/runner", Managed: true, environ: outer}.Environ())
 	for name, want := range map[string]string{
 		"PATH": "/bin", "PYTHONPATH": "/runner", "PYTHONHOME": "", "OPENBLAS_NUM_THREADS": "1", "PYTHONNOUSERSITE": "1",
@@ -18,12 +18,15 @@ func TestEnviron(t *testing.T) {
 			t.Errorf("managed: %s=%q, want %q", name, got, want)
 		}
 	}
-	user := lookup(Environment{PythonPath: "/runner", environ: outer[:5]}.Environ())
+	user := lookup(Environment{PythonPath: "/runner", environ: outer}.Environ())
 	if got, want := user("PYTHONPATH"), "/runner"+string(filepath.ListSeparator)+"/theirs"; got != want {
 		t.Errorf("user: PYTHONPATH=%q, want %q", got, want)
 	}
-	if user("HF_HUB_OFFLINE") != "" || user("PYTHONNOUSERSITE") != "" {
+	if user("PYTHONNOUSERSITE") != "" {
 		t.Error("the user's environment was cut off from what it did not ask to be")
+	}
+	if user("HF_HUB_OFFLINE") != "1" || user("HF_TOKEN") != "" {
+		t.Error("the runner can reach the Hub, or has the user's token")
 	}
 	if !slices.Contains(outer, "PYTHONHOME=/x") {
 		t.Error("the process's own variables were changed")

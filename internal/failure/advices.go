@@ -100,7 +100,7 @@ var advices = []advice{
 	advise(cell.MissingDependency, `No such file or directory: '([\w.-]+)'`,
 		"Install the program ${1} and see that it is on the PATH."),
 	advise(cell.MissingDependency, `custom code`,
-		"Choose a checkpoint whose type transformers knows: this one brings code of its own, which Assay does not run unread."),
+		"Read the code that the model brings, then give --trust-remote-code; or choose a checkpoint whose type transformers knows."),
 	advise(cell.MissingDependency, `cannot import name`,
 		"Install versions of the packages that fit each other (assay setup makes such an environment): one asks another for a name that it does not have."),
 	advise(cell.MissingDependency, ``,

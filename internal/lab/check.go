@@ -221,7 +221,7 @@ func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, er
 // job is the child's task over these attempts.
 func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.TimingRule) runner.Job {
 	a := batch[0]
-	j := runner.Job{Kind: kind, Cell: a.now, Recipe: a.recipe.JSON, Timing: timing, Threads: c.threads(a, timing != nil), Preload: timing != nil}
+	j := runner.Job{Kind: kind, Cell: a.now, Recipe: a.recipe.JSON, Weights: a.recipe.Weights, Timing: timing, Threads: c.threads(a, timing != nil), Preload: timing != nil}
 	if a.now.Engine == platform.Noop {
 		j.Kind = runner.NoopJob
 	}

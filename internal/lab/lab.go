@@ -41,7 +41,8 @@ type Recipe struct {
 	Class      string
 	Task       string
 	Parameters int64
-	Seq, Image int // the sizes used when the cell names none; 0 where there is no such size
+	Weights    *runner.Weights // where given weights lie; nil where they are drawn
+	Seq, Image int             // the sizes used when the cell names none; 0 where there is no such size
 }
 
 // Recipes finds a cell's recipe. Its error is a sentence for the user and
@@ -101,7 +102,7 @@ type Lab struct {
 func (l *Lab) Carry(ctx context.Context, plan cell.Plan, obs Observer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &carrying{Lab: l, plan: plan, obs: &oneAtATime{Observer: obs}, stop: cancel}
+	c := &carrying{Lab: l, plan: plan, obs: OneAtATime(obs), stop: cancel}
 	c.slots = newSlots(l.Workers, l.Machine.FreeBytes(), c.deviceMemory())
 	routes := c.routes()
 	obs.Planned(len(routes))
@@ -121,7 +122,7 @@ func (l *Lab) Carry(ctx context.Context, plan cell.Plan, obs Observer) error {
 type carrying struct {
 	*Lab
 	plan  cell.Plan
-	obs   *oneAtATime
+	obs   Observer
 	slots *slots
 	stop  context.CancelCauseFunc
 }
@@ -144,6 +145,9 @@ func (c *carrying) deviceMemory() map[string]int64 {
 	}
 	return m
 }
+
+// OneAtATime returns an observer that may be told from several goroutines.
+func OneAtATime(obs Observer) Observer { return &oneAtATime{Observer: obs} }
 
 // oneAtATime serialises an observer's calls.
 type oneAtATime struct {

@@ -21,6 +21,9 @@ func (c *carrying) begin(a *attempt) cell.Result {
 		Cell: a.described(a.cell), Timing: c.plan.Timing, Requested: a.settings(a.cell),
 		Attempts: a.attempts, Context: c.Context, StartedAt: a.began, Parameters: a.recipe.Parameters,
 	}
+	if w := a.recipe.Weights; w != nil {
+		r.Loaded = &cell.Loaded{Commit: w.Commit}
+	}
 	if a.absent != "" {
 		r.Requested = a.settings(a.asked)
 		r.Fallback = &cell.Fallback{From: a.asked.Target, Reason: a.absent}
@@ -87,13 +90,42 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.OverheadMS = &overhead
 	r.Context = describe(r.Context, p.Report)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
+	fitted(&r, p.Report)
+	a.result = &r
+}
+
+// fitted says how given weights fitted the model. Missing ones make a result
+// partial: part of what ran is not the checkpoint. Unused ones do not.
+func fitted(r *cell.Result, p runner.Report) {
+	if r.Loaded == nil {
+		return
+	}
+	r.Loaded.Digest, r.Loaded.Missing, r.Loaded.Unused = p.WeightsDigest, p.WeightsMissing, p.WeightsUnused
 	if n := len(p.WeightsMissing); n > 0 {
-		r.Note = joinNotes(r.Note, fmt.Sprintf("%d tensors are not in the weights and were drawn at random, %s first", n, p.WeightsMissing[0]))
+		r.Note = joinNotes(r.Note, fmt.Sprintf("%s not in the weights and drawn at random: %s", tensors(n), some(p.WeightsMissing)))
 		if r.Verdict == cell.Works {
 			r.Verdict = cell.Partial
 		}
 	}
-	a.result = &r
+	if n := len(p.WeightsUnused); n > 0 {
+		r.Note = joinNotes(r.Note, fmt.Sprintf("%s of the weights not used: %s", tensors(n), some(p.WeightsUnused)))
+	}
+}
+
+func tensors(n int) string {
+	if n == 1 {
+		return "1 tensor"
+	}
+	return fmt.Sprintf("%d tensors", n)
+}
+
+// some names the first few; all of them stand in the result.
+func some(names []string) string {
+	const most = 3
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:most], ", ") + ", …"
 }
 
 // alone leaves out what a device's counter says while siblings use it too.

@@ -57,3 +57,29 @@ func TestExpertsAndKernelsReachTheResult(t *testing.T) {
 		t.Error(diff, read.Kernels)
 	}
 }
+
+// TestFitted: missing tensors make a result partial and are named; unused ones
+// are only named.
+func TestFitted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		missing, unused []string
+		verdict         cell.Verdict
+		note            string
+	}{
+		{nil, nil, cell.Works, ""},
+		{[]string{"a"}, nil, cell.Partial, "1 tensor not in the weights and drawn at random: a"},
+		{nil, []string{"a", "b", "c", "d"}, cell.Works, "4 tensors of the weights not used: a, b, c, …"},
+		{[]string{"a", "b"}, []string{"c"}, cell.Partial, "2 tensors not in the weights and drawn at random: a, b; 1 tensor of the weights not used: c"},
+	} {
+		r := cell.Result{Verdict: cell.Works, Loaded: &cell.Loaded{Commit: "abc"}}
+		fitted(&r, runner.Report{WeightsDigest: "d", WeightsMissing: c.missing, WeightsUnused: c.unused})
+		if r.Verdict != c.verdict || r.Note != c.note || r.Loaded.Digest != "d" || r.Loaded.Commit != "abc" || len(r.Loaded.Missing) != len(c.missing) {
+			t.Errorf("got %s, %q, %+v", r.Verdict, r.Note, r.Loaded)
+		}
+	}
+	drawn := cell.Result{Verdict: cell.Works}
+	if fitted(&drawn, runner.Report{}); drawn.Loaded != nil {
+		t.Error("drawn weights were loaded from nowhere")
+	}
+}

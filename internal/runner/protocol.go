@@ -33,7 +33,9 @@ type Job struct {
 	Cell   cell.Cell       `json:"cell"`
 	Recipe json.RawMessage `json:"recipe,omitempty"` // as the catalogue has it; nil for questions and no-ops
 	Points []Point         `json:"points,omitempty"`
-	Timing *TimingRule     `json:"timing,omitempty"`
+	// Weights says where those lie that are not drawn at random; nil when they are.
+	Weights *Weights    `json:"weights,omitempty"`
+	Timing  *TimingRule `json:"timing,omitempty"`
 	// Threads is how many the child may compute with; 0 leaves the engine's own choice.
 	Threads int `json:"threads,omitempty"`
 	// Preload asks the runner to import the model's module before it forks,
@@ -43,6 +45,14 @@ type Job struct {
 	// inherits; 0 is no limit.
 	MemoryLimitBytes int64          `json:"memory_limit_bytes,omitempty"`
 	Options          map[string]any `json:"options,omitempty"`
+}
+
+// Weights are given ones, checked and on this disk.
+type Weights struct {
+	Folder string `json:"folder"`           // with config.json
+	Commit string `json:"commit,omitempty"` // of the checkpoint on the Hub
+	// Pickle allows pickles, read without running code from them.
+	Pickle bool `json:"pickle,omitempty"`
 }
 
 // Point is one input size of a job. Zero is the recipe's own.
@@ -106,7 +116,9 @@ type Report struct {
 	EnergyJ         *float64           `json:"energy_j"`
 	Experts         *cell.Experts      `json:"experts"`         // nil: no mixture of experts, or not counted
 	Kernels         map[string]string  `json:"kernels"`         // nil: no choice of kernels, or not looked at
+	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
+	WeightsUnused   []string           `json:"weights_unused"`  // tensors that the model has no place for
 	Context         json.RawMessage    `json:"context"`         // what the engine adds to cell.Context
 }
 

@@ -76,7 +76,7 @@ func (s *Session) derive(ctx context.Context, c cell.Cell) (facts.Answer, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Limit)
 	defer cancel()
-	recipe, err := s.recipes(r).Recipe(ctx, c)
+	recipe, err := s.weighted(r, func(string) {}).Recipe(ctx, c)
 	if err != nil {
 		return facts.Answer{}, err
 	}

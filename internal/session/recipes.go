@@ -19,8 +19,8 @@ import (
 )
 
 // recipes finds a cell's recipe: in the catalogue; for a tiny type that has none
-// by having the runner search for one, which is kept; for a folder of the
-// user's by having the runner make one from its config.json. A tiny recipe that
+// by having the runner search for one, which is kept; from a config.json by
+// having the runner make one. A tiny recipe that
 // another release of transformers made is tried by the runner first, and
 // searched for again where it does not hold there.
 type recipes struct {
@@ -36,13 +36,6 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 	if c.Engine == platform.Noop {
 		return lab.Recipe{Class: "noop", Task: c.Task}, nil
 	}
-	if filepath.IsAbs(c.Checkpoint) {
-		b, err := r.ask(ctx, c, map[string]any{"config": c.Checkpoint})
-		if err != nil {
-			return lab.Recipe{}, err
-		}
-		return parse(b)
-	}
 	b, err := r.catalog.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
 	var none *catalog.NoRecipeError
 	if errors.As(err, &none) && r.searchable(c) || err == nil && c.Size == cell.Tiny && r.foreign(b) {
@@ -52,6 +45,16 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 		none.Reason = "a search for a shape that runs found none: " + raised.Error()
 		err = none
 	}
+	if err != nil {
+		return lab.Recipe{}, err
+	}
+	return parse(b)
+}
+
+// given has the runner make the recipe of the config.json at a path. code lets
+// a model bring code of its own.
+func (r *recipes) given(ctx context.Context, c cell.Cell, config string, code bool) (lab.Recipe, error) {
+	b, err := r.ask(ctx, c, map[string]any{"config": config, "trust_remote_code": code})
 	if err != nil {
 		return lab.Recipe{}, err
 	}

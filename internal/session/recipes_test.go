@@ -155,7 +155,7 @@ func TestAskedRecipe(t *testing.T) {
 		"not an object":  {child: &answering{event: runner.Data{Data: json.RawMessage(`[]`)}}, said: "does not read"},
 		"of other types": {child: &answering{event: runner.Data{Data: json.RawMessage(`{"parameters":"many"}`)}}, said: "does not read"},
 	} {
-		got, err := (&recipes{runner: tc.child}).Recipe(t.Context(), folder)
+		got, err := (&weighted{recipes: &recipes{runner: tc.child}}).Recipe(t.Context(), folder)
 		if tc.child.asked.Kind != runner.RecipeJob || tc.child.asked.Options["config"] != folder.Checkpoint {
 			t.Errorf("%s: the child was asked %+v", name, tc.child.asked)
 		}

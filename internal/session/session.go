@@ -46,6 +46,8 @@ type Options struct {
 	Version string // of the program
 	// Cost is what a fallback costs where that was ever measured; see lab.Lab.
 	Cost func(asked, actual cell.Cell) *cell.Cost
+	// Weights says how cells with given weights come to them.
+	Weights Weights
 }
 
 // Session is one program's use of this machine.
@@ -128,8 +130,9 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	if err != nil {
 		return err
 	}
+	obs = lab.OneAtATime(obs)
 	l := &lab.Lab{
-		Runner: r, Recipes: s.recipes(r), Machine: m,
+		Runner: r, Recipes: s.weighted(r, obs.Note), Machine: m,
 		Workers: s.o.Workers, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Context: s.context(r), Cost: s.o.Cost,
 	}

@@ -1,54 +1,54 @@
-"""Real weights: where they lie, and what identifies them.
+"""Real weights in a folder: which files they are, and what identifies them.
 
-Only safetensors files count. The Hub is asked only when the environment does not
-forbid it (HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, ASSAY_OFFLINE).
+Assay has put them there and checked them before a child is started; nothing here
+asks a network. Safetensors come first, in the order in which transformers looks for
+them; a pickle counts only where the job allows it, since reading one can run code.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
+import json
 from pathlib import Path
 
 from assay_runner.errors import MissingWeights
 
-_WANTED = ["*.safetensors", "*.safetensors.index.json", "config.json", "generation_config.json"]
 _PIECE = 1 << 20
-_OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "ASSAY_OFFLINE")
+SAFE = ("model.safetensors", "model.safetensors.index.json")
+PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 
 
-def offline() -> bool:
-    """Whether the environment forbids the network."""
-    return any(os.environ.get(name, "").lower() in ("1", "true", "yes", "on") for name in _OFFLINE)
-
-
-def fetch(checkpoint: str) -> str:
-    """The folder of a checkpoint of the Hub: from the cache, else downloaded."""
-    if not checkpoint:
-        raise MissingWeights("the recipe names no checkpoint, so there are no published weights to take")
-    from huggingface_hub import snapshot_download
-
-    try:
-        return snapshot_download(checkpoint, allow_patterns=_WANTED, local_files_only=offline())
-    except Exception as err:  # the client has a dozen types for "not there"; all mean the same here
-        raise MissingWeights(f"the weights of {checkpoint} are neither cached nor to be had: {err}") from err
-
-
-def require(folder: str) -> list[Path]:
-    """The safetensors files of a folder; MissingWeights when there are none."""
+def files(folder: str, pickle: bool = False) -> list[Path]:
+    """The files that hold the weights, in order of name; MissingWeights, in a sentence, when there are none."""
     path = Path(folder)
-    files = sorted(path.glob("*.safetensors")) if path.is_dir() else []
-    if not files:
-        raise MissingWeights(f"{folder} holds no safetensors file; convert pickled weights first, they could run code")
     if not (path / "config.json").is_file():
         raise MissingWeights(f"{folder} holds no config.json")
-    return files
+    for name in SAFE + PICKLED if pickle else SAFE:
+        if (path / name).is_file():
+            return sorted(_named(path / name))
+    raise MissingWeights(f"{folder} holds no safetensors file; convert pickled weights first, they could run code")
 
 
-def digest(folder: str) -> str:
+def _named(first: Path) -> set[Path]:
+    """The file itself, or those that it names when it is an index."""
+    if first.suffix != ".json":
+        return {first}
+    try:
+        names = set(json.loads(first.read_bytes())["weight_map"].values())
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise MissingWeights(f"{first} is no index of weights: {error}") from error
+    return {first.parent / name for name in names}
+
+
+def is_pickled(weights: list[Path]) -> bool:
+    """Whether the files of a checkpoint are pickles."""
+    return any(file.suffix != ".safetensors" for file in weights)
+
+
+def digest(weights: list[Path]) -> str:
     """A hash over the bytes of the weights. The Hub's cache names files by their own hash, which saves reading them."""
     total = hashlib.sha256()
-    for file in require(folder):
+    for file in weights:
         target = file.resolve()
         named = target.parent.name == "blobs" and len(target.name) == 64
         own = target.name if named else _file_digest(target)

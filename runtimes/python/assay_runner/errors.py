@@ -22,6 +22,10 @@ class BadRecipe(RunnerError):
     """The recipe or the job says something that cannot be carried out."""
 
 
+class MissingCode(RunnerError, ModuleNotFoundError):
+    """The model is made by code of its own, which is not here or was not asked for."""
+
+
 class UnsupportedDType(RunnerError):
     """The engine has no such numeric type."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from . import published
+from . import owncode, published
 from .errors import BadRecipe
 
 MOST_BYTES = 8 << 20
@@ -17,21 +17,27 @@ MOST_NUMBER = 1 << 40
 STORAGE = frozenset("architectures transformers_version _name_or_path torch_dtype dtype auto_map model_type".split())
 
 
-def recipe(path: Path, task: str = "") -> dict[str, Any]:
-    """The recipe for a config.json, at its true size."""
+def recipe(path: Path, task: str = "", trusted: bool = False) -> dict[str, Any]:
+    """The recipe for a config.json, at its true size. Where trusted, a type that transformers does not have may be
+    made by the code beside it."""
     from . import making
 
+    path = path / "config.json" if path.is_dir() else path
     values = read(path)
-    model_type = values["model_type"]
-    named, cls = _head(model_type, values, task)
-    return making.of_config(model_type, cls, named, {key: v for key, v in values.items() if key not in STORAGE})
+    known, model_type = _known(path, values), values["model_type"]
+    kept = {key: v for key, v in values.items() if key not in STORAGE}
+    if known:
+        named, cls = _head(model_type, values, task)
+        return making.of_config(model_type, cls, named, kept)
+    owncode.refuse(path, values, trusted)
+    named, ref = owncode.head(values, task)
+    code = {"folder": str(path.parent), "modeling": ref, "configuration": owncode.wanted(values)["AutoConfig"]}
+    return making.of_config(model_type, owncode.found(code["folder"], ref), named, kept, code=code)
 
 
 def read(path: Path) -> dict[str, Any]:
     """The values of a config.json; BadRecipe, in a sentence, when it cannot be one."""
     try:
-        if path.is_dir():
-            path = path / "config.json"
         with path.open("rb") as file:
             text = file.read(MOST_BYTES + 1)
     except OSError as error:
@@ -44,22 +50,23 @@ def read(path: Path) -> dict[str, Any]:
         raise BadRecipe(f"{path} is not JSON: {error}") from error
     if not isinstance(values, dict):
         raise BadRecipe(f"{path} does not hold a JSON object: it is no model configuration")
-    _known(path, values)
     _sane(path, values)
     return values
 
 
-def _known(path: Path, values: Mapping[str, Any]) -> None:
+def _known(path: Path, values: Mapping[str, Any]) -> bool:
+    """Whether transformers has the type; False where the file names code of its own for one that it has not."""
     from .introspect import classes
 
     model_type = values.get("model_type")
     if not isinstance(model_type, str) or not model_type:
         raise BadRecipe(f"{path} names no model_type, so there is no telling what model it is for")
-    if model_type not in classes.all_types():
+    if model_type not in classes.all_types() and not owncode.wanted(values):
         import transformers
 
         version = transformers.__version__
         raise BadRecipe(f"{path} is for model_type {model_type!r}, which transformers {version} does not have")
+    return model_type in classes.all_types()
 
 
 def _sane(path: Path, values: Mapping[str, Any]) -> None:

@@ -48,7 +48,7 @@ def preimport() -> dict[str, str]:
 
 def preload(job: Mapping[str, Any]) -> None:
     """Imports the modelling modules of the job's recipe, and what models take from the library while they are built."""
-    if job.get("recipe"):
+    if job.get("recipe") and not job["recipe"].get("code"):  # a model's own code is only ever run in a child
         from assay_runner import programs
 
         importlib.import_module("transformers.modeling_utils")

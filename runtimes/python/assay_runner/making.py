@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import transformers
 
-from . import models, special, weights
+from . import models, owncode, special, weights
 from .diffusion import making as pipelines
 from .errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from .fitting import controls, programs, verify
@@ -132,10 +132,16 @@ def full(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_config(
-    model_type: str, cls: type, task: str, values: Mapping[str, Any], sizes: Mapping[str, int] | None = None
+    model_type: str,
+    cls: type,
+    task: str,
+    values: Mapping[str, Any],
+    sizes: Mapping[str, int] | None = None,
+    code: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """The recipe of a model class with these configuration values. The size is known before anything is allocated."""
-    recipe = _frame(model_type, cls, task, "full", dict(values))
+    """The recipe of a model class with these configuration values. The size is known before anything is allocated.
+    code says where classes stand that the model brings itself."""
+    recipe = _frame(model_type, cls, task, "full", dict(values), code)
     plan = programs.choose(cls, models.config(recipe).to_dict())
     if plan.program:
         raise BadRecipe(f"{cls.__name__} is run by the program {plan.program!r}, which has recipes of size tiny only")
@@ -179,11 +185,15 @@ def _fitted(plan: programs.Plan, model: torch.nn.Module, recipe: Mapping[str, An
     return verify.check(model, fitted, special.inputs(recipe).unheeded)
 
 
-def _frame(model_type: str, cls: type, task: str, size: str, config: dict[str, Any]) -> dict[str, Any]:
-    config_cls = classes.config_class(model_type)
+def _frame(
+    model_type: str, cls: type, task: str, size: str, config: dict[str, Any], code: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    config_cls = owncode.found(code["folder"], code["configuration"]) if code else classes.config_class(model_type)
     recipe = {"type": model_type, "class": cls.__name__, "config_class": config_cls.__name__}
     recipe |= {"task": task, "size": size}
-    if not hasattr(transformers, cls.__name__):
+    if code:
+        recipe["code"] = dict(code)
+    elif not hasattr(transformers, cls.__name__):
         recipe["module"] = cls.__module__
     return {**recipe, "checkpoint": "", "config": config, "transformers": transformers.__version__}
 
@@ -197,8 +207,8 @@ def _with_program(plan: programs.Plan, recipe: dict[str, Any]) -> dict[str, Any]
 
 
 ORDER = (
-    "type", "class", "config_class", "module", "program", "parts", "task", "size", "checkpoint", "config", "sizes",
-    "inputs", "call", "gain", "control", "parameters", "transformers",
+    "type", "class", "config_class", "module", "code", "program", "parts", "task", "size", "checkpoint", "config",
+    "sizes", "inputs", "call", "gain", "control", "parameters", "transformers",
 )  # fmt: skip
 
 

@@ -11,10 +11,11 @@ import importlib
 import inspect
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any
 
+from assay_runner import owncode
 from assay_runner.errors import BadRecipe, MissingWeights, NotInRelease, TooLarge
 
 _NO_OTHER_BACKBONE = {"backbone": None, "use_timm_backbone": False}
@@ -40,6 +41,8 @@ def _find(name: str, recipe: Mapping[str, Any], part: str) -> type:
 
     if not name.isidentifier():
         raise BadRecipe(f"{name!r} is not the name of a class")
+    if own := recipe.get("code"):
+        return owncode.found(own["folder"], own[part])
     found = getattr(transformers, name, None)
     kind = recipe.get("type", "").replace("-", "_")
     for module in (recipe.get("module", ""), f"transformers.models.{kind}.{part}_{kind}"):
@@ -127,6 +130,7 @@ class Built:
     parameters: int
     attention: str | None
     weights: dict[str, Any]  # what decides its weights: part of the subject
+    unused: list[str] = field(default_factory=list)  # tensors of given weights that it has no place for
 
 
 def parameter_count(recipe: Mapping[str, Any]) -> int | None:
@@ -182,19 +186,28 @@ def build(
 
 
 def load(
-    recipe: Mapping[str, Any], folder: str, dtype: Any, seed: int, *, attention: str | None = None, threads: int = 1
+    recipe: Mapping[str, Any],
+    folder: str,
+    dtype: Any,
+    seed: int,
+    *,
+    attention: str | None = None,
+    threads: int = 1,
+    pickle: bool = False,
 ) -> Built:
-    """A model with the weights of a folder: safetensors only, since a pickle can run code. What the folder lacks is
-    drawn as random weights are, so that it too is the same everywhere."""
+    """A model with the weights of a folder. A pickle is read only where that is allowed, and then by torch's restricted
+    unpickler, which refuses code. What the folder lacks is drawn as random weights are, so that it too is the same
+    everywhere."""
     from assay_runner import checkpoints, programs, stream, weights
 
     around = programs.of(recipe).around
     if around is None:
         raise BadRecipe(f"program {recipe['program']!r} cannot read weights from a folder: use random weights")
-    options: dict[str, Any] = {"local_files_only": True, "use_safetensors": True, "trust_remote_code": False}
+    files = checkpoints.files(folder, pickle)
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False, "weights_only": True}
+    options["use_safetensors"] = not checkpoints.is_pickled(files)
     if attention is not None:
         options["attn_implementation"] = attention
-    checkpoints.require(folder)
     cls = model_class(recipe)
     try:
         options["config"] = cls.config_class.from_pretrained(folder, local_files_only=True)
@@ -203,8 +216,10 @@ def load(
             model, info = cls.from_pretrained(folder, torch_dtype=dtype, output_loading_info=True, **options)
     except OSError as err:
         raise MissingWeights(f"cannot read weights from {folder}: {err}") from err
-    missing = sorted(info.get("missing_keys", []))
-    facts: dict[str, Any] = {"weights": checkpoints.digest(folder), "missing": missing}
+    missing, unused = (sorted(info.get(name, [])) for name in ("missing_keys", "unexpected_keys"))
+    if not {name for name, _ in model.named_parameters()} - set(missing):
+        raise MissingWeights(f"{folder} holds none of the tensors of {cls.__name__}: its weights are another model's")
+    facts: dict[str, Any] = {"weights": checkpoints.digest(files), "missing": missing}
     if missing:
         made = copy.deepcopy(model.config)
         with default_dtype(dtype):
@@ -212,7 +227,7 @@ def load(
         facts["stream"] = stream.VERSION
     with weights.fixed_generators(seed), default_dtype(dtype):
         model = around(recipe, model).eval()
-    return Built(model, count(model), attention_of(model), facts)
+    return Built(model, count(model), attention_of(model), facts, unused)
 
 
 def keep_float32(model: Any, dtype: Any) -> None:

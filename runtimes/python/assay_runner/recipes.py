@@ -33,7 +33,10 @@ def answer(job: dict[str, Any], emit: Emit) -> None:
     if options.get("recipe") and adopting.holds(options["recipe"]):
         recipe = options["recipe"]
     elif options.get("config"):
-        recipe = given.recipe(Path(options["config"]), cell.get("task", ""))
+        trusted = bool(options.get("trust_remote_code"))
+        recipe = given.recipe(Path(options["config"]), cell.get("task", ""), trusted)
+        if not Path(cell.get("checkpoint", "")).is_absolute():  # a path of this machine names nothing elsewhere
+            recipe["checkpoint"] = cell.get("checkpoint", "")
     elif cell.get("checkpoint"):
         recipe = making.full(published.named(cell["checkpoint"]))
     elif cell.get("size") == "full":

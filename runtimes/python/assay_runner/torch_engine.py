@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 from assay_runner import (
-    checkpoints,
     context,
     control,
     devices,
@@ -32,7 +31,7 @@ from assay_runner import (
     subject,
     timing,
 )
-from assay_runner.errors import BadRecipe
+from assay_runner.errors import BadRecipe, MissingWeights
 from assay_runner.outputs import Tensors
 
 INSIDE = "forward only; inputs resident on the device"
@@ -83,27 +82,32 @@ class Session:
             with self.emit.in_phase("build"):
                 models.refuse_too_large(self.recipe, self.dtype.itemsize, self.available)
                 return self._make()
-        if weights == "hub":
-            with self.emit.in_phase("download"):
-                weights = checkpoints.fetch(self.recipe.get("checkpoint", ""))
         with self.emit.in_phase("read"):
-            return self._load(weights)
+            return self._load()
 
     def _make(self, attention: str | None = None) -> models.Built:
         return models.build(
             self.recipe, self.dtype, self.seed, attention=attention, threads=self.threads, available=self.available
         )
 
-    def _load(self, folder: str, attention: str | None = None) -> models.Built:
-        return models.load(self.recipe, folder, self.dtype, self.seed, attention=attention, threads=self.threads)
+    def _load(self, attention: str | None = None) -> models.Built:
+        given = self.job.get("weights") or {}
+        if not given.get("folder"):
+            raise MissingWeights("the job does not say in which folder the weights lie")
+        return models.load(
+            self.recipe,
+            given["folder"],
+            self.dtype,
+            self.seed,
+            attention=attention,
+            threads=self.threads,
+            pickle=bool(given.get("pickle")),
+        )
 
     def rebuilt(self, attention: str) -> models.Built:
         """The same model with another attention implementation."""
         weights = self.cell.get("weights") or "random"
-        if weights == "random":
-            return self._make(attention)
-        folder = checkpoints.fetch(self.recipe.get("checkpoint", "")) if weights == "hub" else weights
-        return self._load(folder, attention)
+        return self._make(attention) if weights == "random" else self._load(attention)
 
     @property
     def tolerance(self) -> float:
@@ -154,7 +158,9 @@ class Session:
             "parameters": built.parameters,
             "threads": self.threads,
             "attn_implementation": built.attention,
+            "weights_digest": built.weights["weights"] if "missing" in built.weights else "",
             "weights_missing": built.weights.get("missing", []),
+            "weights_unused": built.unused,
             "inputs_inside": INSIDE,
             "energy_j": None,
             "context": self.watch.report(self.threads, self.precision),

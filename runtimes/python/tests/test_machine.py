@@ -2,12 +2,11 @@
 
 import time
 
-import pytest
 import torch
 
-from assay_runner import checkpoints, context, devices, memory, models, timing
+from assay_runner import context, devices, memory, timing
 from assay_runner.devices import Device
-from assay_runner.errors import AbsentDevice, MissingWeights
+from assay_runner.errors import AbsentDevice
 
 
 def test_host_memory_sees_an_allocation():
@@ -149,31 +148,3 @@ def test_slow_calls_need_short_windows():
 def test_a_rule_takes_what_the_job_gives():
     assert timing.Rule.of({"min_s": 0.2, "min_n": 10, "max_s": 5, "newer": 1, "warmup_window": None}).min_n == 10
     assert timing.Rule.of(None) == timing.Rule()
-
-
-def test_missing_weights(tmp_path, monkeypatch):
-    monkeypatch.setenv("ASSAY_OFFLINE", "1")
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    for folder in (tmp_path, tmp_path / "absent"):
-        with pytest.raises(MissingWeights):
-            checkpoints.require(str(folder))
-    with pytest.raises(MissingWeights):
-        checkpoints.fetch("")
-    with pytest.raises(MissingWeights):
-        checkpoints.fetch("nobody/no-such-model-at-all")
-
-
-def test_weights_of_a_folder(tmp_path):
-    import torch_recipes
-
-    source = models.build(torch_recipes.BERT, torch.float32, 0)
-    source.model.save_pretrained(tmp_path, safe_serialization=True)
-    loaded = models.load(torch_recipes.BERT, str(tmp_path), torch.float32, 0)
-    for name, value in source.model.named_parameters():
-        assert torch.equal(value, loaded.model.get_parameter(name)), name
-    assert loaded.weights["missing"] == []
-    assert loaded.weights["weights"] == checkpoints.digest(str(tmp_path))
-    (tmp_path / "model.safetensors").unlink()
-    (tmp_path / "pytorch_model.bin").write_bytes(b"pickled")
-    with pytest.raises(MissingWeights, match="safetensors"):
-        models.load(torch_recipes.BERT, str(tmp_path), torch.float32, 0)

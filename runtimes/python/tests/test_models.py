@@ -79,7 +79,10 @@ def test_the_subject_does_not_depend_on_the_order_of_modules():
 
 def test_a_folder_is_known_by_its_bytes(folder):
     own = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-    assert checkpoints.digest(str(folder)) == hashlib.sha256(f"model.safetensors {own}\n".encode()).hexdigest()
+    assert (
+        checkpoints.digest(checkpoints.files(str(folder)))
+        == hashlib.sha256(f"model.safetensors {own}\n".encode()).hexdigest()
+    )
 
 
 def test_a_type_of_another_release_is_a_missing_dependency():

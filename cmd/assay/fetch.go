@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"assay/internal/catalog"
+	"assay/internal/hub"
+	"assay/internal/report"
+
+	"github.com/spf13/cobra"
+)
+
+func fetchCommand(a *app) *cobra.Command {
+	f := &hubFlags{}
+	var revision string
+	c := &cobra.Command{
+		Use:   "fetch MODEL…",
+		Short: "Load checkpoints into the Hugging Face cache ahead of their use",
+		Long: `Fetch loads what running a checkpoint needs: its configuration, its tokenizer and its weights
+(safetensors; a pickle or the model's own code only when asked for). What is in the cache already
+is not loaded again, what was cut is continued, and every file is held against its checksum.
+MODEL is owner/name, owner/name@revision, or a checkpoint of the catalogue without its owner.
+
+HF_ENDPOINT names a mirror, HF_TOKEN a token for gated and private models, HF_HUB_CACHE or HF_HOME
+the cache. It is laid out as Hugging Face's own libraries do, so they share it: carry the folder to
+a machine without a network, and --offline there prints what it has.
+
+Exit status: 0 all are there; 1 one is not; 2 wrong usage; 130 interrupted, what was loaded is kept.`,
+		Example: `  assay fetch bert-base-uncased
+  assay fetch google-bert/bert-base-uncased@main whisper-tiny
+  assay fetch bert-base-uncased --offline --json`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return a.fetch(c.Context(), f, revision, args) },
+	}
+	f.add(c)
+	c.Flags().StringVar(&revision, "revision", "", "branch, tag or commit of a model that names none (default: main)")
+	return c
+}
+
+func (a *app) fetch(ctx context.Context, f *hubFlags, revision string, args []string) error {
+	cat, err := catalog.Load()
+	if err != nil {
+		return err
+	}
+	var refs []hub.Ref
+	for _, name := range args {
+		ref, err := fetchable(cat, name, revision)
+		if err != nil {
+			return err
+		}
+		refs = append(refs, ref)
+	}
+	say, done := a.overwriting()
+	defer done()
+	h, err := a.open(f, say)
+	if err != nil {
+		return err
+	}
+	found := []hub.Snapshot{}
+	for _, ref := range refs {
+		s, err := h.Fetch(ctx, ref, f.want())
+		if err != nil {
+			return hubUsage(err)
+		}
+		done()
+		found = append(found, s)
+		if !a.asJSON {
+			if err := a.printSnapshot(s); err != nil {
+				return err
+			}
+		}
+	}
+	if a.asJSON {
+		return a.printJSON(map[string]any{"schema": 1, "models": found})
+	}
+	return nil
+}
+
+// fetchable is the model of the Hub that a name means: a type's is its first
+// known checkpoint.
+func fetchable(cat *catalog.Catalog, name, revision string) (hub.Ref, error) {
+	ref, ok, err := published(cat, name)
+	if err != nil {
+		return ref, err
+	}
+	if !ok {
+		r, err := cat.Resolve(name)
+		if err != nil {
+			return ref, usage("%w", err)
+		}
+		ref.Model = r.Checkpoint
+		if known := cat.CheckpointsOf(r.Entry.Type); ref.Model == "" && len(known) > 0 {
+			ref.Model = known[0].Name
+		}
+		if ref.Model == "" {
+			return ref, usage("no checkpoint of %s is known: name one as owner/name", r.Entry.Type)
+		}
+	}
+	if ref.Revision == "" {
+		ref.Revision = revision
+	}
+	return ref, hubUsage(ref.Check())
+}
+
+func (a *app) printSnapshot(s hub.Snapshot) error {
+	fmt.Fprintf(a.stdout, "%s at %s: commit %s\n  %s\n", s.Model, s.Revision, s.Commit, s.Folder)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, f := range s.Files {
+		state := "was there"
+		if f.Loaded {
+			state = "loaded"
+			if f.Checksum == "" {
+				state = "loaded, and the server gave no checksum"
+			}
+		}
+		fmt.Fprintf(w, "%s\t  %s, %s\n", report.Bytes(f.Bytes), f.Name, state)
+	}
+	fmt.Fprintf(w, "%s\t  in %d files, %s loaded now\n", report.Bytes(s.Bytes), len(s.Files), report.Bytes(s.Loaded))
+	return w.Flush()
+}
+
+// overwriting says sentences for the user: on a terminal each takes the place
+// of the one before, elsewhere each is a line. done leaves the line empty.
+func (a *app) overwriting() (say func(string), done func()) {
+	if !a.terminal {
+		return a.say, func() {}
+	}
+	const clear = "\r\x1b[K"
+	return func(s string) { fmt.Fprint(a.stderr, clear, s) }, func() { fmt.Fprint(a.stderr, clear) }
+}
