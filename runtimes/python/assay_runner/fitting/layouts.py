@@ -215,7 +215,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "audio_codes": (ids("batch", "QUANTIZERS", 10, high="16"),),
     "latents": (floats("batch", "D", 20), floats("batch", 20, "D")),
     "inputs_embeds": STATES,
-    "hidden_states": STATES,
+    "hidden_states": (*STATES, floats("batch", 1, 9600)),  # a codec takes its wave under this name
     "query_embeds": (floats("batch", "seq", "D"),),
     "encoder_hidden_states": (floats("batch", "seq", "CROSS"),),
     "image_embeds": (floats("batch", "seq", "CROSS"),),
