@@ -81,6 +81,7 @@ PIXELS = (
     floats("batch", 16, "C*P*P"),
     floats("batch*16", "C*P*P"),
     floats("batch*4", "T", "P", "P", "C"),
+    floats("batch*F", "C", "image", "image"),
 )
 FEATURES = (
     floats("M", "batch*L", beside=("feature_lens",)),
@@ -118,7 +119,6 @@ STATES = (
 )
 SPECTROGRAM = (floats("batch", 50, "M"), floats("batch", "M", 50))
 TARGETS = (
-    ids("batch", "CANVAS", needs="CANVAS"),
     ids("batch", "target"),
     ids("batch", "target", "BOOKS", needs="BOOKS"),
     ids("batch*BOOKS", "target", needs="BOOKS"),
@@ -185,7 +185,6 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "tasks_attention_mask": (ones("batch", "target"),),
     "classes_structure": (each([2]),),
     "state": (floats("batch", "STATE"),),
-    "t_cond": (floats("batch", 1, "D"),),
     "lang_ids": (each([0]),),
     "noise": (floats("batch", "CHUNK", "ACTION"),),
     "timestep": (each([0.5], dtype="float32"),),
@@ -229,7 +228,6 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "future_time_features": (floats("batch", "AHEAD", "CLOCK"),),
     "states": (floats("batch", 4, "STATE"),),
     "actions": (floats("batch", 4, "ACTION"),),
-    "rewards": (floats("batch", 4, 1),),
     "returns_to_go": (floats("batch", 4, 1),),
     "timesteps": (Layout(("batch", 4), "range", "int64"),),
     "context_input_ids": (ids("batch*DOCS", "seq"),),
@@ -245,6 +243,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
 
 # Optional parameters that are given whenever forward has them and their parent is given.
 COMPANIONS: dict[str, str] = {
+    "lang_ids": "input_ids",
     "attention_mask": "input_ids",
     "bbox": "input_ids",
     "visual_feats": "input_ids",
@@ -292,7 +291,6 @@ COMPANIONS: dict[str, str] = {
     "future_time_features": "past_values",
     "future_values": "future_time_features",  # without a clock they are what a loss is taken from
     "actions": "states",
-    "rewards": "states",
     "returns_to_go": "states",
     "timesteps": "states",
     "context_attention_mask": "context_input_ids",

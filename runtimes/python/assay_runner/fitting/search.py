@@ -12,6 +12,7 @@ import torch
 from .. import inputs, special
 from ..introspect import classes
 from ..introspect.modalities import main_inputs, modalities_of
+from ..shrink import unstated
 from . import places, read
 from .attempt import Attempt, Subject, names, options, write
 from .layouts import Layout
@@ -67,6 +68,8 @@ def fit(model: torch.nn.Module, row: special.Inputs) -> Fitted:
             except _NoLayout:
                 break
             except Exception as error:  # noqa: BLE001 - a model's own code may raise anything
+                if unstated.asked(error):
+                    raise NoFit(str(error)) from error  # no other input would mend the configuration
                 told = told if told and start is not first else error
                 attempt = repair(error, attempt, subject)
             if attempt is None:

@@ -24,6 +24,7 @@ NEEDED = {
     "moe_intermediate_size": FEEDFORWARD,
     "pad_token_id": 0,
     "attn_layer_indices": [1],
+    "clip_qkv": 8.0,
 }
 # Given where widths are small: the default's own rule would divide the old width.
 NARROW = {"head_dim": HEAD, "num_key_value_heads": HEADS}

@@ -165,7 +165,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|projection_dim|embedding_size|emb_dim|model_dim"
         r"|hidden_channels|d_embed|embedding_dim|projection_size|project_dim|pooler_output_size|d_text|d_vision"
         r"|lru_width|text_dim|dim|hidden_features|decoder_dim|encoder_dim|mask_feature_size|conv_dim|feature_size"
-        r"|out_dim|output_dim|input_dim|lm_dim|output_proj_dims|output_channels|post_conv_in_channels)"
+        r"|out_dim|output_dim|input_dim|lm_dim|output_proj_dims|output_channels|post_conv_in_channels|bottleneck_features)"
         r"|hidden_size_global|upsample_groups|mamba_d_ssm|\w+_hidden_dimension|\w+_out_channel",
         ladder.WIDTHS, width, "one small width everywhere, so that projections between parts fit", WIDTH,
     ),

@@ -13,6 +13,7 @@ from typing import Any
 
 # Kinds of configuration that name a timm model, and under which name.
 KINDS = {"timm_backbone": "backbone", "timm_wrapper": "architecture", "gemma3n_vision": "architecture"}
+UNNAMED = "resnet50"  # where the configuration leaves it open: the model of its documentation
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ MINIATURES = (
 def shrink(values: Mapping[str, Any]) -> dict[str, Any]:
     """The configuration with its timm model made small; as it is when no row knows the model."""
     key = KINDS[values["model_type"]]
-    name = str(values.get(key) or "")
+    name = str(values.get(key) or UNNAMED)
     row = next((row for row in MINIATURES if name.startswith(row.family)), None)
     if row is None:
         return dict(values)

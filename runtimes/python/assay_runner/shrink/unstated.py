@@ -14,6 +14,7 @@ from typing import Any
 from .rules import FEEDFORWARD, HEADS, WINDOW
 
 LACKS = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
+UNSET = re.compile(r"Could not find a `(\w+)` argument in the config, or it is not set")
 
 # name: (value, why)
 UNSTATED: dict[str, tuple[Any, str]] = {
@@ -29,28 +30,36 @@ UNSTATED: dict[str, tuple[Any, str]] = {
 }
 
 
+def asked(error: BaseException) -> tuple[str, str] | None:
+    """(class, name) of what the error misses, if the table has it; the class is empty where the error names none."""
+    if (found := LACKS.search(str(error))) and found[2] in UNSTATED:
+        return found[1], found[2]
+    found = UNSET.search(str(error))
+    return ("", found[1]) if found and found[1] in UNSTATED else None
+
+
 def complete(error: BaseException, made: Any, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values with the name set that the error misses, in every part of that class; None when nothing is known.
+    """The values with the name set that the error misses, in every part that lacks it; None when nothing is known.
 
     ``made`` is the configuration that the values give: its parts say which class each of them is.
     """
-    lacking = LACKS.search(str(error))
-    if not lacking or lacking[2] not in UNSTATED:
+    missing = asked(error)
+    if missing is None:
         return None
-    value = UNSTATED[lacking[2]][0]
+    cls, name = missing
     completed = dict(values)
-    for path in _parts(made, lacking[1]):
-        completed = _with(completed, path, lacking[2], value)
+    for path in _parts(made, cls, name):
+        completed = _with(completed, path, name, UNSTATED[name][0])
     return completed if completed != values else None
 
 
-def _parts(made: Any, cls: str, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Where parts of that class stand in a configuration."""
-    if type(made).__name__ == cls:
+def _parts(made: Any, cls: str, name: str, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where parts of that class stand in a configuration; without a class, the parts in which the name is not set."""
+    if type(made).__name__ == cls or (not cls and getattr(made, name, 0) is None):
         yield path
-    for name, part in list(vars(made).items()):
+    for key, part in list(vars(made).items()):
         if hasattr(part, "to_dict"):
-            yield from _parts(part, cls, (*path, name))
+            yield from _parts(part, cls, name, (*path, key))
 
 
 def _with(values: dict[str, Any], path: tuple[str, ...], name: str, value: Any) -> dict[str, Any]:
