@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-MOST_BYTES = 8 << 30
+MOST_BYTES = 12 << 30
 
 
 @dataclass(frozen=True)

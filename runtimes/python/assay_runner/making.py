@@ -8,7 +8,6 @@ does the same for any configuration.
 
 from __future__ import annotations
 
-import copy
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from typing import Any
 import torch
 import transformers
 
-from . import models, owncode, special, weights
+from . import models, owncode, special
 from .diffusion import making as pipelines
 from .errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from .fitting import controls, programs, verify
@@ -143,9 +142,10 @@ def of_config(
     code says where classes stand that the model brings itself."""
     recipe = _frame(model_type, cls, task, "full", dict(values), code)
     plan = programs.choose(cls, models.config(recipe).to_dict())
-    if plan.program:
+    if not plan.any_size:
         raise BadRecipe(f"{cls.__name__} is run by the program {plan.program!r}, which has recipes of size tiny only")
     with _in_a_sentence(recipe["class"]):
+        recipe = _with_program(plan, recipe)
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)
         fitted = _fitted(plan, shallow, recipe, sizes or {})
@@ -167,15 +167,11 @@ def _in_a_sentence(cls: str) -> Iterator[None]:
 
 def _shallow(recipe: dict[str, Any]) -> torch.nn.Module:
     """The model with its widths, vocabulary and pictures, and only the layers that differ and a few experts."""
-    config_cls = models.config_class(recipe)
-    values = shrink(models.config(recipe).to_dict(), SHALLOW)
-    config = config_cls(**copy.deepcopy(values))
-    cls = models.model_class(recipe)
-    with torch.device("meta"):
-        count = models.count(cls(copy.deepcopy(config)))
-    if count > SHALLOW_LIMIT:
+    shallow = {**recipe, "config": shrink(models.config(recipe).to_dict(), SHALLOW)}
+    count = models.parameter_count(shallow)
+    if count is not None and count > SHALLOW_LIMIT:
         raise TooLarge(f"even with few layers it has {count:,} parameters: inputs for it cannot be found here")
-    return weights.drawn(lambda: cls(config), 0).model.eval()
+    return models.build(shallow, torch.float32, 0).model
 
 
 def _fitted(plan: programs.Plan, model: torch.nn.Module, recipe: Mapping[str, Any], sizes: Mapping[str, int]) -> Fitted:

@@ -4,7 +4,8 @@ For cpu fp32 it is float64, or another attention implementation where a model
 cannot run in float64; for all others it is the CPU in float32. A mixture's experts
 run one by one instead of grouped, whose kernel has no float64. The model itself is
 widened in place, run, and narrowed again, which is exact and needs no second
-copy of the weights.
+copy of the weights. What modules remember of the wide run (rotary tables, biases
+by length) is forgotten with it.
 """
 
 from __future__ import annotations
@@ -39,13 +40,34 @@ def widened(model: torch.nn.Module, dtype: torch.dtype) -> Iterator[None]:
     before = [(t, t.dtype) for _, t in weights.named_tensors(model) if t.is_floating_point()]
     before = [(t, own) for t, own in before if own.itemsize < dtype.itemsize]
     try:
-        for t, _ in before:
-            t.data = t.data.to(dtype)
-        with models.default_dtype(dtype):
-            yield
+        with forgetting(model):
+            for t, _ in before:
+                t.data = t.data.to(dtype)
+            with models.default_dtype(dtype):
+                yield
     finally:
         for t, own in before:
             t.data = t.data.to(own)
+
+
+@contextmanager
+def forgetting(model: torch.nn.Module) -> Iterator[None]:
+    """Afterwards every module has the attributes, and the entries of its lists and tables, that it had before."""
+    before = [(vars(module), dict(vars(module)), _held(module)) for module in model.modules()]
+    try:
+        yield
+    finally:
+        for now, then, held in before:
+            now.clear()
+            now.update(then)
+            for name, entries in held.items():
+                now[name].clear()
+                (now[name].update if isinstance(entries, dict) else now[name].extend)(entries)
+
+
+def _held(module: torch.nn.Module) -> dict[str, dict | list]:
+    """Copies of the module's own lists and tables."""
+    return {name: value.copy() for name, value in vars(module).items() if isinstance(value, (dict, list))}
 
 
 def compute(

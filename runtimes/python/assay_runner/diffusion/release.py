@@ -58,7 +58,7 @@ def pipelines() -> Iterator[type]:
     """Every pipeline class that the library exports and whose dependencies are installed, by name."""
     root = library()
     for name in sorted(dir(root)):
-        found = getattr(root, name)
+        found = getattr(root, name, None)  # the library lists names that it then does not have
         base = root.DiffusionPipeline
         if inspect.isclass(found) and issubclass(found, base) and found is not base and found.__name__ == name:
             yield found

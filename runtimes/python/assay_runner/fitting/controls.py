@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from .. import control, inputs, models, numerics, outputs, special
+from .. import control, experts, inputs, models, numerics, outputs, reference, special
 
 GAINS = (1.0, 2.0, 4.0, 6.0, 8.0)
 # Damages in groups: a model is tried with the first group that it has parts for. One that reads documents must be seen
@@ -40,6 +40,7 @@ class Control:
     gain: float
     effect: float  # of the largest magnitude of the undamaged output
     forgiving: bool
+    exact: bool = True  # float32 agrees with float64: nothing is decided by rounding
 
     def written(self) -> dict[str, Any]:
         """As a recipe has it. Two digits of the effect are the same on every CPU."""
@@ -48,7 +49,7 @@ class Control:
     @property
     def good(self) -> bool:
         """Seen at every dtype, and rounding alone is not taken for damage."""
-        return self.effect >= WANTED and self.forgiving
+        return self.effect >= WANTED and self.forgiving and self.exact
 
 
 def choose(recipe: Mapping[str, Any], through: bool = False) -> Control:
@@ -71,9 +72,9 @@ def choose(recipe: Mapping[str, Any], through: bool = False) -> Control:
     return good[0] if good else max(seen, key=_worth)
 
 
-def _worth(one: Control) -> tuple[bool, float, bool, float]:
+def _worth(one: Control) -> tuple[bool, bool, float, bool, float]:
     """Where none is good: rounding that passes, then how well it is seen, then damage before another input."""
-    return one.forgiving, min(one.effect, WANTED), one.kind in DAMAGES, -one.gain
+    return one.exact, one.forgiving, min(one.effect, WANTED), one.kind in DAMAGES, -one.gain
 
 
 def _at_gain(recipe: Mapping[str, Any], through: bool = False) -> list[Control]:
@@ -88,8 +89,9 @@ def _at_gain(recipe: Mapping[str, Any], through: bool = False) -> list[Control]:
     if through and not _all_differ(whole, _run(model, recipe, SEED + 1)):
         return []
     forgiving = all(_forgiven(recipe, whole, name) for name in HALVES)
+    exact = _exact(model, recipe, whole)
     kinds = (*_group(model), OTHER_INPUT)
-    found = [Control(kind, recipe["gain"], _effect(model, recipe, whole, kind), forgiving) for kind in kinds]
+    found = [Control(kind, recipe["gain"], _effect(model, recipe, whole, kind), forgiving, exact) for kind in kinds]
     return [one for one in found if one.effect > 0]
 
 
@@ -133,6 +135,16 @@ def _difference(damaged: outputs.Tensors, whole: outputs.Tensors) -> float:
     if not numerics.finite(damaged, whole):
         return 0.0
     return min(numerics.compare(damaged, whole).max_rel, control.CAP)
+
+
+def _exact(model: torch.nn.Module, recipe: Mapping[str, Any], whole: outputs.Tensors) -> bool:
+    """Whether float64 agrees within float32's tolerance; a model that cannot run there is taken at its word."""
+    try:
+        with reference.widened(model, torch.float64), experts.looped(model):
+            wide = _run(model, recipe, SEED, torch.float64)
+    except Exception:  # noqa: BLE001 - a kernel that lacks the dtype says nothing about the gain
+        return True
+    return numerics.compare(whole, wide).max_rel <= numerics.TOLERANCE["fp32"]
 
 
 def _forgiven(recipe: Mapping[str, Any], whole: outputs.Tensors, name: str) -> bool:

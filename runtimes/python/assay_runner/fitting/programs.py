@@ -35,6 +35,7 @@ class Plan:
     fit: Callable[[torch.nn.Module, Values], Fitted]  # finds inputs for what the program made of a recipe
     through: bool = False  # another input must change every output, down to the last stage's
     head: str = ""  # of several heads for one task, one with a method of this name is taken
+    any_size: bool = False  # also for true sizes: what it needs follows from the configuration
 
 
 def _retrieves(cls: type, values: Values) -> bool:
@@ -84,10 +85,10 @@ def _brief(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
 
 
 PLANS = (
-    Plan("rag", _retrieves, _documents, _answered, head="marginalize"),
+    Plan("rag", _retrieves, _documents, _answered, head="marginalize", any_size=True),
     Plan("generate", lambda cls, values: generate.lacks_forward(cls), _generation, _generated, through=True),
     Plan("encode", lambda cls, values: encode.only_encodes(cls), lambda model_type, config: {}, _whole),
-    Plan("", lambda cls, values: True, lambda model_type, config: {}, _whole),
+    Plan("", lambda cls, values: True, lambda model_type, config: {}, _whole, any_size=True),
 )
 
 

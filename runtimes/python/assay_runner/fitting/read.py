@@ -12,7 +12,7 @@ from ..shrink.layers import whole
 
 VISION = ("vision", "image", "visual", "backbone", "encoder", "vit")
 AUDIO = ("audio", "speech", "encoder", "acoustic")
-TEXT = ("text", "decoder", "language", "llm", "lm", "thinker", "vlm", "generator", "question")
+TEXT = ("text", "decoder", "language", "llm", "lm", "thinker", "vlm", "question", "generator")
 
 
 @dataclass(frozen=True)
