@@ -33,8 +33,6 @@ ROWS = (
         "whether bytes are scaled stands in its files, not in its class"),
     Row(("kyutai_speech_to_text",), ("input_ids",), "each step is a word and the codes of its sound"),
     Row(("phi4_multimodal",), ("audio_attention_mask",), "given only with sounds of several lengths; all ones else"),
-    Row(("kosmos-2.5",), ("attention_mask",),
-        "the mask of patches has the name of the text's mask; the processor of all modalities renames it"),
     Row(("aya_vision", "cohere2_vision", "internvl", "qianfan_ocr"), ("image_sizes",),
         "forward takes it and hands it on, and nothing looks at it"),
 )  # fmt: skip

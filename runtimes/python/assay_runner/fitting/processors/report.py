@@ -39,7 +39,7 @@ def differences(found: Sequence[Verdict]) -> str:
     rows = {}
     for verdict in found:
         for difference in verdict.differences:
-            rows.setdefault(difference.why or f"**none:** {difference.text}", []).append(verdict.type)
+            rows.setdefault(difference.why or f"**disagrees:** {difference.text}", []).append(verdict.type)
     lines = [f"| {', '.join(dict.fromkeys(types))} | {why} |" for why, types in sorted(rows.items())]
     return "\n".join(["| types | why they differ from their processor |", "| --- | --- |", *lines])
 

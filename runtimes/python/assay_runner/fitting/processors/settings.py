@@ -76,7 +76,6 @@ SETTINGS = (
     Setting("dynamic_hd", lambda recipe, config: 1, "a recipe's picture is one tile"),
     Setting("apply_ocr", lambda recipe, config: False, "reading the words of a page needs a program beside Python"),
     Setting("tile_size", sides, _SIDE),
-    Setting("base_size", sides, _SIDE),
     Setting("high_res_size", named("image_size", prefer=("high_res",)), "the side of the second, finer picture"),
     Setting("patch_size", named("patch_size"), "patches are cut by the processor: their width is the model's"),
     Setting("temporal_patch_size", frames_a_patch, "frames that make one patch"),

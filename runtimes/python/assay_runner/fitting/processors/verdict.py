@@ -16,7 +16,14 @@ from . import comparing, finding, known, probing
 Recipe = Mapping[str, Any]
 # Text first: extractors of sound give an attention mask of their own, under the name of the text's.
 ORDER = ("text", "image", "video", "audio")
-MAIN = {name for name, _ in CARRIERS} | {"image", "hidden_states", "inputs"} | {"inputs_embeds"}
+_STATES = "states, codes or features that another part of a model makes"
+# Main inputs that come from no processor, whatever the type.
+UNASKED = {
+    **dict.fromkeys(("past_values", "states"), "numbers that are given as they are: series, states of a robot"),
+    **dict.fromkeys(("hidden_states", "inputs_embeds", "latents", "image_features", "spectrogram", "mel_spectrogram",
+                     "audio_mel", "audio_input_ids", "context", "query_embeds", "noise_embeds"), _STATES),
+}  # fmt: skip
+MAIN = {name for name, _ in CARRIERS} | {"image", "inputs"} | UNASKED.keys()
 
 
 @dataclass(frozen=True)
@@ -62,15 +69,15 @@ class _Answer:
 def judge(recipe: Recipe) -> Verdict:
     """Asks every processor of the recipe's type and compares."""
     config = models.config(recipe)
-    answers, reasons = _answers(recipe, config)
+    answers, refusals = _answers(recipe, config)
     specs = {spec["name"]: spec for spec in recipe["inputs"]}
     chosen = _chosen(answers, specs)
     compared = [name for name in specs if any(name in answer.matched for answer in chosen)]
     found = _found(recipe, chosen, specs)
-    unchecked = [name for name in specs if name in MAIN and name not in compared]
+    unchecked = [name for name in specs if name not in compared and (name in MAIN or not compared)]
     return Verdict(
         recipe["type"], _status(found, compared, unchecked), tuple(answer.name for answer in chosen),
-        tuple(compared), tuple(unchecked), tuple(found), tuple(reasons) if unchecked else (),
+        tuple(compared), tuple(unchecked), tuple(found), _reasons(unchecked, refusals),
     )  # fmt: skip
 
 
@@ -82,9 +89,17 @@ def _status(found: list[Difference], compared: list[str], unchecked: list[str]) 
     return "differs" if found else "partly" if unchecked else "agrees"
 
 
+def _reasons(unchecked: list[str], refusals: list[str]) -> tuple[str, ...]:
+    """Why these inputs were not compared."""
+    own = dict.fromkeys(UNASKED[name] for name in unchecked if name in UNASKED)
+    if len(own) and all(name in UNASKED or name not in MAIN for name in unchecked):
+        return tuple(own)
+    return tuple(refusals) if unchecked else ()
+
+
 def _answers(recipe: Recipe, config: Any) -> tuple[list[_Answer], list[str]]:
     """The answers that have to do with the recipe: those that give one of its main inputs."""
-    answers, reasons = [], []
+    answers, refusals, others = [], [], []
     found = finding.classes(recipe, config)
     for kind in ORDER:
         if kind not in found:
@@ -92,12 +107,14 @@ def _answers(recipe: Recipe, config: Any) -> tuple[list[_Answer], list[str]]:
         try:
             seen = probing.probe(found[kind], recipe, config)
         except probing.CannotMake as error:
-            reasons.append(str(error))
+            refusals.append(str(error))
             continue
         matched = comparing.renamed(recipe["inputs"], seen, kind)
         if matched.keys() & MAIN:
             answers.append(_Answer(found[kind].cls.__name__, seen, matched))
-    return answers, reasons or ["the library maps no processor to it that gives these inputs"]
+        elif kind != "text":
+            others.append(f"its {found[kind].cls.__name__} gives {', '.join(seen)}")
+    return answers, refusals or others or ["the library maps no processor to it"]
 
 
 def _chosen(answers: list[_Answer], specs: Mapping[str, Recipe]) -> list[_Answer]:
