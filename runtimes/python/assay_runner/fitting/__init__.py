@@ -5,6 +5,5 @@ parameters: the shapes each may have, in order of likelihood, and which go along
 with which. ``places`` counts the placeholder ids that multimodal models want among
 the text. ``attempt`` writes the input specifications of one try; ``repairs`` reads
 an error message and says what to try instead; ``search`` goes through the tries and
-``verify`` checks what was found with other batches and sizes. ``processors`` compares
-the inputs of finished recipes with what the library's own processors return.
+``verify`` checks what was found with other batches and sizes.
 """

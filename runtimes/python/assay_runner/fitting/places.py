@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from ..introspect.processors import marks_text
 from ..shrink.layers import whole
-from .processors import finding
 from .read import find
 
 START = 4  # ordinary words before the first placeholder
@@ -70,7 +70,7 @@ def mark_names(model_type: str, parameters: Mapping[str, Any]) -> tuple[str, ...
     """The inputs that say which ids are placeholders. Where none has a name of its own and the type's processor marks
     them all the same, they are the text's token types."""
     own = tuple(name for name in MARKS if name in parameters)
-    if own or "token_type_ids" not in parameters or not finding.marks_text(model_type):
+    if own or "token_type_ids" not in parameters or not marks_text(model_type):
         return own
     return ("token_type_ids",)
 

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ... import inputs
-from ...expressions import evaluate
-from .. import read
+from .. import inputs
+from ..expressions import evaluate
+from ..fitting import read
 
 Recipe = Mapping[str, Any]
 TOWER = read.VISION

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import RunnerError
 from .verdict import Verdict, judge
 
 STATUSES = {
@@ -24,7 +25,24 @@ STATUSES = {
 def verdicts(recipes: Iterable[dict[str, Any]], types: Sequence[str] = ()) -> list[Verdict]:
     """The verdicts on the tiny recipes of models of transformers, of these types or of all."""
     wanted = (recipe for recipe in recipes if recipe["size"] == "tiny" and not recipe.get("library"))
-    return [judge(recipe) for recipe in wanted if not types or recipe["type"] in types]
+    return [_verdict(recipe) for recipe in wanted if not types or recipe["type"] in types]
+
+
+def _verdict(recipe: dict[str, Any]) -> Verdict:
+    """The verdict; a recipe that this release cannot follow has none."""
+    try:
+        return judge(recipe)
+    except RunnerError as error:
+        names = tuple(spec["name"] for spec in recipe["inputs"])
+        return Verdict(recipe["type"], "none", (), (), names, (), (str(error),))
+
+
+def rows(found: Sequence[Verdict]) -> str:
+    """What each type was compared with, as Markdown."""
+    lines = [
+        f"| {one.type} | {one.status} | {', '.join(one.processors)} | {', '.join(one.compared)} |" for one in found
+    ]
+    return "\n".join(["| type | verdict | processors | inputs |", "| --- | --- | --- | --- |", *lines])
 
 
 def summary(found: Sequence[Verdict]) -> str:
@@ -55,7 +73,8 @@ def unasked(found: Sequence[Verdict]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Prints the tables, or JSON; the exit status is 3 where a recipe disagrees."""
+    """Prints the tables, for named types also what each was compared with, or JSON. Where a recipe disagrees the exit
+    status is 3."""
     parser = argparse.ArgumentParser(prog="assay_runner processors", description=__doc__)
     parser.add_argument("--types", nargs="*", default=[], help="only these types; all of the file when left out")
     parser.add_argument("--recipes", type=Path, required=True, help="the file of recipes")
@@ -72,5 +91,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         json.dump({"schema": 1, "verdicts": [verdict.written() for verdict in found]}, sys.stdout, indent=1)
         print()
     else:
-        print("\n\n".join([summary(found), differences(found), unasked(found)]))
+        types = [rows(found)] if options.types else []
+        print("\n\n".join([*types, summary(found), differences(found), unasked(found)]))
     return 3 if any(verdict.status == "disagrees" for verdict in found) else 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...diffusion import tokenizers
-from .. import read
+from ..diffusion import tokenizers
+from ..fitting import read
 
 _LENGTHS = (5, 8)
 

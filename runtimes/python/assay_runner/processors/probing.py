@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import read
+from ..fitting import read
 from . import material, settings, words
 from .finding import Found
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ... import models
-from ...introspect.modalities import CARRIERS
-from .. import places
-from ..layouts import COMPANIONS
+from .. import models
+from ..fitting import places
+from ..fitting.layouts import COMPANIONS
+from ..introspect.modalities import CARRIERS
 from . import comparing, finding, known, probing
 
 Recipe = Mapping[str, Any]
