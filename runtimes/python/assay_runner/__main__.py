@@ -13,6 +13,7 @@ COMMANDS = {
     "catalog": ("catalog.main", "print the model types of the installed transformers"),
     "recipes": ("recipes.main", "make recipes of the installed transformers"),
     "checkpoints": ("published.main", "print the known checkpoints by family, as docs/models.md has them"),
+    "processors": ("processors.report.main", "compare recipes with the processors of their types"),
     "pipelines": ("diffusion.recipes.main", "make recipes of the installed diffusers"),
 }
 """Command → function of this package, and what it is for."""

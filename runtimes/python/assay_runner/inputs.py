@@ -73,7 +73,14 @@ def _ids(spec: Spec, shape: tuple[int, ...], names: Sizes, key: str) -> np.ndarr
 
 
 def _float(spec: Spec, shape: tuple[int, ...], names: Sizes, key: str) -> np.ndarray:
-    return stream.floats(key, math.prod(shape), _UNIT).reshape(shape)
+    """Drawn numbers; with ``grid`` the first two of every patch are its row and column, counted from one."""
+    drawn = stream.floats(key, math.prod(shape), _UNIT).reshape(shape)
+    if columns := spec.get("grid"):
+        if columns < 1 or len(shape) < 2 or shape[-1] < 2:
+            raise BadRecipe(f"input {spec['name']!r} has shape {list(shape)}, which is no grid of {columns} columns")
+        drawn[..., 0], drawn[..., 1] = np.divmod(np.arange(shape[-2]), columns)
+        drawn[..., :2] += 1
+    return drawn
 
 
 def _range(spec: Spec, shape: tuple[int, ...], names: Sizes, key: str) -> np.ndarray:

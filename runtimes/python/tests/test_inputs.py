@@ -51,6 +51,16 @@ def test_a_point_sets_sizes_over_the_recipes():
     assert made(IDS, point={"batch": 3, "seq": 5, "image": 0})["input_ids"].shape == (3, 5)
 
 
+def test_patches_know_their_row_and_column():
+    spec = {**PIXELS, "shape": ["batch", 6, 5], "grid": 3}
+    got, drawn = made(spec)["pixel_values"], made({**spec, "grid": 0})["pixel_values"]
+    assert got[1, :, :2].tolist() == [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3]]
+    assert torch.equal(got[..., 2:], drawn[..., 2:])
+    for wrong in ({"shape": ["batch"]}, {"shape": ["batch", 6, 1]}, {"grid": -1}):
+        with pytest.raises(BadRecipe, match="no grid"):
+            made({**spec, **wrong})
+
+
 def test_placed_ids():
     spec = {**IDS, "place": [{"id": 255, "at": 2, "count": "seq//2"}]}
     assert (made(spec)["input_ids"] == 255).sum(1).tolist() == [4, 4]

@@ -107,6 +107,8 @@ def _spec(name: str, layout: Layout, letters: Mapping[str, int], vocabulary: int
     spec["shape"] = [_entry(entry, letters) for entry in layout.shape]
     if layout.kind == "ids":
         spec |= {"low": 0, "high": int(layout.high)} if layout.high else _range(vocabulary)
+    if layout.grid:
+        spec["grid"] = layout.grid
     if layout.flat:
         spec["flat"] = True
     if layout.place:

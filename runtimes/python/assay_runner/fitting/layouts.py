@@ -27,6 +27,7 @@ class Layout:
     value: Any = None
     place: tuple[Mapping[str, Entry], ...] = ()  # ids that stand at fixed places
     flat: bool = False  # a range that counts on from row to row
+    grid: int = 0  # columns of a grid: the first two numbers of a patch are its row and column
     sets: Mapping[str, int] = field(default_factory=dict)  # letters that this layout decides
     needs: str = ""  # only where the configuration has a number for this letter
 
@@ -88,7 +89,7 @@ FEATURES = (
     floats("batch", "M", "L"),
     floats("batch", "L", "M"),
     floats("batch", "L", "STACK*M"),
-    floats("batch", 1, "L", "M", sets={"L": 1024}),
+    floats("batch", 1, "L", "M", sets={"L": 1001}),  # ten seconds, as their extractor gives them
     floats("batch", "M", "L", sets={"L": 3000}),
     floats("batch", "L", "M", sets={"M": 128}),
     floats("batch", "M", "L", sets={"M": 128}),
@@ -153,7 +154,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
         floats("batch*16", "C*T*P*P", beside=("video_grid_thw",)),
         floats("batch", "F", "C", "image", "image"),
     ),
-    "flattened_patches": (floats("batch", 16, "2+C*P*P"),),
+    "flattened_patches": (floats("batch", 16, "2+C*P*P", grid=4),),
     "image_grid_thw": GRID_OF_ONE,
     "grid_thw": GRID_OF_ONE,
     "video_grid_thw": GRID_OF_ONE,
@@ -198,6 +199,7 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "audio_values": WAVES,
     "spectrogram": SPECTROGRAM,
     "audio_mel": SPECTROGRAM,
+    "noise_sequence": (floats("batch", "L", "NOISE"),),
     "mel_spectrogram": (floats("batch", "M", 8),),
     "audio_mel_mask": (zeros("batch", 50, dtype="bool"),),
     "audio_input_ids": (ids("batch", 50, "M", high="16"),),
@@ -285,6 +287,7 @@ COMPANIONS: dict[str, str] = {
     "feature_attention_mask": "input_features",
     "feature_lens": "input_features",
     "aftercnn_lens": "input_features",
+    "noise_sequence": "input_features",  # a vocoder draws its own where none is given
     "audio_attention_mask": "audio_input_features",
     "past_time_features": "past_values",
     "past_observed_mask": "past_values",

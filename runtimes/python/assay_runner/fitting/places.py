@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from ..introspect.processors import marks_text
 from ..shrink.layers import whole
 from .read import find
 
@@ -65,10 +66,19 @@ def count(model: torch.nn.Module, modality: str, given: Mapping[str, torch.Tenso
     return None
 
 
+def mark_names(model_type: str, parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The inputs that say which ids are placeholders. Where none has a name of its own and the type's processor marks
+    them all the same, they are the text's token types."""
+    own = tuple(name for name in MARKS if name in parameters)
+    if own or "token_type_ids" not in parameters or not marks_text(model_type):
+        return own
+    return ("token_type_ids",)
+
+
 def insert(
-    specs: list[dict[str, Any]], parameters: Mapping[str, Any], counts: list[tuple[int, int, int]]
+    specs: list[dict[str, Any]], names: Sequence[str], counts: list[tuple[int, int, int]]
 ) -> list[dict[str, Any]]:
-    """Puts placeholders into the text: counts holds (token, how many, mark) in order."""
+    """Puts placeholders into the text: counts holds (token, how many, mark) in order; names are inputs of marks."""
     text = next((spec for spec in specs if spec["name"] == "input_ids" and len(spec["shape"]) == 2), None)
     if text is None:
         return specs
@@ -86,7 +96,7 @@ def insert(
         else spec
         for spec in longer
     ]
-    return longer + [_marks(name, length, marks) for name in MARKS if name in parameters]
+    return longer + [_marks(name, length, marks) for name in names]
 
 
 def _words(spec: dict[str, Any], tokens: list[int]) -> dict[str, int]:

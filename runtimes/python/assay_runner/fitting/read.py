@@ -39,6 +39,7 @@ SIZES: dict[str, Size] = {
         AUDIO, 80,
     ),
     "STACK": Size(("num_stacked_frames",), AUDIO, 2),
+    "NOISE": Size(("model_in_channels",), (), 64),
     "POSITIONS": Size(("max_source_positions",), AUDIO, 48),
     "SPECTRUM": Size(("max_length", "spectrogram_length"), AUDIO, 100),
     "D": Size(("hidden_size", "d_model", "embed_dim", "n_embd", "dim"), (), 64),

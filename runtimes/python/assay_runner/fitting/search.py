@@ -103,7 +103,8 @@ def _run(model: torch.nn.Module, attempt: Attempt, subject: Subject) -> Fitted:
     if written is None:
         raise _NoLayout
     specs, sizes = written
-    specs = places.insert(specs, subject.parameters, _placeholders(model, specs, sizes, attempt))
+    marks = places.mark_names(model.config.model_type, subject.parameters)
+    specs = places.insert(specs, marks, _placeholders(model, specs, sizes, attempt))
     specs = [places.marked(spec, model.config, subject.place) for spec in specs]
     call = {"use_cache": False} if "use_cache" in subject.parameters else {}
     fitted = Fitted(specs, sizes, {**call, **attempt.call})

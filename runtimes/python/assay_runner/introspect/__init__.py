@@ -4,5 +4,5 @@
 a type's configuration and model classes, also those that only its modelling
 module knows. ``facts`` reads one type: modalities, inputs, checkpoint, experts,
 state spaces. ``families`` turns facts into family, pipeline and priority by
-tables. Nothing here looks at words in a type's name.
+tables. ``processors`` reads which classes prepare a type's inputs. Nothing here looks at words in a type's name.
 """
