@@ -13,12 +13,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FunctionType, MethodType
+from typing import Any
 
 import torch
 
 from assay_runner import experts, models, weights
 from assay_runner.outputs import Tensors
 
+_PARTS = (torch.nn.Module, torch.Tensor, type, FunctionType, MethodType)
 _OTHER_ATTENTION = {"sdpa": "eager", "eager": "sdpa"}
 
 Inputs = Mapping[str, torch.Tensor]
@@ -53,7 +56,7 @@ def widened(model: torch.nn.Module, dtype: torch.dtype) -> Iterator[None]:
 @contextmanager
 def forgetting(model: torch.nn.Module) -> Iterator[None]:
     """Afterwards every module has the attributes, and the entries of its lists and tables, that it had before."""
-    before = [(vars(module), dict(vars(module)), _held(module)) for module in model.modules()]
+    before = [(vars(owner), dict(vars(owner)), _held(owner)) for owner in _owners(model)]
     try:
         yield
     finally:
@@ -65,9 +68,18 @@ def forgetting(model: torch.nn.Module) -> Iterator[None]:
                 (now[name].update if isinstance(entries, dict) else now[name].extend)(entries)
 
 
-def _held(module: torch.nn.Module) -> dict[str, dict | list]:
-    """Copies of the module's own lists and tables."""
-    return {name: value.copy() for name, value in vars(module).items() if isinstance(value, (dict, list))}
+def _owners(model: torch.nn.Module) -> Iterator[Any]:
+    """The modules, and what they keep beside their parts: caches that are classes of their own."""
+    for module in model.modules():
+        yield module
+        yield from (
+            kept for kept in vars(module).values() if hasattr(kept, "__dict__") and not isinstance(kept, _PARTS)
+        )
+
+
+def _held(owner: Any) -> dict[str, dict | list]:
+    """Copies of an owner's lists and tables."""
+    return {name: value.copy() for name, value in vars(owner).items() if isinstance(value, (dict, list))}
 
 
 def compute(
@@ -96,7 +108,10 @@ def _wide(
         return Reference(label, None, f"the reference ({label}) needs {need / 1e9:.1f} GB, more than is free")
     try:
         with widened(built.model, dtype), experts.looped(built.model):
-            return Reference(label, [forward(built.model, _cast(inputs, dtype)) for inputs in points])
+            found = [forward(built.model, _cast(inputs, dtype)) for inputs in points]
+        if any(bool(t.isnan().any()) for tensors in found for t in tensors.values()):
+            return Reference(label, None, f"the reference ({label}) gave what is not a number")
+        return Reference(label, found)
     except Exception as err:  # whatever it is, the cell itself is yet to run and will say it better
         return Reference(label, None, f"the reference ({label}) failed: {_line(err)}")
 

@@ -1,0 +1,53 @@
+"""A wide run leaves nothing behind in the model: neither tensors nor what modules remember."""
+
+import torch
+from torch import nn
+
+from assay_runner import models, reference
+
+
+class Cache:
+    def __init__(self):
+        self.entries = {}
+
+
+class Remembering(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.table, self.seen, self.cache = None, [], Cache()
+
+    def forward(self, x):
+        if self.table is None:
+            self.table = torch.ones(4, dtype=x.dtype)
+        bias = self.cache.entries.setdefault("bias", torch.ones(4, dtype=x.dtype))
+        self.seen.append(x.dtype)
+        return {"y": self.layer(x) * self.table + bias}
+
+
+def built(model):
+    return models.Built(model.eval(), 20, None, {})
+
+
+def forward(model, inputs):
+    with torch.no_grad():
+        return model(**inputs)
+
+
+def test_what_modules_remember_is_forgotten():
+    model = Remembering()
+    x = {"x": torch.ones(2, 4)}
+    found = reference.compute(built(model), False, [x], forward, lambda other: None, None)
+    assert found.label == "cpu fp64" and found.outputs[0]["y"].dtype == torch.float64
+    assert model.table is None and model.seen == [] and model.cache.entries == {}
+    assert forward(model, x)["y"].dtype == torch.float32
+
+
+def test_what_is_not_a_number_is_no_reference():
+    class Overflowing(Remembering):
+        def forward(self, x):
+            y = super().forward(x)["y"]
+            return {"y": y / 0 * 0 if x.dtype == torch.float64 else y}
+
+    found = reference.compute(built(Overflowing()), False, [{"x": torch.ones(2, 4)}], forward, lambda other: None, None)
+    assert found.outputs is None and "not a number" in found.note
