@@ -237,6 +237,8 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "qformer_attention_mask": (ones("batch", "target"),),
     "input_points": (each([[[[8.0, 8.0]]]], dtype="float32"),),
     "input_labels": (each([[[1]]]),),
+    "points": (floats("batch", 2, 2, 2),),
+    "point_labels": (ids("batch", 2, 2, high="2"),),
     "xpath_tags_seq": (zeros("batch", "seq", "DEPTH"),),
     "xpath_subs_seq": (zeros("batch", "seq", "DEPTH"),),
 }

@@ -15,7 +15,7 @@ import torch
 
 from .. import special
 from ..introspect.facts import RETRIEVAL_SIZES, counts_more_than_one, walk
-from ..programs import encode, generate, rag
+from ..programs import encode, generate, rag, track
 from ..shrink.tokens import LOW, RESERVED
 from . import places, read
 from .search import Fitted, fit
@@ -87,6 +87,7 @@ PLANS = (
     Plan("rag", _retrieves, _documents, _answered, head="marginalize"),
     Plan("generate", lambda cls, values: generate.lacks_forward(cls), _generation, _generated, through=True),
     Plan("encode", lambda cls, values: encode.only_encodes(cls), lambda model_type, config: {}, _whole),
+    Plan("track", lambda cls, values: track.follows(cls), lambda model_type, config: {}, _whole, through=True),
     Plan("", lambda cls, values: True, lambda model_type, config: {}, _whole),
 )
 
