@@ -114,6 +114,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"first_k_dense_replace|num_dense_layers|moe_layer_start_index|first_moe_layer|\w+_layer_offset",
         ladder.LAYERS, most(1), "one plain layer first, then the special kind",
     ),
+    row(r"num_self_attends_per_block", ladder.LAYERS, most(2), "layers within the one block of a stack"),
     row(r"\w+_layer_period|\w+_sparse_step", ladder.LAYERS, most(2), "both kinds of layer within two"),
     row(r"(?!type_|token_type)(\w+_)?vocab_size(_\w+)?|n_tokens|num_tokens|\w+_(vocab_len|group_vocab)",
         ladder.WORDS, most(VOCABULARY), "embeddings would be most of a tiny model"),
@@ -138,7 +139,7 @@ NUMBERS: tuple[Rule, ...] = (
     row(r"hotstart_delay", ladder.EXTENTS, exactly(0), "no object is dropped again for looking like another"),
     row(r"multimask_min_pt_num", ladder.EXTENTS, lambda value, node: max(value, 1),
         "one mask where no point is given: which of several is best would be a matter of rounding, frame after frame"),
-    row(r"perceiver_resampler_num_latents", ladder.EXTENTS, most(QUERIES), "a few latents remember a small map"),
+    row(r"(perceiver_resampler_)?num_latents", ladder.EXTENTS, most(QUERIES), "a few latents hold a small input"),
     row(r"memory_encoder_output_channels|perceiver_resampler_(hidden_size|attention_head_dim)", ladder.WIDTHS,
         lambda value, node: value, "what is remembered of a frame has a width that attention's code fixes"),
     row(r"base_channels", ladder.WIDTHS, most(32), "convolutions of picture tokenizers: one channel a norm's group"),
@@ -170,7 +171,7 @@ NUMBERS: tuple[Rule, ...] = (
         ladder.FEEDFORWARD, feedforward, "twice the width", FEEDFORWARD,
     ),
     row(
-        r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|projection_dim|embedding_size|emb_dim|model_dim"
+        r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|d_latents|projection_dim|embedding_size|emb_dim|model_dim"
         r"|hidden_channels|d_embed|embedding_dim|projection_size|project_dim|pooler_output_size|d_text|d_vision"
         r"|lru_width|text_dim|dim|hidden_features|decoder_dim|encoder_dim|mask_feature_size|conv_dim|feature_size"
         r"|out_dim|output_dim|input_dim|lm_dim|output_proj_dims|output_channels|post_conv_in_channels|bottleneck_features)"
