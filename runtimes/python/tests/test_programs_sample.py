@@ -8,6 +8,7 @@ from torch_emit import Emit, job
 from transformers import BertModel, Qwen2_5OmniToken2WavModel
 
 from assay_runner import inputs, making, models, outputs, torch_engine
+from assay_runner.fitting import controls
 from assay_runner.fitting import programs as plans
 from assay_runner.programs import sample
 
@@ -57,6 +58,17 @@ def test_another_noise_is_another_sound():
         one, same = (outputs.flatten(model(**given, **recipe()["call"]))["output"] for _ in range(2))
         other = outputs.flatten(model(**{**given, "noise": given["noise"] + 1}, **recipe()["call"]))["output"]
     assert torch.equal(one, same) and not torch.equal(one, other)
+
+
+def test_sound_that_is_clipped_throughout_is_no_sound_to_check():
+    loud = torch.tensor([1.0, -1.0, 1.0])
+    assert controls.clipped({"output": loud})
+    assert not controls.clipped({"output": loud * torch.tensor([1.0, 1.0, 0.5])})
+    assert not controls.clipped({"output": loud, "logits": torch.tensor([0.1, 0.2])})
+    model = models.build(recipe(), torch.float32, 0).model
+    with torch.inference_mode():
+        sound = model(**inputs.make(recipe(), {"batch": 1}, 0, torch.float32), **recipe()["call"])
+    assert not controls.clipped({"output": sound})
 
 
 def test_sampling_runs_in_batches_and_its_check_can_fail():

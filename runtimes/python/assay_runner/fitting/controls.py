@@ -83,7 +83,7 @@ def _at_gain(recipe: Mapping[str, Any], through: bool = False) -> list[Control]:
         whole = _run(model, recipe, SEED)
     except RuntimeError:  # a model that sizes its output by what it computes may ask for more than there is
         return []
-    if not numerics.finite(whole, None) or outputs.constant(whole):
+    if not numerics.finite(whole, None) or outputs.constant(whole) or clipped(whole):
         return []
     if through and not _all_differ(whole, _run(model, recipe, SEED + 1)):
         return []
@@ -91,6 +91,12 @@ def _at_gain(recipe: Mapping[str, Any], through: bool = False) -> list[Control]:
     kinds = (*_group(model), OTHER_INPUT)
     found = [Control(kind, recipe["gain"], _effect(model, recipe, whole, kind), forgiving) for kind in kinds]
     return [one for one in found if one.effect > 0]
+
+
+def clipped(whole: outputs.Tensors) -> bool:
+    """Whether every number stands at a bound, as in sound that is all too loud: little of what was computed is left."""
+    numbers = [t.abs() for t in whole.values() if t.is_floating_point() and t.numel() > 1]
+    return bool(numbers) and all(bool((t == t.max()).all()) for t in numbers)
 
 
 def _all_differ(one: outputs.Tensors, two: outputs.Tensors) -> bool:
