@@ -84,12 +84,28 @@ def make(orders: Sequence[Order], workers: int, report: Callable[[Recipe], None]
     return made
 
 
-def write(recipes: Sequence[dict[str, Any]], path: Path, version: str) -> None:
-    """Writes recipes by type, one recipe a line."""
+COMPONENT = "component of other models"
+
+
+def gaps(made: Sequence[Recipe]) -> list[dict[str, str]]:
+    """The types for which no tiny recipe could be made, with what went wrong on the first rung."""
+    failed = [one for one in made if "error" in one and not one["checkpoint"] and COMPONENT not in one["error"]]
+    return sorted(
+        ({"type": one["type"], "reason": _first(one["error"])} for one in failed), key=lambda one: one["type"]
+    )
+
+
+def _first(error: str) -> str:
+    return " ".join(error.removeprefix("NoRecipe: ").partition(" | ")[0].split())[:300]
+
+
+def write(recipes: Sequence[Recipe], path: Path, version: str, without: Sequence[dict[str, str]] = ()) -> None:
+    """Writes recipes by type, one recipe a line; then the types that have none, with the reasons."""
     rows = sorted(recipes, key=lambda r: (r["type"], r["size"] == "full", r["checkpoint"]))
     lines = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows)
     head = json.dumps({"schema": SCHEMA, "transformers": version})[:-1]
-    path.write_text(f'{head}, "recipes": [\n{lines}\n]}}\n', encoding="utf-8")
+    missing = ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in without)
+    path.write_text(f'{head}, "recipes": [\n{lines}\n], "gaps": [\n{missing}\n]}}\n', encoding="utf-8")
 
 
 def write_index(recipes: Sequence[dict[str, Any]], path: Path) -> None:
@@ -122,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     orders += [(published.named(name)["type"], published.named(name)["name"]) for name in names]
     made = make(orders, options.workers, _report)
     good = [recipe for recipe in made if "error" not in recipe]
-    write(good, options.out, transformers.__version__)
+    write(good, options.out, transformers.__version__, gaps(made))
     if options.index:
         write_index(good, options.index)
     print(f"{len(good)} recipes, {len(made) - len(good)} without", file=sys.stderr)

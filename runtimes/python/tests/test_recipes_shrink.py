@@ -19,6 +19,7 @@ EXAMPLES = {
     "topk_group": (4, 1),
     "num_nextn_predict_layers": (1, 0),
     "first_k_dense_replace": (3, 1),
+    "num_self_attends_per_block": (26, 2),
     "expert_layer_period": (8, 2),
     "vocab_size": (30522, 256),
     "index_topk": (2048, 16),
@@ -31,6 +32,11 @@ EXAMPLES = {
     "max_source_positions": (1500, 100),
     "num_time_features": (0, 2),
     "num_queries": (100, 8),
+    "fill_hole_area": (16, 0),
+    "hotstart_delay": (15, 0),
+    "multimask_min_pt_num": (0, 1),
+    "num_latents": (256, 8),
+    "memory_encoder_output_channels": (64, 64),
     "base_channels": (128, 32),
     "num_pos_feats": (128, 32),
     "nemo_conv_channels": (1024, 64),
@@ -178,7 +184,17 @@ def test_fractions_have_reasons_and_bounds() -> None:
     assert small_fraction("initializer_range", 1.0, SMALL.aspects) == 1.0
     assert small_fraction("depth_coefficient", 3.1, SMALL.aspects) == 1.0
     assert small_fraction("depth_coefficient", 3.1, frozenset()) == 3.1
+    assert small_fraction("assoc_iou_thresh", 0.1, SMALL.aspects) == 0.0
+    assert small_fraction("dynamic_multimask_stability_thresh", 0.98, SMALL.aspects) == 0.0
     assert all(row.why for row in FRACTIONS)
+
+
+def test_a_model_is_wider_than_what_it_remembers() -> None:
+    memory = {"memory_encoder_output_channels": 64, "mask_decoder_config": {"hidden_size": 256}}
+    small = shrink({"detector_config": {"hidden_size": 1024}, "tracker_config": memory}, SMALL)
+    assert small["tracker_config"]["memory_encoder_output_channels"] == 64
+    assert small["tracker_config"]["mask_decoder_config"]["hidden_size"] == 128
+    assert small["detector_config"]["hidden_size"] == 128
 
 
 def test_windows_of_patches_become_small_and_windows_of_pixels_stay() -> None:

@@ -84,7 +84,7 @@ def _at_gain(recipe: Mapping[str, Any], through: bool = False) -> list[Control]:
         whole = _run(model, recipe, SEED)
     except RuntimeError:  # a model that sizes its output by what it computes may ask for more than there is
         return []
-    if not numerics.finite(whole, None) or outputs.constant(whole):
+    if not numerics.finite(whole, None) or outputs.constant(whole) or clipped(whole):
         return []
     if through and not _all_differ(whole, _run(model, recipe, SEED + 1)):
         return []
@@ -93,6 +93,12 @@ def _at_gain(recipe: Mapping[str, Any], through: bool = False) -> list[Control]:
     kinds = (*_group(model), OTHER_INPUT)
     found = [Control(kind, recipe["gain"], _effect(model, recipe, whole, kind), forgiving, exact) for kind in kinds]
     return [one for one in found if one.effect > 0]
+
+
+def clipped(whole: outputs.Tensors) -> bool:
+    """Whether every number stands at a bound, as in sound that is all too loud: little of what was computed is left."""
+    numbers = [t.abs() for t in whole.values() if t.is_floating_point() and t.numel() > 1]
+    return bool(numbers) and all(bool((t == t.max()).all()) for t in numbers)
 
 
 def _all_differ(one: outputs.Tensors, two: outputs.Tensors) -> bool:
@@ -148,10 +154,20 @@ def _exact(model: torch.nn.Module, recipe: Mapping[str, Any], whole: outputs.Ten
 
 
 def _forgiven(recipe: Mapping[str, Any], whole: outputs.Tensors, name: str) -> bool:
-    """Whether the model in half precision agrees within that precision's tolerance; one that cannot run there does."""
+    """Whether the model in half precision agrees within that precision's tolerance.
+
+    One that cannot run there says nothing of it; single precision must then agree with double.
+    """
+    rounded = _in(recipe, HALVES[name])
+    if rounded is not None:
+        return numerics.compare(rounded, whole).max_rel <= numerics.TOLERANCE[name]
+    exact = _in(recipe, torch.float64)
+    return exact is None or numerics.compare(whole, exact).max_rel <= numerics.TOLERANCE["fp32"]
+
+
+def _in(recipe: Mapping[str, Any], dtype: torch.dtype) -> outputs.Tensors | None:
+    """What the model gives in another dtype; None where it cannot run in it."""
     try:
-        model = models.build(recipe, HALVES[name], SEED).model
-        rounded = _run(model, recipe, SEED, HALVES[name])
+        return _run(models.build(recipe, dtype, SEED).model, recipe, SEED, dtype)
     except Exception:  # noqa: BLE001 - a kernel that lacks the dtype says nothing about the gain
-        return True
-    return numerics.compare(rounded, whole).max_rel <= numerics.TOLERANCE[name]
+        return None

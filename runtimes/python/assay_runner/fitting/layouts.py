@@ -211,6 +211,9 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "feature_lens": (each(["L"]),),
     "aftercnn_lens": (each(["(L-1)//2+1"]),),
     "padding_mask": (ones("batch", "samples", dtype="bool"),),
+    "code": (ids("batch", 24, high="16"),),
+    "conditioning": (floats("batch", "VOICE"),),
+    "reference_mel": (floats("batch", 48, "M"),),
     "speaker_embedding": (floats("batch", "SPEAKER"),),
     "speaker_embeddings": (floats("batch", "SPEAKER"),),
     "audio_codes": (ids("batch", "QUANTIZERS", 10, high="16"),),
@@ -239,6 +242,8 @@ PARAMETERS: dict[str, tuple[Layout, ...]] = {
     "qformer_attention_mask": (ones("batch", "target"),),
     "input_points": (each([[[[8.0, 8.0]]]], dtype="float32"),),
     "input_labels": (each([[[1]]]),),
+    "points": (floats("batch", 2, 2, 2),),
+    "point_labels": (ids("batch", 2, 2, high="2"),),
     "xpath_tags_seq": (zeros("batch", "seq", "DEPTH"),),
     "xpath_subs_seq": (zeros("batch", "seq", "DEPTH"),),
 }

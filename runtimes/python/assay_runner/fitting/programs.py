@@ -15,12 +15,12 @@ import torch
 
 from .. import special
 from ..introspect.facts import RETRIEVAL_SIZES, counts_more_than_one, walk
-from ..programs import encode, generate, rag
+from ..programs import encode, generate, rag, sample, track
 from ..shrink.tokens import LOW, RESERVED
 from . import places, read
 from .search import Fitted, fit
 
-FEW = 4  # tokens that are generated
+FEW = 4  # tokens that are generated, steps in which noise is removed
 MANY = 32  # documents of an index; a question reads a few of them
 Values = Mapping[str, Any]
 
@@ -73,6 +73,13 @@ def _generated(model: generate.Generation, recipe: Values) -> Fitted:
     return Fitted([*specs, *row.get("inputs", ())], found.sizes, call)
 
 
+def _sampled(model: sample.Sampling, recipe: Values) -> Fitted:
+    """The model's own inputs, the numbers of its noise, and a call of few steps."""
+    found = fit(model.model, special.inputs(recipe))
+    noise = {"name": sample.GIVEN, "kind": "ids", "dtype": "int64", "shape": ["batch"], "low": 0, "high": 1 << 20}
+    return Fitted([*found.inputs, noise], found.sizes, {**found.call, sample.STEPS: FEW})
+
+
 def _brief(parameters: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Few tokens, the same number whatever the weights, the likeliest each time; for every part that can be told."""
     call: dict[str, Any] = {}
@@ -88,6 +95,8 @@ PLANS = (
     Plan("rag", _retrieves, _documents, _answered, head="marginalize", any_size=True),
     Plan("generate", lambda cls, values: generate.lacks_forward(cls), _generation, _generated, through=True),
     Plan("encode", lambda cls, values: encode.only_encodes(cls), lambda model_type, config: {}, _whole),
+    Plan("sample", lambda cls, values: sample.samples(cls), lambda model_type, config: {}, _sampled),
+    Plan("track", lambda cls, values: track.follows(cls), lambda model_type, config: {}, _whole, through=True),
     Plan("", lambda cls, values: True, lambda model_type, config: {}, _whole, any_size=True),
 )
 

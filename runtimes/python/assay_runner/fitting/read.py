@@ -53,6 +53,7 @@ SIZES: dict[str, Size] = {
     "FEATURES": Size(("visual_feat_dim", "visual_embedding_dim"), (), 64),
     "BOX": Size(("visual_pos_dim",), (), 4),
     "SPEAKER": Size(("speaker_embedding_dim", "speaker_embed_dim"), (), 512),
+    "VOICE": Size(("enc_emb_dim",), (), 192),
     "STATE": Size(("state_dim", "max_state_dim"), (), 4),
     "ACTION": Size(("act_dim", "max_action_dim"), (), 4),
     "CHUNK": Size(("chunk_size",), (), 4),

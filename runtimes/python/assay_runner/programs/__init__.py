@@ -27,7 +27,7 @@ import torch
 
 from assay_runner import models
 from assay_runner.errors import BadRecipe
-from assay_runner.programs import encode, generate, pipeline, rag
+from assay_runner.programs import encode, generate, pipeline, rag, sample, track
 
 Recipe = Mapping[str, Any]
 
@@ -51,6 +51,8 @@ PROGRAMS: dict[str, Program] = {
     "generate": Program(generate.construct, generate.around),
     "encode": Program(encode.construct, encode.around),
     "rag": Program(rag.construct, rag.around),
+    "sample": Program(sample.construct, sample.around),
+    "track": Program(track.construct, track.around),
     "pipeline": Program(pipeline.construct, preload=pipeline.preload),
 }
 

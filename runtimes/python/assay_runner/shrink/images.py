@@ -16,11 +16,12 @@ SMALL_SIDE = 64  # pixels, for models without patches
 SIDES = re.compile(r"image_size|img_size|max_img_size|crop_size|pretrain_image_size|input_size")
 UNSURE = frozenset({"input_size"})  # sides only beside a patch size; sounds and series have input sizes too
 MAPS = re.compile(
-    r"resolution|image_embedding_size|memory_attention_rope_feat_sizes|backbone_feature_sizes"
+    r"resolution|image_embedding_size|memory_attention_rope_(feat|k)_sizes|low_res_mask_size|backbone_feature_sizes"
     r"|prompt_encoder_input_image_size|spec_size"
 )
 COUNTS = re.compile(
-    r"\w*(tokens_per_image|image_seq_len|num_image_tokens|image_tokens|num_position_embeddings|num_patches)\w*"
+    r"\w*(tokens_per_image|image_seq_len|num_image_tokens|image_tokens|num_position_embeddings|num_patches"
+    r"|num_latents_2d)\w*"
 )
 
 

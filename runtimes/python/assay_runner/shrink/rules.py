@@ -22,6 +22,7 @@ class Node:
     values: dict
     hierarchical: bool = False  # stages with widths of their own
     heads: frozenset[int] = field(default_factory=frozenset)  # the default numbers of attention heads
+    width: int = WIDTH  # the small width of the whole tree
 
 
 Shrinker = Callable[[int, Node], int]
@@ -62,7 +63,7 @@ def kv_heads(value: int, node: Node) -> int:
 
 def width(value: int, node: Node) -> int:
     """The small width; numbers below nine are counts, not widths."""
-    return WIDTH if value > 8 else value
+    return node.width if value > 8 else value
 
 
 def feedforward(value: int, node: Node) -> int:
@@ -113,6 +114,7 @@ NUMBERS: tuple[Rule, ...] = (
         r"first_k_dense_replace|num_dense_layers|moe_layer_start_index|first_moe_layer|\w+_layer_offset",
         ladder.LAYERS, most(1), "one plain layer first, then the special kind",
     ),
+    row(r"num_self_attends_per_block", ladder.LAYERS, most(2), "layers within the one block of a stack"),
     row(r"\w+_layer_period|\w+_sparse_step", ladder.LAYERS, most(2), "both kinds of layer within two"),
     row(r"(?!type_|token_type)(\w+_)?vocab_size(_\w+)?|n_tokens|num_tokens|\w+_(vocab_len|group_vocab)",
         ladder.WORDS, most(VOCABULARY), "embeddings would be most of a tiny model"),
@@ -133,6 +135,13 @@ NUMBERS: tuple[Rule, ...] = (
         "a clock beside the series: its default of none would leave an input without elements"),
     row(r"num_queries|two_stage_num_proposals|latent_query_num", ladder.EXTENTS, most(QUERIES),
         "a few objects are enough"),
+    row(r"fill_hole_area", ladder.EXTENTS, exactly(0), "holes of so many pixels would be most of a small mask"),
+    row(r"hotstart_delay", ladder.EXTENTS, exactly(0), "no object is dropped again for looking like another"),
+    row(r"multimask_min_pt_num", ladder.EXTENTS, lambda value, node: max(value, 1),
+        "one mask where no point is given: which of several is best would be a matter of rounding, frame after frame"),
+    row(r"(perceiver_resampler_)?num_latents", ladder.EXTENTS, most(QUERIES), "a few latents hold a small input"),
+    row(r"memory_encoder_output_channels|perceiver_resampler_(hidden_size|attention_head_dim)", ladder.WIDTHS,
+        lambda value, node: value, "what is remembered of a frame has a width that attention's code fixes"),
     row(r"base_channels", ladder.WIDTHS, most(32), "convolutions of picture tokenizers: one channel a norm's group"),
     row(r"num_pos_feats", ladder.WIDTHS, exactly(WIDTH // 2), "sines and cosines of a place make the width together"),
     row(r"ext_pw_out_channel|depthwise_separable_out_channel|nemo_conv_channels", ladder.WIDTHS, width,
@@ -162,7 +171,7 @@ NUMBERS: tuple[Rule, ...] = (
         ladder.FEEDFORWARD, feedforward, "twice the width", FEEDFORWARD,
     ),
     row(
-        r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|projection_dim|embedding_size|emb_dim|model_dim"
+        r"(\w+_)?(hidden_size|hidden_dim|embed_dim|d_model|n_embd|d_latents|projection_dim|embedding_size|emb_dim|model_dim"
         r"|hidden_channels|d_embed|embedding_dim|projection_size|project_dim|pooler_output_size|d_text|d_vision"
         r"|lru_width|text_dim|dim|hidden_features|decoder_dim|encoder_dim|mask_feature_size|conv_dim|feature_size"
         r"|out_dim|output_dim|input_dim|lm_dim|output_proj_dims|output_channels|post_conv_in_channels|bottleneck_features)"
@@ -184,8 +193,13 @@ class Fraction:
 
 
 FRACTIONS: tuple[Fraction, ...] = (
-    Fraction(re.compile(r"initializer_range|init_std"), ladder.WIDTHS, 0.02, math.inf,
+    Fraction(re.compile(r"initializer_range|init_std|memory_fuser_layer_scale_init_value"), ladder.WIDTHS,
+             0.02, math.inf,
              "some start at nearly nothing since only their checkpoints are meant; such a model would be dead"),
+    Fraction(re.compile(r"score_threshold_detection|det_nms_thresh|assoc_iou_thresh"), ladder.EXTENTS, 0.0, 0.0,
+             "scores of drawn weights say nothing: every query is an object on the first frame, and none comes later"),
+    Fraction(re.compile(r"dynamic_multimask_stability_thresh"), ladder.EXTENTS, 0.0, 0.0,
+             "likewise, every mask of drawn weights is unstable, and another would be chosen in its place"),
     Fraction(re.compile(r"depth_coefficient"), ladder.LAYERS, 0.0, 1.0, "no more blocks than the lists of blocks say"),
 )  # fmt: skip
 

@@ -31,6 +31,8 @@ DERIVED = {
 # Lists that repeat one width, a number for each map of features.
 WIDTH_LISTS = frozenset({"decoder_in_channels", "vision_features_channels"})
 CONVOLUTION = 32  # channels of a small feature extractor
+# The width of what is remembered of a frame. Code fixes it to the small width, and pointers are cut to fit into it.
+MEMORY = "memory_encoder_output_channels"
 
 
 @dataclass
@@ -40,6 +42,7 @@ class Walk:
     aspects: frozenset[str]
     tokens: TokenIds
     scale: images.Scale | None
+    width: int = WIDTH
 
 
 def shrink(config: Mapping[str, Any], rung: ladder.Rung) -> dict[str, Any]:
@@ -47,9 +50,15 @@ def shrink(config: Mapping[str, Any], rung: ladder.Rung) -> dict[str, Any]:
     if not rung.aspects:
         return {}
     scale = images.scale_of(config) if ladder.EXTENTS in rung.aspects else None
-    small = _node(config, Walk(rung.aspects, TokenIds(), scale))
+    small = _node(config, Walk(rung.aspects, TokenIds(), scale, _width(config)))
     small.pop("model_type", None)
     return small
+
+
+def _width(config: Mapping[Any, Any]) -> int:
+    """The small width of a tree: twice the usual one where it must be more than that of a memory."""
+    inner = [_width(value) for value in config.values() if isinstance(value, Mapping)]
+    return 2 * WIDTH if MEMORY in config else max(inner, default=WIDTH)
 
 
 def _node(config: Mapping[Any, Any], walk: Walk) -> dict[Any, Any]:
@@ -58,7 +67,7 @@ def _node(config: Mapping[Any, Any], walk: Walk) -> dict[Any, Any]:
     if values.get("model_type") in timm.KINDS:
         return timm.shrink(values) if ladder.WIDTHS in walk.aspects else values
     stack = layers.plan(values)
-    node = Node(values, stack.hierarchical, _heads(values))
+    node = Node(values, stack.hierarchical, _heads(values), walk.width)
     small = {key: _value(key, value, node, stack, walk) for key, value in values.items()}
     small.update({key: value for key, value in config.items() if not isinstance(key, str)})
     if ladder.WIDTHS in walk.aspects and not stack.hierarchical:
