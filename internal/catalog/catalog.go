@@ -107,7 +107,7 @@ type Catalog struct {
 	checkpoints     []Checkpoint
 	names           map[string]string // common name, in lower case → type or checkpoint
 	representatives []Representatives
-	recipes         func() (map[string][]recipe, error) // reads the embedded recipes once
+	recipes         func() (book, error) // reads the embedded recipes once
 }
 
 // Load reads the embedded catalogue.

@@ -68,12 +68,12 @@ func TestEmbedded(t *testing.T) {
 func TestPipelines(t *testing.T) {
 	t.Parallel()
 	c := load(t)
-	all, err := c.recipes()
+	known, err := c.recipes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	tasks, networks, n := map[string]int{}, map[string]int{}, 0
-	for name, list := range all {
+	for name, list := range known.recipes {
 		if e, _ := c.Get(name); e.Library != Diffusers {
 			continue
 		}
@@ -150,11 +150,11 @@ func recipeOf(t *testing.T, c *Catalog, modelType, size string) recipeFacts {
 func TestRecipesAreWhole(t *testing.T) {
 	t.Parallel()
 	c := load(t)
-	all, err := c.recipes()
+	known, err := c.recipes()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, list := range all {
+	for name, list := range known.recipes {
 		if _, ok := c.Get(name); !ok {
 			t.Errorf("a recipe is for %q, which the catalogue does not have", name)
 		}
@@ -296,4 +296,59 @@ func TestEditsIsADistance(t *testing.T) {
 			t.Errorf("%q and %q are %d edits apart, the other way %d", a, b, d, edits(b, a))
 		}
 	})
+}
+
+// TestCoverage: every type with a model class has a recipe or is a gap with its
+// reason, never both, and gaps are few.
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	known, err := c.recipes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var models, auto, run, autoRun int
+	for _, e := range c.Types() {
+		if e.Component || e.Library == Diffusers {
+			continue
+		}
+		models++
+		auto += boolean(e.Auto)
+		_, without := known.gaps[e.Type]
+		if has := c.HasRecipe(e.Type, cell.Tiny); has == without {
+			t.Errorf("%s has a recipe: %t, is a gap: %t", e.Type, has, without)
+		} else if has {
+			run++
+			autoRun += boolean(e.Auto)
+		}
+	}
+	if run < 715 || autoRun*100 < auto*98 {
+		t.Errorf("%d of %d types have a recipe, %d of the %d in the auto mappings", run, models, autoRun, auto)
+	}
+	for name, g := range known.gaps {
+		if g.Reason == "" {
+			t.Errorf("%s has no recipe for no reason", name)
+		}
+	}
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// TestGap: a search that failed is not done again with the same release, unless
+// a package was missing.
+func TestGap(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	for name, searched := range map[string]string{"tvp": c.Transformers, "dinat": ""} {
+		_, err := c.Recipe(name, "", cell.Tiny, "")
+		var none *NoRecipeError
+		if !errors.As(err, &none) || none.Searched != searched || !strings.Contains(none.Reason, "found none") {
+			t.Errorf("%s: %v, searched with %q", name, err, none.Searched)
+		}
+	}
 }

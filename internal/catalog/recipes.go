@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 
 	"assay/internal/cell"
 )
@@ -20,6 +22,22 @@ type recipe struct {
 type NoRecipeError struct {
 	Type, Task, Size, Checkpoint string
 	Reason                       string // a sentence, with what to do
+	// Searched is the release of transformers with which a search found none
+	// that runs; "" where nobody searched, or where a package was missing.
+	Searched string
+}
+
+// gap is a type for which a search found no recipe when the catalogue was made.
+type gap struct {
+	Type   string `json:"type"`
+	Reason string `json:"reason"`
+}
+
+// book is all that is known of recipes.
+type book struct {
+	release string // of transformers, with which the recipes were made
+	recipes map[string][]recipe
+	gaps    map[string]gap
 }
 
 func (e *NoRecipeError) Error() string {
@@ -34,20 +52,32 @@ func (e *NoRecipeError) Error() string {
 // the default one. Size full without a checkpoint means the type's first known
 // checkpoint; a checkpoint is found with or without its owner.
 func (c *Catalog) Recipe(modelType, task, size, checkpoint string) (json.RawMessage, error) {
-	all, err := c.recipes()
+	known, err := c.recipes()
 	if err != nil {
 		return nil, err
 	}
 	if size == "" {
 		size = cell.Tiny
 	}
-	for _, r := range all[modelType] {
+	for _, r := range known.recipes[modelType] {
 		if r.Size == size && (task == "" || r.Task == task) && (size == cell.Tiny || checkpoint == "" || named(r.Checkpoint, checkpoint)) {
 			return r.raw, nil
 		}
 	}
-	return nil, &NoRecipeError{modelType, task, size, checkpoint, c.whyNot(modelType, task, size, len(all[modelType]) > 0)}
+	none := &NoRecipeError{Type: modelType, Task: task, Size: size, Checkpoint: checkpoint}
+	none.Reason = c.whyNot(modelType, task, size, len(known.recipes[modelType]) > 0)
+	if g, ok := known.gaps[modelType]; ok && task == "" && size == cell.Tiny {
+		none.Reason = "a search for a shape that runs found none: " + g.Reason
+		if !missing.MatchString(g.Reason) {
+			none.Searched = known.release
+		}
+	}
+	return nil, none
 }
+
+// missing is how transformers says that a package is not installed: where it
+// is, another search may find what this one did not.
+var missing = regexp.MustCompile(`requires the \S+ library`)
 
 // HasRecipe reports whether the type has a recipe of that size.
 func (c *Catalog) HasRecipe(modelType, size string) bool {
@@ -75,20 +105,28 @@ func (c *Catalog) whyNot(modelType, task, size string, others bool) string {
 
 // readRecipes reads the embedded recipes. It is called once, on first need: it
 // takes some tens of milliseconds.
-func readRecipes() (map[string][]recipe, error) {
-	byType := map[string][]recipe{}
+func readRecipes() (book, error) {
+	b := book{recipes: map[string][]recipe{}, gaps: map[string]gap{}}
 	for _, name := range []string{"recipes", "pipeline_recipes"} {
-		var file struct{ Recipes []json.RawMessage }
+		var file struct {
+			Transformers string
+			Recipes      []json.RawMessage
+			Gaps         []gap
+		}
 		if err := readJSON(name, &file); err != nil {
-			return nil, err
+			return b, err
+		}
+		b.release = cmp.Or(b.release, file.Transformers)
+		for _, g := range file.Gaps {
+			b.gaps[g.Type] = g
 		}
 		for i, raw := range file.Recipes {
 			r := recipe{raw: raw}
 			if err := json.Unmarshal(raw, &r); err != nil {
-				return nil, fmt.Errorf("embedded %s.json, recipe %d: %w", name, i, err)
+				return b, fmt.Errorf("embedded %s.json, recipe %d: %w", name, i, err)
 			}
-			byType[r.Type] = append(byType[r.Type], r)
+			b.recipes[r.Type] = append(b.recipes[r.Type], r)
 		}
 	}
-	return byType, nil
+	return b, nil
 }

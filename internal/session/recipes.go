@@ -38,7 +38,7 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 	}
 	b, err := r.catalog.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
 	var none *catalog.NoRecipeError
-	if errors.As(err, &none) && r.searchable(c) || err == nil && c.Size == cell.Tiny && r.foreign(b) {
+	if errors.As(err, &none) && r.searchable(c, none) || err == nil && c.Size == cell.Tiny && r.foreign(b) {
 		b, err = r.search(ctx, c, b)
 	}
 	if raised := (*recipeError)(nil); errors.As(err, &raised) && none != nil {
@@ -67,8 +67,12 @@ func (r *recipes) foreign(b json.RawMessage) bool {
 	return r.release != "" && json.Unmarshal(b, &made) == nil && made.Transformers != r.release
 }
 
-// searchable says whether there is a model class to search a shape for.
-func (r *recipes) searchable(c cell.Cell) bool {
+// searchable says whether there is a model class to search a shape for, and
+// nobody has with this release.
+func (r *recipes) searchable(c cell.Cell, none *catalog.NoRecipeError) bool {
+	if none.Searched != "" && none.Searched == r.release {
+		return false
+	}
 	e, known := r.catalog.Get(c.Type)
 	_, has := e.ClassFor(c.Task)
 	return known && has && !e.Component && c.Size == cell.Tiny

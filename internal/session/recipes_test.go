@@ -87,22 +87,28 @@ func TestNoRecipe(t *testing.T) {
 // found is kept, and what is not is the catalogue's word with the reason.
 func TestSearchedRecipe(t *testing.T) {
 	t.Parallel()
-	albert := cell.Cell{Type: "albert"}.Normal()
-	child := &answering{event: runner.Data{Data: json.RawMessage(`{"class":"AlbertForMaskedLM","task":"fill-mask","parameters":7}`)}}
+	// A type that lacks a package when the catalogue was made.
+	dinat := cell.Cell{Type: "dinat"}.Normal()
+	child := &answering{event: runner.Data{Data: json.RawMessage(`{"class":"DinatFound","task":"image-classification","parameters":7}`)}}
 	r := &recipes{catalog: load(t), runner: child, cache: t.TempDir()}
 	for range 2 {
-		got, err := r.Recipe(t.Context(), albert)
-		if err != nil || got.Class != "AlbertForMaskedLM" {
+		got, err := r.Recipe(t.Context(), dinat)
+		if err != nil || got.Class != "DinatFound" {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		if child.asked.Cell.Type != "albert" || child.asked.Kind != runner.RecipeJob {
+		if child.asked.Cell.Type != "dinat" || child.asked.Kind != runner.RecipeJob {
 			t.Fatalf("the child was asked %+v", child.asked)
 		}
 		r.runner = nil // the second time nobody is asked
 	}
 	r = &recipes{catalog: load(t), runner: &answering{event: runner.Failure{Type: "X", Message: "nothing runs"}}, cache: t.TempDir()}
 	var none *catalog.NoRecipeError
-	if _, err := r.Recipe(t.Context(), albert); !errors.As(err, &none) || !strings.Contains(err.Error(), "nothing runs") {
+	if _, err := r.Recipe(t.Context(), dinat); !errors.As(err, &none) || !strings.Contains(err.Error(), "nothing runs") {
+		t.Errorf("got %v", err)
+	}
+	// What was searched for in vain with this release is not searched for again.
+	r = &recipes{catalog: load(t), release: r.catalog.Transformers}
+	if _, err := r.Recipe(t.Context(), cell.Cell{Type: "tvp"}.Normal()); !errors.As(err, &none) || none.Searched != r.release {
 		t.Errorf("got %v", err)
 	}
 }

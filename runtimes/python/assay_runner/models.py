@@ -74,7 +74,7 @@ def config(recipe: Mapping[str, Any], attention: str | None = None) -> Any:
     """The configuration; attention names an implementation, None leaves the choice to the library."""
     cls = config_class(recipe)
     values = _copied(recipe.get("config", {}))
-    made = cls(**_unrivalled(cls, values))
+    made = _as_read(cls, _unrivalled(cls, values))
     _forbid_downloads(made)
     if attention is not None:
         made._attn_implementation = attention
@@ -88,6 +88,14 @@ def _unrivalled(cls: type, values: dict[str, Any]) -> dict[str, Any]:
         return values
     known = inspect.signature(cls.__init__).parameters
     return {name: value for name, value in _NO_OTHER_BACKBONE.items() if name in known} | values
+
+
+def _as_read(cls: type, values: dict[str, Any]) -> Any:
+    """The configuration as it is when read from a file: there, defaults that are tuples are lists."""
+    made = cls(**_copied(values))
+    known = inspect.signature(cls.__init__).parameters
+    tuples = {name: list(value) for name, value in vars(made).items() if isinstance(value, tuple) and name in known}
+    return cls(**{**tuples, **values}) if set(tuples) - set(values) else made
 
 
 def _forbid_downloads(made: Any) -> None:

@@ -10,6 +10,7 @@ by length) is forgotten with it.
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any
 
 import torch
 
-from assay_runner import experts, models, weights
+from assay_runner import experts, models, noise, weights
 from assay_runner.outputs import Tensors
 
 _PARTS = (torch.nn.Module, torch.Tensor, type, FunctionType, MethodType)
@@ -39,14 +40,16 @@ class Reference:
 
 @contextmanager
 def widened(model: torch.nn.Module, dtype: torch.dtype) -> Iterator[None]:
-    """Inside, every narrower float tensor of the model is of this dtype, and so are new tensors."""
+    """Inside, every narrower float tensor of the model is of this dtype, and so are new tensors. What the model draws
+    is what it draws in its own dtype, the one that most of its tensors have."""
     before = [(t, t.dtype) for _, t in weights.named_tensors(model) if t.is_floating_point()]
+    own = Counter(narrow for _, narrow in before).most_common(1)
     before = [(t, own) for t, own in before if own.itemsize < dtype.itemsize]
     try:
         with forgetting(model):
             for t, _ in before:
                 t.data = t.data.to(dtype)
-            with models.default_dtype(dtype):
+            with models.default_dtype(dtype), noise.Drawn(own[0][0] if own else dtype, dtype):
                 yield
     finally:
         for t, own in before:
@@ -78,8 +81,8 @@ def _owners(model: torch.nn.Module) -> Iterator[Any]:
 
 
 def _held(owner: Any) -> dict[str, dict | list]:
-    """Copies of an owner's lists and tables."""
-    return {name: value.copy() for name, value in vars(owner).items() if isinstance(value, (dict, list))}
+    """Copies of an owner's lists and tables; those of other classes may not let themselves be set back."""
+    return {name: value.copy() for name, value in vars(owner).items() if type(value) in (dict, list, OrderedDict)}
 
 
 def compute(

@@ -221,6 +221,11 @@ def test_tapped_layers_are_counted_from_where_their_model_counts() -> None:
     assert small == {"num_hidden_layers": 4, "backbone_out_indices": [0, 1, 2, 3]}
 
 
+def test_axes_make_the_width() -> None:
+    small = shrink({"hidden_size": 256, "axial_pos_embds_dim": [64, 192]}, SMALL)
+    assert small == {"hidden_size": 64, "axial_pos_embds_dim": [16, 48]}
+
+
 def test_shuffled_pixels_make_the_adapter() -> None:
     small = {"pixel_shuffle_ratio": 0.5, "intermediate_size": 128}
     relations.repair(small, {})

@@ -51,3 +51,21 @@ def test_what_is_not_a_number_is_no_reference():
 
     found = reference.compute(built(Overflowing()), False, [{"x": torch.ones(2, 4)}], forward, lambda other: None, None)
     assert found.outputs is None and "not a number" in found.note
+
+
+def test_noise_is_the_models_own():
+    class Noisy(Remembering):
+        def forward(self, x):
+            filled = torch.empty(8, dtype=x.dtype).normal_()
+            return {
+                "y": torch.cat([torch.rand(8, dtype=x.dtype), torch.randn_like(x).flatten(), filled, torch.rand(4)])
+            }
+
+    def seeded(model, inputs):
+        torch.manual_seed(3)
+        return forward(model, inputs)
+
+    model, x = Noisy(), {"x": torch.ones(2, 4)}
+    found = reference.compute(built(model), False, [x], seeded, lambda other: None, None)
+    assert found.outputs[0]["y"].dtype == torch.float64
+    assert torch.equal(found.outputs[0]["y"].float(), seeded(model, x)["y"])

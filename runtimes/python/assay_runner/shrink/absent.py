@@ -25,6 +25,11 @@ NEEDED = {
     "pad_token_id": 0,
     "attn_layer_indices": [1],
     "clip_qkv": 8.0,
+    "indexer_n_heads": 2,
+    "indexer_kv_heads": 1,
+    "indexer_head_dim": HEAD,
+    "indexer_budget": 8,
+    "indexer_compress_ratio": 4,
 }
 # Given where widths are small: the default's own rule would divide the old width.
 NARROW = {"head_dim": HEAD, "num_key_value_heads": HEADS}

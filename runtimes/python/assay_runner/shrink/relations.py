@@ -23,6 +23,7 @@ def repair(small: dict[Any, Any], default: dict[str, Any]) -> None:
     _state_space(small)
     _rotary(small)
     _shuffled(small)
+    _axial(small)
 
 
 def _latent_attention(small: dict[Any, Any], default: dict[str, Any]) -> None:
@@ -49,6 +50,13 @@ def _state_space(small: dict[Any, Any]) -> None:
     for key in STATE_GROUPS:
         if whole(small.get(key)):
             small[key] = min(small[key], 2)
+
+
+def _axial(small: dict[Any, Any]) -> None:
+    """Position embeddings that are put together from the axes of a grid make the width."""
+    parts = small.get("axial_pos_embds_dim")
+    if isinstance(parts, (list, tuple)) and whole(small.get("hidden_size")):
+        small["axial_pos_embds_dim"] = _rescaled(list(parts), small["hidden_size"])
 
 
 def _shuffled(small: dict[Any, Any]) -> None:
