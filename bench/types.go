@@ -108,7 +108,7 @@ func (t tally) trouble() string {
 func (b *bench) failing(ctx context.Context, args ...string) (cell.Report, time.Duration, error) {
 	out, wall, err := b.cells(args...).run(ctx)
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == exitFails) {
+	if some := errors.As(err, &exit) && exit.ExitCode() == exitFails; err != nil && !some {
 		return cell.Report{}, wall, err
 	}
 	var r cell.Report

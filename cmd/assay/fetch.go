@@ -127,6 +127,6 @@ func (a *app) overwriting() (say func(string), done func()) {
 	if !a.terminal {
 		return a.say, func() {}
 	}
-	const clear = "\r\x1b[K"
-	return func(s string) { fmt.Fprint(a.stderr, clear, s) }, func() { fmt.Fprint(a.stderr, clear) }
+	const wipe = "\r\x1b[K"
+	return func(s string) { fmt.Fprint(a.stderr, wipe, s) }, func() { fmt.Fprint(a.stderr, wipe) }
 }

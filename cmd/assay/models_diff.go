@@ -26,7 +26,7 @@ Where both hold results, what broke and what was mended is told; with --results,
 release are compared too.
 
 Exit status: 0 nothing that ran is broken; 1 the program failed; 2 wrong usage; 3 something that ran is broken.`,
-		Example: `  assay models diff embedded embedded
+		Example: `  assay models export now.json && assay models diff embedded now.json
   assay models export now.json && assay models diff embedded now.json --results`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {

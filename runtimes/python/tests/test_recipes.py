@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
+transformers = pytest.importorskip("transformers")
 
 from assay_runner import given, making, models, published, recipes, special  # noqa: E402
 from assay_runner.errors import BadRecipe, NotInRelease  # noqa: E402
@@ -249,6 +249,37 @@ def test_weak_controls_of_the_catalogue_are_in_its_documentation() -> None:
     assert weak
     for name, row in weak.items():
         assert f"| {name} | {row['kind']} | {row['effect']} |" in told
+
+
+def test_gaps_of_the_catalogue_are_in_its_documentation() -> None:
+    tree = Path(__file__).resolve().parents[3]
+    book = json.loads((tree / "internal/catalog/data/recipes.json").read_text(encoding="utf-8"))
+    told = (tree / "docs/models.md").read_text(encoding="utf-8")
+    assert book["gaps"] and all(gap["reason"] and f"| {gap['type']} | " in told for gap in book["gaps"])
+    assert f"{sum(row['size'] == 'tiny' for row in book['recipes'])} of the 742 types" in told
+
+
+def test_pipelines_of_the_catalogue_are_in_their_documentation() -> None:
+    tree = Path(__file__).resolve().parents[3]
+    made = json.loads((tree / "internal/catalog/data/pipeline_recipes.json").read_text(encoding="utf-8"))["recipes"]
+    told = (tree / "docs/pipelines.md").read_text(encoding="utf-8")
+    assert f"{len(made)} pipelines of {len({row['type'] for row in made})} types" in told
+    for row in made:
+        assert f"| {row['type']} | {row['task']} | {row['class']} |" in told
+
+
+# Spread over families; made again on every change.
+REMADE = ("deberta-v2", "llama", "mamba2", "mixtral", "patchtst", "qwen2_vl", "rag", "t5", "vit", "wav2vec2")
+
+
+@pytest.mark.parametrize("model_type", REMADE)
+def test_recipes_of_the_catalogue_are_what_is_made(model_type: str) -> None:
+    tree = Path(__file__).resolve().parents[3]
+    book = json.loads((tree / "internal/catalog/data/recipes.json").read_text(encoding="utf-8"))
+    if book["transformers"] != transformers.__version__:
+        pytest.skip(f"the catalogue is of transformers {book['transformers']}")
+    kept = next(row for row in book["recipes"] if row["type"] == model_type and row["size"] == "tiny")
+    assert json.dumps(making.tiny(model_type)) == json.dumps(kept)
 
 
 @pytest.mark.parametrize(
