@@ -22,6 +22,8 @@ const (
 	typesRun    = 715
 	autoShare   = 0.98
 	controlled  = 0.97
+
+	pipelinesRun = 20
 )
 
 // types sweeps every model type of the catalogue at size tiny on the CPU, in a
@@ -44,7 +46,7 @@ func (b *bench) types(ctx context.Context) (findings, error) {
 	s := summed(cat, r.Results)
 	full := !b.quick
 	rows := []Row{
-		{Name: "sweep of every type", Measured: fmt.Sprintf("%d types, tiny, checked on the CPU", len(r.Results)),
+		{Name: "sweep of every type", Measured: fmt.Sprintf("%d types and %d pipelines, tiny, checked on the CPU", s.all, s.pipelines),
 			Value: fmt.Sprintf("%.0f s", wall.Seconds()), Bar: fmt.Sprintf("≤ %.0f s", typesBar.Seconds()),
 			Data: map[string]float64{"types": float64(len(r.Results)), "wall_s": wall.Seconds()}},
 		{Name: "its memory", Measured: "proportional share of all its processes, four times a second",
@@ -57,8 +59,10 @@ func (b *bench) types(ctx context.Context) (findings, error) {
 			Value: fmt.Sprintf("%d of %d (%.1f %%)", s.autoRun, s.auto, 100*share(s.autoRun, s.auto)), Bar: fmt.Sprintf("≥ %.0f %%", 100*autoShare)},
 		{Name: "negative controls", Measured: "damage seen, of the types that run",
 			Value: fmt.Sprintf("%d of %d (%.1f %%)", s.controlled, s.run, 100*share(s.controlled, s.run)), Bar: fmt.Sprintf("≥ %.0f %%", 100*controlled)},
+		{Name: "pipelines that run", Measured: "of diffusers, those with a recipe, by their default tasks",
+			Value: fmt.Sprintf("%d of %d", s.pipelinesRun, s.pipelines), Bar: fmt.Sprintf("≥ %d", pipelinesRun)},
 	}
-	met := []bool{wall <= typesBar, peak <= typesMemory, s.run >= typesRun, share(s.autoRun, s.auto) >= autoShare, share(s.controlled, s.run) >= controlled}
+	met := []bool{wall <= typesBar, peak <= typesMemory, s.run >= typesRun, share(s.autoRun, s.auto) >= autoShare, share(s.controlled, s.run) >= controlled, s.pipelinesRun >= pipelinesRun}
 	for i := range rows {
 		rows[i] = rows[i].judge(met[i], full)
 	}
@@ -69,14 +73,21 @@ func share(part, whole int) float64 { return float64(part) / float64(max(1, whol
 
 // tally counts what became of the types.
 type tally struct {
-	all, run, works, auto, autoRun, controlled int
+	all, run, works, auto, autoRun, controlled int // of transformers
+	pipelines, pipelinesRun                    int // of diffusers, each with its default task
 	failing                                    []string
 }
 
 func summed(cat *catalog.Catalog, results []cell.Result) tally {
-	t := tally{all: len(results)}
+	var t tally
 	for _, r := range results {
 		e, _ := cat.Get(r.Cell.Type)
+		if e.Library == catalog.Diffusers {
+			t.pipelines++
+			t.pipelinesRun += count(r.Verdict == cell.Works || r.Verdict == cell.Partial)
+			continue
+		}
+		t.all++
 		ran := r.Verdict == cell.Works || r.Verdict == cell.Partial
 		t.auto += count(e.Auto)
 		t.run += count(ran)

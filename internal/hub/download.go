@@ -154,7 +154,7 @@ func (h *Hub) stretch(ctx context.Context, ref Ref, commit string, f remote, par
 	if err == nil && n < f.Size-begin {
 		err = &again{err: io.ErrUnexpectedEOF}
 	}
-	return n > 0, err
+	return begin+n > at, err // a server that begins anew each time and is cut has moved nothing
 }
 
 // begins is the byte that an answer begins with: where it was asked to, or 0

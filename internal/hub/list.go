@@ -113,6 +113,8 @@ func safeName(name string) bool {
 func (h *Hub) list(ctx context.Context, ref Ref) (listing, error) {
 	var l listing
 	err := h.patiently(ctx, ref, func(ctx context.Context) (bool, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
 		resp, err := h.get(ctx, h.url("api/models/"+ref.Model+"/revision/"+url.PathEscape(ref.revision())+"?blobs=true"), nil)
 		if err != nil {
 			return false, err
@@ -121,7 +123,10 @@ func (h *Hub) list(ctx context.Context, ref Ref) (listing, error) {
 		if resp.StatusCode != http.StatusOK {
 			return false, h.refusal(resp, ref, "")
 		}
-		b, err := io.ReadAll(io.LimitReader(resp.Body, maxList+1))
+		b, err := io.ReadAll(io.LimitReader(&watched{resp.Body, cancel, h.o.Patience.Stall}, maxList+1))
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
 		if err != nil {
 			return false, &again{err: err}
 		}

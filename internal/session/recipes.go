@@ -102,7 +102,7 @@ func (r *recipes) search(ctx context.Context, c cell.Cell, other json.RawMessage
 
 // kept is a recipe that was searched for before.
 func (r *recipes) kept(c cell.Cell) (json.RawMessage, bool) {
-	if r.cache == "" {
+	if r.cache == "" || c.Size != cell.Tiny { // only tiny ones are searched for
 		return nil, false
 	}
 	b, err := os.ReadFile(r.path(c))

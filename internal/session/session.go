@@ -226,7 +226,7 @@ func (s *Session) Versions(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	out := map[string]string{}
-	for _, name := range []string{"python", "torch", "transformers"} {
+	for _, name := range []string{"python", "torch", "transformers", "diffusers", "timm"} {
 		if v := r.Hello().Versions[name]; v != "" {
 			out[name] = v
 		}

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 
 from assay_runner.errors import MissingWeights
 
 _PIECE = 1 << 20
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 SAFE = ("model.safetensors", "model.safetensors.index.json")
 PICKLED = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 
@@ -50,7 +52,7 @@ def digest(weights: list[Path]) -> str:
     total = hashlib.sha256()
     for file in weights:
         target = file.resolve()
-        named = target.parent.name == "blobs" and len(target.name) == 64
+        named = target.parent.name == "blobs" and _SHA256.fullmatch(target.name) is not None
         own = target.name if named else _file_digest(target)
         total.update(f"{file.name} {own}\n".encode())
     return total.hexdigest()

@@ -71,11 +71,13 @@ def _known(path: Path, values: Mapping[str, Any]) -> bool:
 
 def _sane(path: Path, values: Mapping[str, Any]) -> None:
     """Refuses numbers that no model has, before a constructor loops over them."""
-    from .shrink.layers import DEPTH, whole
+    from .shrink.layers import DEPTH, STAGES, whole
 
     for name, value in _numbers(values, ""):
-        last = name.rpartition(".")[2]
-        if abs(value) > MOST_NUMBER or (whole(value) and DEPTH.fullmatch(last) and not 0 <= value <= MOST_LAYERS):
+        last = next(part for part in reversed(name.split(".")) if not part.isdigit())  # of a list its name
+        if abs(value) > MOST_NUMBER or (
+            whole(value) and (DEPTH.fullmatch(last) or last in STAGES) and not 0 <= value <= MOST_LAYERS
+        ):
             raise BadRecipe(f"{path} asks for {name} = {value:g}, which no model has")
 
 
@@ -83,6 +85,8 @@ def _numbers(values: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, floa
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from _numbers(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            yield from _numbers({f"{key}.{i}": item for i, item in enumerate(value)}, prefix)
         elif isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) != float("inf"):
             yield f"{prefix}{key}", value
 

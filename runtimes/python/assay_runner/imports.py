@@ -49,13 +49,22 @@ def preimport() -> dict[str, str]:
 def preload(job: Mapping[str, Any]) -> None:
     """Imports the modelling modules of the job's recipe, and what models take from the library while they are built."""
     if job.get("recipe") and not job["recipe"].get("code"):  # a model's own code is only ever run in a child
-        from assay_runner import programs
-
         importlib.import_module("transformers.modeling_utils")
-        programs.of(job["recipe"]).preload(job["recipe"])
+        _classes(job["recipe"])
         if _uses_timm(job["recipe"].get("config")) and find_spec("timm"):
             # Otherwise it is imported while the model is built, and its time is taken for the model's.
             importlib.import_module("transformers.models.timm_backbone.modeling_timm_backbone")
+
+
+def _classes(recipe: Mapping[str, Any]) -> None:
+    if recipe.get("program"):
+        from assay_runner import programs
+
+        programs.of(recipe).preload(recipe)
+    else:
+        from assay_runner import models
+
+        models.model_class(recipe)
 
 
 def _uses_timm(config: Any) -> bool:

@@ -15,6 +15,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 MOST_BYTES = 12 << 30
+PATIENCE_S = 10  # for a process that has answered to end
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,9 @@ def _end(call: _Call, limit_s: float) -> Outcome:
     except EOFError:
         answer = None
     late = answer is None and time.monotonic() > call.deadline
-    if late:
-        call.process.kill()
+    if not late:
+        call.process.join(PATIENCE_S)
+    call.process.kill()  # also one that has answered and does not end
     call.process.join()
     call.answers.close()
     if answer is not None:

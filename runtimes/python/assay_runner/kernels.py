@@ -57,7 +57,10 @@ def _chosen(function: Any) -> tuple[str, str] | None:
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)
     if code is None or not cells:
         return None
-    held = dict(zip(code.co_freevars, (cell.cell_contents for cell in cells), strict=True))
+    try:
+        held = dict(zip(code.co_freevars, (cell.cell_contents for cell in cells), strict=True))
+    except ValueError:  # a name that is not bound yet: not what transformers wrapped
+        return None
     if "is_new_implementation" not in held:
         return None
     return held["func_name"], _fast(held["package"]) if held["is_new_implementation"] else REFERENCE

@@ -141,10 +141,10 @@ def of_config(
     """The recipe of a model class with these configuration values. The size is known before anything is allocated.
     code says where classes stand that the model brings itself."""
     recipe = _frame(model_type, cls, task, "full", dict(values), code)
-    plan = programs.choose(cls, models.config(recipe).to_dict())
-    if not plan.any_size:
-        raise BadRecipe(f"{cls.__name__} is run by the program {plan.program!r}, which has recipes of size tiny only")
     with _in_a_sentence(recipe["class"]):
+        plan = programs.choose(cls, models.config(recipe).to_dict())
+        if not plan.any_size:
+            raise BadRecipe(f"{cls.__name__} is run by the program {plan.program!r}: it has recipes of size tiny only")
         recipe = _with_program(plan, recipe)
         recipe["parameters"] = models.parameter_count(recipe)
         shallow = _shallow(recipe)

@@ -219,6 +219,7 @@ def load(
     cls = model_class(recipe)
     try:
         options["config"] = cls.config_class.from_pretrained(folder, local_files_only=True)
+        _same_model(recipe, options["config"], folder)
         _forbid_downloads(options["config"])
         with weights.fixed_generators(seed):
             model, info = cls.from_pretrained(folder, torch_dtype=dtype, output_loading_info=True, **options)
@@ -236,6 +237,18 @@ def load(
     with weights.fixed_generators(seed), default_dtype(dtype):
         model = around(recipe, model).eval()
     return Built(model, count(model), attention_of(model), facts, unused)
+
+
+def _same_model(recipe: Mapping[str, Any], found: Any, folder: str) -> None:
+    """Refuses weights of another model: their result would stand under this one's name."""
+    asked, given = config(recipe).to_dict(), found.to_dict()
+    for name in recipe.get("config", {}):
+        ours, theirs = asked.get(name), given.get(name)
+        if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
+            raise BadRecipe(
+                f"the weights in {folder} are of another model: their {name} is {theirs}, and {ours} was asked for; "
+                "name the folder itself to test it"
+            )
 
 
 def keep_float32(model: Any, dtype: Any) -> None:

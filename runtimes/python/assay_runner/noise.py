@@ -2,7 +2,8 @@
 
 torch's generators give other numbers for another dtype. A reference in a wider
 dtype would hence be about other noise: masks of other patches, other speech. While
-it runs, whatever is drawn in the wide dtype is drawn in the model's own and widened.
+it runs, what the operators below draw in the wide dtype is drawn in the model's own
+and widened.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 aten = torch.ops.aten
 MADE = frozenset({aten.rand, aten.randn, aten.rand_like, aten.randn_like})
-FILLED = frozenset({aten.uniform_, aten.normal_, aten.exponential_})
+FILLED = frozenset({aten.uniform_, aten.normal_, aten.exponential_, aten.bernoulli_, aten.log_normal_, aten.cauchy_})
 
 
 class Drawn(TorchDispatchMode):
@@ -29,6 +30,8 @@ class Drawn(TorchDispatchMode):
         packet = func.overloadpacket
         if packet in MADE and self._asks(packet, args, kwargs):
             return func(*args, **{**kwargs, "dtype": self._own}).to(self._wide)
+        if packet is aten.bernoulli and args[0].dtype is self._wide:
+            return func(args[0].to(self._own), *args[1:], **kwargs).to(self._wide)
         if packet in FILLED and args[0].dtype is self._wide:
             drawn = func(torch.empty_like(args[0], dtype=self._own), *args[1:], **kwargs)
             return args[0].copy_(drawn)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ from . import published
 from .emit import Emit
 
 SCHEMA = 1
-TINY_BYTES = 10 << 30  # address space; models that size their output by what they compute may ask for terabytes
 LIMIT_S = 900  # for one type; the search itself is bounded by its tables, this is for models that hang
 
 
@@ -59,8 +57,6 @@ def make_one(order: Order) -> Recipe:
 
     torch.set_num_threads(1)
     model_type, checkpoint = order
-    if not checkpoint:
-        resource.setrlimit(resource.RLIMIT_AS, (TINY_BYTES, TINY_BYTES))
     try:
         recipe = making.full(published.named(checkpoint)) if checkpoint else making.tiny(model_type)
     except Exception as error:  # noqa: BLE001 - one type's failure is a line in the list of failures

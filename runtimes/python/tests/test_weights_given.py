@@ -15,7 +15,7 @@ import torch_recipes
 from safetensors.torch import load_file, save_file
 from torch_emit import Emit
 
-from assay_runner import checkpoints, given, models, torch_engine
+from assay_runner import checkpoints, given, imports, models, torch_engine
 from assay_runner.errors import BadRecipe, MissingCode, MissingWeights
 
 OWN = {
@@ -214,7 +214,7 @@ def test_own_code_that_was_asked_for_runs(own: Path, tmp_path: Path) -> None:
     job = {"kind": "check", "cell": {"weights": "hub"}, "recipe": recipe, "threads": 1}
     report = run({**job, "weights": {"folder": str(tmp_path / "saved")}}).reports[0]
     assert report["weights_missing"] == [] and report["numerics"]["pass"]
-    models.preload(job)  # must not import it: that is for children
+    imports.preload(job)  # must not import it: that is for children
 
 
 @pytest.mark.parametrize(
@@ -282,3 +282,16 @@ def test_a_config_with_values_that_no_model_has(values: dict[str, object], tmp_p
 def test_missing_and_extra_values_are_no_harm(values: dict[str, object], tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(SMALL | values))
     assert given.recipe(tmp_path)["parameters"] > 1000
+
+
+def test_weights_of_another_model_are_refused(tmp_path):
+    from transformers import BertConfig, BertForMaskedLM
+
+    sizes = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 99}
+    BertForMaskedLM(BertConfig(num_hidden_layers=2, **sizes)).save_pretrained(tmp_path)
+    asked = {"type": "bert", "class": "BertForMaskedLM", "config_class": "BertConfig", "size": "full"}
+    with pytest.raises(BadRecipe, match="num_hidden_layers is 2, and 3 was asked for"):
+        models.load({**asked, "config": {**sizes, "num_hidden_layers": 3}}, str(tmp_path), torch.float32, 0)
+    assert models.load(
+        {**asked, "config": {**sizes, "num_hidden_layers": 2}}, str(tmp_path), torch.float32, 0
+    ).parameters

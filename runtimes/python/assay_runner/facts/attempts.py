@@ -71,16 +71,24 @@ def see(recipe: Mapping[str, Any], point: Mapping[str, Any]) -> Seen:
             continue
         seen.method, seen.experts = way.method, _experts_of(seen.model)
         return seen
+    if recipe.get("program") and not seen.troubles:
+        seen.troubles.append(
+            f"the program {recipe['program']!r} is more than one forward: it is only looked at when tiny"
+        )
     return seen
 
 
 def _ways(recipe: Mapping[str, Any]) -> Iterator[_Way]:
+    small = recipe.get("size") == "tiny" and (recipe.get("parameters") or MOST_RUN) < MOST_RUN
+    if recipe.get("program"):  # more than one forward: what it runs next may depend on what came out
+        yield from (_Way(CPU),) if small else ()
+        return
     yield _Way(SHAPES)
     # Older releases have one implementation only, and no such question.
     choosable = getattr(models.model_class(recipe), "_can_set_experts_implementation", None)
     if choosable is not None and choosable():
         yield from (_Way(SHAPES, name) for name in _FIXED)
-    if recipe.get("size") == "tiny" and (recipe.get("parameters") or MOST_RUN) < MOST_RUN:
+    if small:
         yield _Way(CPU)
 
 
