@@ -219,5 +219,9 @@ func isFolder(path string) bool {
 
 // isPath tells a folder or a config.json from a model's name.
 func isPath(s string) bool {
+	// A folder that is there is never looked for elsewhere: somebody else may own its name on the Hub.
+	if _, err := os.Stat(filepath.Join(s, "config.json")); err == nil && strings.ContainsRune(filepath.ToSlash(s), '/') {
+		return true
+	}
 	return strings.HasPrefix(s, ".") || filepath.IsAbs(s) || strings.HasSuffix(s, ".json") || strings.HasSuffix(s, string(filepath.Separator))
 }

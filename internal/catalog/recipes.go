@@ -25,6 +25,21 @@ type NoRecipeError struct {
 	// Searched is the release of transformers with which a search found none
 	// that runs; "" where nobody searched, or where a package was missing.
 	Searched string
+	// Component says that the type has no model class of its own.
+	Component bool
+}
+
+// Failure is the error as the failure of a cell: the model's own, unless a
+// package is what is missing.
+func (e *NoRecipeError) Failure() cell.Failure {
+	f := cell.Failure{Class: cell.ModelError, Detail: e.Error(), Hint: "Nothing is known to run it with; docs/models.md lists such types with their reasons. A folder with its config.json can be tested at its true size."}
+	switch {
+	case missing.MatchString(e.Reason):
+		f.Class, f.Hint = cell.MissingDependency, "Install what the detail names in the environment in use, or name another environment with --python."
+	case e.Component:
+		f.Hint = "Test the model that it is a part of."
+	}
+	return f
 }
 
 // gap is a type for which a search found no recipe when the catalogue was made.
@@ -66,6 +81,8 @@ func (c *Catalog) Recipe(modelType, task, size, checkpoint string) (json.RawMess
 	}
 	none := &NoRecipeError{Type: modelType, Task: task, Size: size, Checkpoint: checkpoint}
 	none.Reason = c.whyNot(modelType, task, size, len(known.recipes[modelType]) > 0)
+	e, _ := c.Get(modelType)
+	none.Component = e.Component
 	if g, ok := known.gaps[modelType]; ok && task == "" && size == cell.Tiny {
 		none.Reason = "a search for a shape that runs found none: " + g.Reason
 		if !missing.MatchString(g.Reason) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"assay/internal/catalog"
@@ -42,7 +43,8 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 		b, err = r.search(ctx, c, b)
 	}
 	if raised := (*recipeError)(nil); errors.As(err, &raised) && none != nil {
-		none.Reason = "a search for a shape that runs found none: " + raised.Error()
+		first, _, _ := strings.Cut(raised.Error(), " | ") // the smallest try; the others mostly say the same
+		none.Reason = "a search for a shape that runs found none: " + first
 		err = none
 	}
 	if err != nil {
