@@ -107,12 +107,13 @@ type Catalog struct {
 	checkpoints     []Checkpoint
 	names           map[string]string // common name, in lower case → type or checkpoint
 	representatives []Representatives
-	recipes         func() (book, error) // reads the embedded recipes once
+	recipes         func() (book, error)   // reads the embedded recipes once
+	piped           func() map[string]bool // the pipelines that have one: a small part of them
 }
 
 // Load reads the embedded catalogue.
 func Load() (*Catalog, error) {
-	c := &Catalog{recipes: sync.OnceValues(readRecipes)}
+	c := &Catalog{recipes: sync.OnceValues(readRecipes), piped: sync.OnceValue(readPiped)}
 	for _, file := range []string{"types", "pipelines"} {
 		if err := c.loadTypes(file); err != nil {
 			return nil, err

@@ -147,3 +147,17 @@ func readRecipes() (book, error) {
 	}
 	return b, nil
 }
+
+// readPiped is the types of pipelines with a recipe, read without the recipes
+// of all models: listing them is to be instant.
+func readPiped() map[string]bool {
+	var file struct{ Recipes []struct{ Type string } }
+	if err := readJSON("pipeline_recipes", &file); err != nil {
+		return nil // who asks for a recipe is told
+	}
+	out := map[string]bool{}
+	for _, r := range file.Recipes {
+		out[r.Type] = true
+	}
+	return out
+}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"assay/internal/cell"
 )
 
 // keyTypes are the types of the thirteen key models, in the order of the list.
@@ -99,7 +97,7 @@ func (c *Catalog) added(s Selector) ([]Choice, error) {
 // a pipeline only with a recipe, since the search for one takes a pipeline far
 // longer than a model.
 func (c *Catalog) meantByAll(e Entry) bool {
-	return !e.Component && (e.Library != Diffusers || c.HasRecipe(e.Type, cell.Tiny))
+	return !e.Component && (e.Library != Diffusers || c.piped()[e.Type])
 }
 
 // listed are the types of the fixed lists that the selector names.
