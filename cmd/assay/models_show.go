@@ -105,17 +105,7 @@ func (a *app) named(f *showFlags, name string, cat *catalog.Catalog) (cell.Cell,
 		return cell.Cell{}, usage("%w", err)
 	}
 	c := cell.Cell{Type: r.Entry.Type, Checkpoint: r.Checkpoint, Size: f.size}
-	if c.Size == "" {
-		c.Size = cell.Tiny
-		if c.Checkpoint != "" {
-			c.Size = cell.Full
-		}
-	}
-	if c.Size == cell.Tiny {
-		c.Checkpoint = ""
-	} else if known := cat.CheckpointsOf(c.Type); c.Checkpoint == "" && len(known) > 0 {
-		c.Checkpoint = known[0].Name
-	}
+	sized(&c, cat)
 	return c, nil
 }
 

@@ -171,10 +171,9 @@ func (a *app) described(ctx context.Context, f *carryFlags, name string, cat *ca
 	return c, ok, err
 }
 
-// choose settles size and weights: a type's name means tiny and random, a
-// checkpoint's its true size, with its own weights if they are at hand.
-func (a *app) choose(f *carryFlags, cat *catalog.Catalog, ch catalog.Choice) (cell.Cell, error) {
-	c := cell.Cell{Type: ch.Entry.Type, Family: ch.Entry.Family, Task: ch.Task, Checkpoint: ch.Checkpoint, Size: f.size, Weights: f.weights}
+// sized settles a cell's size and checkpoint: a type's name means tiny, a
+// checkpoint's its true size; full without one is the first that is known.
+func sized(c *cell.Cell, cat *catalog.Catalog) {
 	if c.Size == "" {
 		c.Size = cell.Tiny
 		if c.Checkpoint != "" {
@@ -186,6 +185,13 @@ func (a *app) choose(f *carryFlags, cat *catalog.Catalog, ch catalog.Choice) (ce
 	} else if known := cat.CheckpointsOf(c.Type); c.Checkpoint == "" && len(known) > 0 {
 		c.Checkpoint = known[0].Name
 	}
+}
+
+// choose settles size and weights: a type's name means tiny and random, a
+// checkpoint's its true size, with its own weights if they are at hand.
+func (a *app) choose(f *carryFlags, cat *catalog.Catalog, ch catalog.Choice) (cell.Cell, error) {
+	c := cell.Cell{Type: ch.Entry.Type, Family: ch.Entry.Family, Task: ch.Task, Checkpoint: ch.Checkpoint, Size: f.size, Weights: f.weights}
+	sized(&c, cat)
 	switch {
 	case c.Weights == "" && c.Checkpoint != "":
 		c.Weights = a.athand(f, hub.Ref{Model: c.Checkpoint}, ch.Checkpoint != "")

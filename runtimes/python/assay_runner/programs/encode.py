@@ -9,21 +9,13 @@ import torch
 from transformers import PreTrainedModel
 
 from assay_runner import models
+from assay_runner.programs.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 
 
-class Encoding(torch.nn.Module):
+class Encoding(Wrapped):
     """A model whose forward is its `encode`."""
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        super().__init__()
-        self.model = model
-
-    @property
-    def config(self) -> Any:
-        """The model's own configuration."""
-        return self.model.config
 
     def forward(self, hidden_states: torch.Tensor) -> Any:
         """Encodes feature maps."""

@@ -16,23 +16,15 @@ import torch
 from transformers import PreTrainedModel
 
 from assay_runner import models
+from assay_runner.programs.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 CONFIGURATION = "generation_config"  # the part that says how to generate, where a model cannot do without
 SPEAKER = "speaker_"  # inputs of such names describe a speaker, which released models read from a file of speakers
 
 
-class Generation(torch.nn.Module):
+class Generation(Wrapped):
     """A model whose forward is its `generate`."""
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        super().__init__()
-        self.model = model
-
-    @property
-    def config(self) -> Any:
-        """The model's own configuration."""
-        return self.model.config
 
     def forward(self, **given: Any) -> dict[str, Any]:
         """Generates. Returns the logits of each part, step by step, and what `generate` returned."""

@@ -14,6 +14,7 @@ import torch
 from transformers import PreTrainedModel
 
 from assay_runner import models
+from assay_runner.programs.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 PART = "index"
@@ -36,17 +37,12 @@ class Index(torch.nn.Module):
         return torch.topk(question @ self.embeddings.T.to(question.dtype), number, dim=-1)
 
 
-class Retrieval(torch.nn.Module):
+class Retrieval(Wrapped):
     """A RAG model with its index."""
 
     def __init__(self, model: PreTrainedModel, index: Index) -> None:
-        super().__init__()
-        self.model, self.index = model, index
-
-    @property
-    def config(self) -> Any:
-        """The model's own configuration."""
-        return self.model.config
+        super().__init__(model)
+        self.index = index
 
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor, decoder_input_ids: torch.Tensor, **call: Any

@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel
 
 from assay_runner import models, stream
+from assay_runner.programs.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 STEPS = "num_steps"  # the parameter of forward that gives such a model away
@@ -45,17 +46,8 @@ class _ByRule(TorchFunctionMode):
         return torch.from_numpy(np.stack(rows).reshape(-1, *each))
 
 
-class Sampling(torch.nn.Module):
+class Sampling(Wrapped):
     """A model that samples, with noise by rule."""
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        super().__init__()
-        self.model = model
-
-    @property
-    def config(self) -> Any:
-        """The model's own configuration."""
-        return self.model.config
 
     def forward(self, noise: torch.Tensor, **given: Any) -> Any:
         """Samples. `noise` names the streams of each row's noise."""

@@ -16,6 +16,7 @@ import torch
 from transformers import PreTrainedModel
 
 from assay_runner import models
+from assay_runner.programs.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 Found = dict[str, torch.Tensor]  # masks and scores of one frame, or of all frames
@@ -24,19 +25,10 @@ SCORE = "pred_obj_score_head.proj_out.bias"  # what the score of an object's bei
 NOWHERE = -512.0  # masks of an object that is not in a frame are -1024 all over; no mask that was computed is so low
 
 
-class Tracking(torch.nn.Module):
+class Tracking(Wrapped):
     """A model whose forward runs whole films. Subclasses say how a session is told what to follow."""
 
     input_modalities = ("video",)
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        super().__init__()
-        self.model = model
-
-    @property
-    def config(self) -> Any:
-        """The model's own configuration."""
-        return self.model.config
 
     def session(self, film: torch.Tensor) -> Any:
         """A session about one film, with all it remembers on the film's device."""
