@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
@@ -27,7 +28,9 @@ _PREIMPORT = (
 # What nearly every modelling module imports. Where one of THREADED is installed these import it too, and it starts
 # threads: no child could be forked any more. There each child imports them for itself.
 _SHARED = ("transformers.modeling_layers", "transformers.generation.utils", "transformers.models.auto.modeling_auto")
-THREADED = ("sklearn", "pandas", "pyarrow", "torchaudio")
+THREADED = ("pandas", "pyarrow", "torchaudio")
+# Releases of transformers from this one on import scikit-learn only where it is used, which no job does.
+_SKLEARN_LAZY_SINCE = (5, 22)
 # Parts that older versions of transformers do not have.
 _SINCE_LATER = frozenset(
     {"transformers.masking_utils", "transformers.integrations.sdpa_attention", "transformers.modeling_layers"}
@@ -37,13 +40,19 @@ _SINCE_LATER = frozenset(
 def preimport() -> dict[str, str]:
     """Imports what every job needs. Returns what could not be imported, and why."""
     missing = {}
-    for name in _PREIMPORT + (() if any(map(find_spec, THREADED)) else _SHARED):
+    for name in _PREIMPORT + (() if any(map(find_spec, _threaded())) else _SHARED):
         try:
             importlib.import_module(name)
         except ImportError as err:
             if name not in _SINCE_LATER:
                 missing[name] = str(err)
     return missing
+
+
+def _threaded() -> tuple[str, ...]:
+    """What the installed transformers imports, where it is there, and what starts threads then."""
+    release = tuple(int(part) for part in version("transformers").split(".")[:2] if part.isdigit())
+    return THREADED if release >= _SKLEARN_LAZY_SINCE else (*THREADED, "sklearn")
 
 
 def preload(job: Mapping[str, Any]) -> None:
