@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
@@ -51,7 +51,10 @@ def preimport() -> dict[str, str]:
 
 def _threaded() -> tuple[str, ...]:
     """What the installed transformers imports, where it is there, and what starts threads then."""
-    release = tuple(int(part) for part in version("transformers").split(".")[:2] if part.isdigit())
+    try:
+        release = tuple(int(part) for part in version("transformers").split(".")[:2] if part.isdigit())
+    except PackageNotFoundError:
+        return THREADED
     return THREADED if release >= _SKLEARN_LAZY_SINCE else (*THREADED, "sklearn")
 
 
