@@ -44,7 +44,7 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.StringSliceVar(&f.platforms, "platform", []string{platform}, "auto, all, or targets: platform[:device][/engine][@browser]")
 	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
 	fs.StringVar(&f.weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
-	fs.StringSliceVar(&f.dtypes, "dtype", nil, "fp32, fp16, bf16, int8 (default: fp32)")
+	fs.StringSliceVar(&f.dtypes, "dtype", nil, "fp32, fp16, bf16, int8, a16w8, w8, w4 (default: the platform's: fp32, on qnn fp16)")
 	fs.IntSliceVar(&f.batches, "batch", []int{1}, "batch sizes")
 	fs.IntSliceVar(&f.seqs, "seq", nil, "input lengths in tokens (default: the recipe's)")
 	fs.IntVar(&f.image, "image", 0, "image side in pixels (default: the recipe's)")

@@ -76,12 +76,12 @@ func (f *carryFlags) cells(c cell.Cell) []cell.Cell {
 	return out
 }
 
-// asked are the dtypes that were asked for, or fp32. Names are checked by the plan.
+// asked are the dtypes that were asked for, or the platform's own. Names are checked by the plan.
 func (f *carryFlags) asked() []platform.DType {
-	out := []platform.DType{platform.FP32}
-	if len(f.dtypes) > 0 {
-		out = nil
+	if len(f.dtypes) == 0 {
+		return []platform.DType{""}
 	}
+	var out []platform.DType
 	for _, d := range f.dtypes {
 		out = append(out, platform.DType(d))
 	}

@@ -91,7 +91,7 @@ func (c Cell) Normal() Cell {
 	set(&c.Weights, Random)
 	set(&c.Mode, Infer)
 	if c.DType == "" {
-		c.DType = platform.FP32
+		c.DType = t.DType()
 	}
 	if d, err := platform.ParseDType(string(c.DType)); err == nil {
 		c.DType = d

@@ -61,6 +61,7 @@ type Result struct {
 	Throughput *Throughput        `json:"throughput"`
 	Memory     *Memory            `json:"memory"`
 	EnergyJ    *float64           `json:"energy_j,omitempty"` // per inference, where the driver has a counter
+	Export     *Exported          `json:"export,omitempty"`   // nil for engines that run the model itself
 	Experts    *Experts           `json:"experts,omitempty"`  // of a mixture of experts; nil for other models, and where its routers cannot be watched
 	// Kernels says what ran where a model has a choice: "reference" (torch), or
 	// "fast:" with a package and its version. Nil for models without one.
@@ -160,6 +161,10 @@ type Numerics struct {
 	Reference string   `json:"reference"` // "cpu fp64", "cpu fp32", "attention eager"
 	Pass      bool     `json:"pass"`
 	Control   *Control `json:"control"` // nil where none was made
+	// SNRdB is the worst output's signal-to-noise ratio and LeastSNRdB the one
+	// that is asked for: quantised models are judged by it.
+	SNRdB      *float64 `json:"snr_db,omitempty"`
+	LeastSNRdB *float64 `json:"least_snr_db,omitempty"`
 	// OutputHash is over the output's bytes: equal on the same CPU for the same cell.
 	OutputHash string `json:"output_hash,omitempty"`
 	Note       string `json:"note,omitempty"` // why the reference is another than the rule's first
@@ -167,8 +172,9 @@ type Numerics struct {
 
 // Control is the negative control: a damaged model must be seen as damaged.
 type Control struct {
-	Kind   string   `json:"kind"`   // zero-index, zero-attention, zero-mlp, other-input
-	Change *float64 `json:"change"` // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
+	Kind   string   `json:"kind"`             // zero-index, zero-attention, zero-mlp, other-input
+	Change *float64 `json:"change"`           // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
+	SNRdB  *float64 `json:"snr_db,omitempty"` // of the damaged model, where that is the measure
 	Pass   bool     `json:"pass"`
 }
 
@@ -176,6 +182,43 @@ type Control struct {
 type Placement struct {
 	Device string         `json:"device"`          // where the parameters and outputs were seen
 	Nodes  map[string]int `json:"nodes,omitempty"` // provider or device → count of operations
+	// LeftOver are operations that did not run where they were asked to.
+	LeftOver []LeftOver `json:"left_over,omitempty"`
+}
+
+// LeftOver counts the operations of one kind that ran elsewhere, with the
+// engine's reason where it gives one.
+type LeftOver struct {
+	Operator string `json:"operator"`
+	Count    int    `json:"count"`
+	Where    string `json:"where"`
+	Why      string `json:"why,omitempty"`
+}
+
+// Exported tells of the graph that ran in the model's place.
+type Exported struct {
+	Key      string       `json:"key"`   // in the cache of exported models
+	Found    bool         `json:"found"` // it was there already
+	Opset    int          `json:"opset"`
+	Exporter string       `json:"exporter"`
+	Steps    []ExportStep `json:"steps"` // how the graph was made friendly to accelerators
+	Check    ExportCheck  `json:"check"`
+}
+
+// ExportStep is a rewriting that changed the graph and kept its numbers.
+type ExportStep struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+	Why   string `json:"why"`
+}
+
+// ExportCheck is the graph's comparison with torch before any other engine
+// runs it.
+type ExportCheck struct {
+	Engine string   `json:"engine"`
+	MaxRel *float64 `json:"max_rel,omitempty"`
+	Pass   bool     `json:"pass"`
+	Error  string   `json:"error,omitempty"` // why that engine could not run it
 }
 
 // Experts counts which experts of a mixture saw a token while the cell was checked.

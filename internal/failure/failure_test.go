@@ -24,6 +24,10 @@ var unitEvidence = []struct {
 	{"lost", cell.Environment, "the runner was lost: it ended with status 1", "assay doctor", Evidence{Lost: "it ended with status 1\nand more"}},
 	{"lost beats a signal", cell.Environment, "the runner was lost: gone", "assay doctor", Evidence{Lost: "gone", Signal: int(syscall.SIGSEGV)}},
 	{"protocol", cell.Environment, "the child broke the protocol: a line is longer than 8 MiB", "assay doctor", Evidence{ProtocolError: "a line is longer than 8 MiB", Signal: int(syscall.SIGKILL)}},
+	{"no exporter", cell.Export, "ExportFailed: no exporter could do it: aten.unique2 (modeling_x.py:12)", "", Evidence{
+		Exception: "assay_runner.errors.ExportFailed", Message: "no exporter could do it: aten.unique2 (modeling_x.py:12)", Phase: "convert"}},
+	{"a wrong graph", cell.WrongOutput, "WrongExport: the graph differs from the model by 0.5", "", Evidence{
+		Exception: "assay_runner.errors.WrongExport", Message: "the graph differs from the model by 0.5", Phase: "convert"}},
 	{"cancel", cell.Environment, "cancelled before it was done in phase build", "cancelled", Evidence{Killed: "cancel", Phase: "build", Signal: int(syscall.SIGKILL)}},
 	{"memory", cell.OutOfMemory, "it took more memory than the cell may have, and was stopped in phase first", "--batch", Evidence{Killed: "memory", Phase: "first"}},
 	{"timeout", cell.Timeout, "no answer within 30s in phase first", "--timeout", Evidence{Killed: "timeout", Message: "no answer within 30s", Phase: "first", Signal: int(syscall.SIGKILL)}},

@@ -56,6 +56,8 @@ var kinds = []kind{
 	{"assay_runner.errors.UnsupportedDType", cell.UnsupportedDType, false},
 	{"assay_runner.errors.BadRecipe", cell.ModelError, false},
 	{"assay_runner.errors.TooLarge", cell.OutOfMemory, false},
+	{"assay_runner.errors.ExportFailed", cell.Export, false},
+	{"assay_runner.errors.WrongExport", cell.WrongOutput, false},
 }
 
 // kindOf finds the row of an exception by its name, then by those of its

@@ -42,7 +42,7 @@ func lower(c cell.Cell, seq, image int) (cell.Cell, bool) {
 
 // smallerDType is the half precision that suits the platform.
 func smallerDType(c cell.Cell) (platform.DType, bool) {
-	if c.DType != platform.FP32 {
+	if c.DType != platform.FP32 || c.Engine == platform.ONNXRuntime {
 		return "", false
 	}
 	half := platform.FP16
@@ -53,7 +53,7 @@ func smallerDType(c cell.Cell) (platform.DType, bool) {
 	return half, p.HasDType(half)
 }
 
-var dtypeBytes = map[platform.DType]int64{platform.FP32: 4, platform.FP16: 2, platform.BF16: 2, platform.INT8: 1}
+var dtypeBytes = map[platform.DType]int64{platform.FP32: 4, platform.FP16: 2, platform.BF16: 2, platform.INT8: 1, platform.A16W8: 1, platform.W8: 1, platform.W4: 1}
 
 // childBytes is what a child needs besides the model: its private part of the
 // interpreter and the libraries' working memory.
@@ -70,6 +70,8 @@ func estimate(c cell.Cell, parameters int64, check bool) need {
 		return n
 	}
 	switch {
+	case check && c.Engine != platform.Torch: // torch's model, the graph in memory and on its way to disk, the engine's copy
+		n.hostBytes = childBytes + 16*parameters
 	case check && c.DType == platform.FP32:
 		n.hostBytes = childBytes + 12*parameters
 	case c.DType != platform.FP32:

@@ -222,8 +222,11 @@ func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, er
 func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.TimingRule) runner.Job {
 	a := batch[0]
 	j := runner.Job{Kind: kind, Cell: a.now, Recipe: a.recipe.JSON, Weights: a.recipe.Weights, Timing: timing, Threads: c.threads(a, timing != nil), Preload: timing != nil}
-	if a.now.Engine == platform.Noop {
+	switch {
+	case a.now.Engine == platform.Noop:
 		j.Kind = runner.NoopJob
+	case a.now.Engine != platform.Torch:
+		j.Options = map[string]any{"exports": c.Exports}
 	}
 	for _, a := range batch {
 		j.Points = append(j.Points, runner.Point{Batch: a.now.Batch, Seq: a.now.Seq, Image: a.now.Image})

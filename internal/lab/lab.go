@@ -89,6 +89,8 @@ type Lab struct {
 	// disturb; alone asks for silence, otherwise company is welcome. Nil is
 	// for tests, where nothing else runs.
 	Hush func(ctx context.Context, alone bool, note func(string)) (release func(), err error)
+	// Exports is the folder of exported models, for engines that run a graph.
+	Exports string
 	// Context holds what is the same for every result: versions, environment.
 	Context cell.Context
 	// Cost is how much slower one cell is than the other where both were ever

@@ -80,7 +80,10 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Actual = &actual
 	r.Evidence = c.evidence(a)
 	r.SubjectHash, r.Outputs, r.Numerics, r.Placement = p.SubjectHash, p.Outputs, p.Numerics, p.Placement
-	r.Experts, r.Kernels = p.Experts, p.Kernels
+	r.Experts, r.Kernels, r.Export = p.Experts, p.Kernels, p.Export
+	if p.Evidence != "" {
+		r.Evidence = p.Evidence
+	}
 	r.Memory = c.alone(a, p.Memory)
 	if p.Parameters > 0 {
 		r.Parameters = p.Parameters
@@ -164,10 +167,16 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("the output holds NaN or infinity")
 	case p.Constant != nil && *p.Constant:
 		return wrong("the output is the same everywhere: it does not depend on its input")
+	case n != nil && !n.Pass && n.LeastSNRdB != nil:
+		return wrong("the output's signal-to-noise ratio against %s is %s dB, less than %.0f", n.Reference, decibel(n.SNRdB), *n.LeastSNRdB)
 	case n != nil && !n.Pass:
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
 	case strayed(c, p.Placement) != "":
 		return misplaced(c, p.Placement)
+	case p.Placement != nil && len(p.Placement.LeftOver) > 0:
+		return cell.Partial, leftOver(p.Placement), nil
+	case p.Evidence == cell.Compiled:
+		return cell.Works, "converted, not run: this machine cannot run it", nil
 	case n == nil:
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
@@ -182,6 +191,25 @@ func number(x *float64) string {
 		return "NaN"
 	}
 	return fmt.Sprintf("%.2g", *x)
+}
+
+// decibel writes a ratio; nil came of NaN or infinity.
+func decibel(x *float64) string {
+	if x == nil {
+		return "NaN"
+	}
+	return fmt.Sprintf("%.1f", *x)
+}
+
+// leftOver says which operations ran elsewhere, the most frequent first.
+func leftOver(p *cell.Placement) string {
+	total := 0
+	var names []string
+	for _, l := range p.LeftOver {
+		total += l.Count
+		names = append(names, fmt.Sprintf("%s ×%d", l.Operator, l.Count))
+	}
+	return fmt.Sprintf("%d operations ran on %s: %s", total, p.LeftOver[0].Where, some(names))
 }
 
 // torchDevices are how torch calls the devices of a platform.

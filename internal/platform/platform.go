@@ -69,16 +69,23 @@ const (
 	FP32 DType = "fp32"
 	FP16 DType = "fp16"
 	BF16 DType = "bf16"
-	INT8 DType = "int8"
+	INT8 DType = "int8" // weights and activations
+	// A16W8 has weights of 8 bits and activations of 16.
+	A16W8 DType = "a16w8"
+	// W8 and W4 have weights of 8 or 4 bits; activations stay as they are.
+	W8 DType = "w8"
+	W4 DType = "w4"
 )
+
+var dtypes = []DType{FP32, FP16, BF16, INT8, A16W8, W8, W4}
 
 var all = []Platform{
 	{CPU, "CPU", "", []Engine{Torch, ONNXRuntime, Wasm, Noop}, []DType{FP32, BF16, FP16}, nil, true},
 	{CUDA, "CUDA (NVIDIA)", "0", []Engine{Torch, ONNXRuntime}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
 	{ROCm, "ROCm (AMD)", "0", []Engine{Torch}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, false},
 	{MPS, "MPS (Apple)", "", []Engine{Torch, CoreML}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, false},
-	{OpenVINO, "OpenVINO (Intel)", "CPU", []Engine{EngOpenVINO}, []DType{FP32, FP16, BF16, INT8}, []Name{CPU}, false},
-	{QNN, "QNN (Qualcomm)", "", []Engine{EngQNN}, []DType{FP16, INT8, FP32}, []Name{CPU}, false},
+	{OpenVINO, "OpenVINO (Intel)", "CPU", []Engine{EngOpenVINO}, []DType{FP32, FP16, BF16, INT8, W8, W4}, []Name{CPU}, true},
+	{QNN, "QNN (Qualcomm)", "", []Engine{EngQNN}, []DType{FP16, INT8, A16W8, FP32}, []Name{CPU}, true},
 	{WebNN, "WebNN (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16}, []Name{CPU}, false},
 	{WebGPU, "WebGPU (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16}, []Name{WebNN, CPU}, false},
 }
@@ -121,10 +128,13 @@ func ParseDType(s string) (DType, error) {
 		return FP16, nil
 	case "bf16", "bfloat16":
 		return BF16, nil
-	case "int8", "i8":
+	case "int8", "i8", "a8w8":
 		return INT8, nil
 	}
-	return "", fmt.Errorf("unknown dtype %q: the dtypes are fp32, fp16, bf16, int8", s)
+	if d := DType(strings.ToLower(s)); slices.Contains(dtypes, d) {
+		return d, nil
+	}
+	return "", fmt.Errorf("unknown dtype %q: the dtypes are %s", s, join(dtypes))
 }
 
 // HasDType reports whether the platform can be asked for d.
@@ -155,7 +165,7 @@ var preference = []struct {
 	{[]string{"mixture-of-experts", "state-space"}, []Name{CUDA, ROCm, CPU}},
 }
 
-func join(names []Name) string {
+func join[S ~string](names []S) string {
 	s := make([]string, len(names))
 	for i, n := range names {
 		s[i] = string(n)

@@ -29,7 +29,7 @@ func ParseTarget(s string) (Target, error) {
 	}
 	t := Target{p.Name, m[2], Engine(m[3]), m[4]}
 	if t.Engine != "" && !p.HasEngine(t.Engine) {
-		return Target{}, fmt.Errorf("engine %q does not run on %s: its engines are %s", t.Engine, p.Name, joinEngines(p.Engines))
+		return Target{}, fmt.Errorf("engine %q does not run on %s: its engines are %s", t.Engine, p.Name, join(p.Engines))
 	}
 	return t.Normal(), nil
 }
@@ -49,6 +49,14 @@ func (t Target) Normal() Target {
 	return t
 }
 
+// DType is what a cell runs in there when nobody says.
+func (t Target) DType() DType {
+	if p, ok := Get(t.Platform); ok {
+		return p.DTypes[0]
+	}
+	return FP32
+}
+
 // String writes the target in its shortest form: what is a default is left out.
 func (t Target) String() string {
 	p, _ := Get(t.Platform)
@@ -63,12 +71,4 @@ func (t Target) String() string {
 		s += "@" + t.Browser
 	}
 	return s
-}
-
-func joinEngines(es []Engine) string {
-	s := make([]string, len(es))
-	for i, e := range es {
-		s[i] = string(e)
-	}
-	return strings.Join(s, ", ")
 }

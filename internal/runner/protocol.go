@@ -101,6 +101,8 @@ type Report struct {
 	Finite          *bool              `json:"finite"`        // no NaN and no infinity in any output
 	Constant        *bool              `json:"constant"`      // an output that is the same everywhere
 	Placement       *cell.Placement    `json:"placement"`
+	Evidence        cell.Evidence      `json:"evidence"` // where it is less than the target's own: emulated, compiled
+	Export          *cell.Exported     `json:"export"`   // nil: the model itself ran
 	SamplesMS       []float64          `json:"samples_ms"`
 	DeviceSamplesMS []float64          `json:"device_samples_ms"`
 	CPUMSPerIter    *float64           `json:"cpu_ms_per_iter"`

@@ -54,7 +54,7 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open) (lab.Machi
 	for _, c := range plan.Cells {
 		if c.Platform != platform.CPU {
 			report, err := s.Report(ctx)
-			return machine{report}, err
+			return machine{report, r.Hello().Versions}, err
 		}
 	}
 	answers := detect.Answers{}
@@ -67,11 +67,26 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open) (lab.Machi
 	} else {
 		answers["torch"] = detect.Answer{Absent: r.Hello().Missing["torch"]}
 	}
-	return machine{detect.Judge(s.sighting(), answers)}, nil
+	return machine{detect.Judge(s.sighting(), answers), r.Hello().Versions}, nil
 }
 
-// machine answers the lab from a detection report.
-type machine struct{ report detect.Report }
+// machine answers the lab from a detection report and the libraries that the
+// runner has.
+type machine struct {
+	report    detect.Report
+	libraries map[string]string
+}
+
+// second are the engines that are not their platform's first: the library that
+// each needs, and whether it does without the platform's device, since
+// converting for it is something too.
+var second = map[platform.Engine]struct {
+	library  string
+	anywhere bool
+}{
+	platform.ONNXRuntime: {"onnxruntime", false},
+	platform.CoreML:      {"coremltools", true},
+}
 
 // Presence looks the target's device up.
 func (m machine) Presence(t platform.Target) lab.Presence {
@@ -79,11 +94,18 @@ func (m machine) Presence(t platform.Target) lab.Presence {
 	if t.Engine == platform.Noop {
 		return lab.Presence{Present: true, Threads: 1}
 	}
+	other, isSecond := second[t.Engine]
+	if isSecond && m.libraries[other.library] == "" {
+		return lab.Presence{Reason: fmt.Sprintf("%s is not installed in the Python environment", other.library)}
+	}
+	if isSecond && other.anywhere {
+		return lab.Presence{Present: true}
+	}
 	p, ok := m.report.Get(t.Platform)
 	if !ok || p.Status != detect.Present {
 		return lab.Presence{Reason: reason(p, t)}
 	}
-	if p.Engine != nil && p.Engine.Name != t.Engine {
+	if p.Engine != nil && p.Engine.Name != t.Engine && !isSecond {
 		return lab.Presence{Reason: fmt.Sprintf("this version of Assay does not run the engine %s on %s yet", t.Engine, t.Platform)}
 	}
 	for _, d := range p.Devices {

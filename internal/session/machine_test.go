@@ -33,7 +33,7 @@ func captured(t *testing.T, name string) machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return machine{r}
+	return machine{report: r}
 }
 
 // TestPresenceAgrees: on every captured machine a platform's default target is
@@ -83,7 +83,7 @@ func TestPresence(t *testing.T) {
 		{"h200", "cuda:7", lab.Presence{Reason: "there is no device 7: the devices are 0"}},
 		{"h200", "rocm", lab.Presence{Reason: "no AMD GPU was seen"}},
 		{"h200", "cpu", lab.Presence{Present: true, MemoryBytes: 126 << 30, Threads: 16}},
-		{"h200", "cpu/onnxruntime", lab.Presence{Reason: "does not run the engine onnxruntime on cpu yet"}},
+		{"h200", "cpu/onnxruntime", lab.Presence{Reason: "onnxruntime is not installed"}},
 		{"container-hiding-devices", "cuda", lab.Presence{Reason: "there is no /dev/nvidia0"}},
 		{"apple-m3", "cuda", lab.Presence{Reason: "NVIDIA"}},
 		{"empty", "cuda", lab.Presence{Reason: "assay setup"}},
@@ -108,17 +108,17 @@ func TestPresence(t *testing.T) {
 // TestFreeBytes: never more than a control group leaves, nor than there is.
 func TestFreeBytes(t *testing.T) {
 	t.Parallel()
-	limited := machine{detect.Report{}}
+	limited := machine{report: detect.Report{}}
 	limited.report.Memory.Usable = 3 << 30
 	if got := limited.FreeBytes(); got > 2<<30 || got <= 0 {
 		t.Errorf("%d bytes free within a limit of 3 GiB", got)
 	}
-	small := machine{detect.Report{}}
+	small := machine{report: detect.Report{}}
 	small.report.Memory.Usable = 100 << 20
 	if got := small.FreeBytes(); got <= 50<<20 || got >= 100<<20 {
 		t.Errorf("%d bytes free of 100 MiB: a small machine keeps a third back", got)
 	}
-	live := machine{detect.Judge(detect.Look(detect.Live()), nil)}
+	live := machine{report: detect.Judge(detect.Look(detect.Live()), nil)}
 	if got := live.FreeBytes(); got < 0 || got > live.report.Memory.Total {
 		t.Errorf("%d bytes free of %d", got, live.report.Memory.Total)
 	}

@@ -134,9 +134,18 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	l := &lab.Lab{
 		Runner: r, Recipes: s.weighted(r, obs.Note), Machine: m,
 		Workers: s.o.Workers, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Context: s.context(r), Cost: s.o.Cost,
+		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Context: s.context(r), Cost: s.o.Cost,
 	}
 	return l.Carry(ctx, plan, obs)
+}
+
+// exports is the folder of exported models. Without a cache they last as long
+// as the machine's temporary files do.
+func (s *Session) exports() string {
+	if s.o.Cache == "" {
+		return filepath.Join(os.TempDir(), "assay-exports")
+	}
+	return filepath.Join(s.o.Cache, "exports")
 }
 
 // recipes are those for one release of transformers; what was searched for is

@@ -29,6 +29,10 @@ KINDS = {
 ENGINES = {
     "noop": "noop.run",
     "torch": "torch_engine.run",
+    "onnxruntime": "exported.engine.run",
+    "openvino": "exported.engine.run",
+    "qnn": "exported.engine.run",
+    "coreml": "exported.engine.run",
 }
 """Who carries out `check` and `time`: the cell's engine → module and function of this package."""
 
@@ -63,7 +67,7 @@ def execute(job: dict[str, Any], emit: Emit) -> int:
 
 def _find(path: str, emit: Emit) -> Callable[[dict[str, Any], Emit], None]:
     """The function, its module imported now if the zygote did not do so: engines may start threads at import."""
-    module, _, name = path.partition(".")
+    module, _, name = path.rpartition(".")
     module = f"{__package__}.{module}"
     with contextlib.nullcontext() if module in sys.modules else emit.in_phase("import"):
         return getattr(importlib.import_module(module), name)

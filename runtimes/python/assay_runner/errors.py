@@ -36,3 +36,15 @@ class TooLarge(RunnerError, MemoryError):
 
 class NotInRelease(RunnerError, ModuleNotFoundError):
     """The installed release of a library does not have the asked model: another release is a missing dependency."""
+
+
+class ExportFailed(RunnerError):
+    """No exporter could turn the model into a graph."""
+
+
+class WrongExport(RunnerError):
+    """The exported graph runs, and its numbers are not the model's."""
+
+
+class LibraryAbsent(RunnerError, ModuleNotFoundError):
+    """A vendor's library that the engine needs is not there."""

@@ -35,7 +35,12 @@ DISTRIBUTIONS = (
     "timm",
     "diffusers",
     "onnxruntime",
+    "onnxruntime-qnn",
     "openvino",
+    "nncf",
+    "onnx",
+    "onnxscript",
+    "coremltools",
 )
 """What `version` looks for, by the name it is installed under."""
 

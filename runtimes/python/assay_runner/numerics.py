@@ -18,12 +18,15 @@ import torch
 from assay_runner.outputs import Tensors
 
 TOLERANCE = {"fp32": 1e-3, "fp16": 1e-2, "bf16": 3e-2}
+# Quantised models are judged by their noise: one rounded weight may move one element far.
+LEAST_SNR_DB = {"int8": 20.0, "a16w8": 20.0, "w8": 20.0, "w4": 20.0}
+CONTROL_SNR_DB = 10.0  # a damaged model must have at least ten times the noise power that is allowed
 CONTROL_FACTOR = 10  # a damaged model must differ by this many tolerances
 
 
 @dataclass(frozen=True)
 class Wider:
-    """A tolerance that differs from the table, with its reason, for cells of just this size and these weights."""
+    """A tolerance that differs from the table, with its reason, for cells of just this size, weights and engine."""
 
     type: str
     size: str
@@ -31,6 +34,7 @@ class Wider:
     dtype: str
     tolerance: float
     reason: str
+    engine: str = "torch"
 
 
 _CANCELS = (
@@ -47,12 +51,41 @@ WIDER: tuple[Wider, ...] = (
 )
 
 
-def tolerance(model_type: str, size: str, weights: str, dtype: str) -> float:
+def tolerance(model_type: str, size: str, weights: str, dtype: str, engine: str = "torch") -> float:
     """The tolerance of a cell."""
     for row in WIDER:
-        if (row.type, row.size, row.weights, row.dtype) == (model_type, size, weights, dtype):
+        if (row.type, row.size, row.weights, row.dtype, row.engine) == (model_type, size, weights, dtype, engine):
             return row.tolerance
     return TOLERANCE[dtype]
+
+
+def signal_to_noise_db(actual: Tensors, reference: Tensors) -> float | None:
+    """The worst output's ratio of the reference's power to the error's, in decibel. None where numbers are missing or
+    nothing can be compared; an output without any error has the ratio CAP_DB."""
+    ratios = []
+    for name, expected in reference.items():
+        if not expected.is_floating_point() or expected.numel() == 0:
+            continue
+        got = actual.get(name)
+        if got is None or got.shape != expected.shape:
+            return None
+        ratios.append(_ratio_db(got, expected))
+    return min(ratios, default=None) if None not in ratios else None
+
+
+CAP_DB = 200.0
+
+
+def _ratio_db(got: torch.Tensor, expected: torch.Tensor) -> float | None:
+    counts = ~(_masks(expected) | expected.isnan())
+    wanted = expected[counts].double()
+    noise = float((got[counts].double() - wanted).square().sum())
+    signal = float(wanted.square().sum())
+    if not math.isfinite(noise):
+        return None
+    if noise == 0 or signal == 0:
+        return CAP_DB if noise == 0 else -CAP_DB
+    return max(-CAP_DB, min(CAP_DB, 10 * math.log10(signal / noise)))
 
 
 @dataclass

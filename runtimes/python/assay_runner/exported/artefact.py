@@ -1,0 +1,174 @@
+"""The artefact of a model at one input size: its graph, torch's own outputs, and what a damaged model gave."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gc
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay_runner import checkpoints, control, export, numerics, reference, stream, subject, torch_engine
+from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.outputs import Tensors
+
+from .store import Entry, Store, key_of
+
+REFERENCE = "reference.npz"
+_LIBRARIES = ("torch", "transformers", "onnx", "onnxscript", "onnx-ir", "timm", "numpy")
+_FAILURES = {kind.__name__: kind for kind in (ExportFailed, WrongExport)}
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """An entry of the store that is a model."""
+
+    entry: Entry
+
+    @property
+    def graph(self) -> Path:
+        """The file of the graph."""
+        return self.entry.path(self.entry.manifest["graph"]["file"])
+
+    def __getitem__(self, name: str) -> Any:
+        return self.entry.manifest[name]
+
+    def reference(self) -> Tensors:
+        """What torch gave, on the CPU in float32."""
+        with np.load(self.entry.path(REFERENCE), allow_pickle=False) as arrays:
+            return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+
+
+class Exporter:
+    """Finds or makes the artefacts of one job."""
+
+    def __init__(self, job: Mapping[str, Any], emit: Any, store: Store, options: export.Options) -> None:
+        cell = {**(job.get("cell") or {}), "platform": "cpu", "device": "", "engine": "torch", "dtype": "fp32"}
+        self.session = torch_engine.Session({**job, "cell": cell}, emit)
+        self._emit, self._store, self._options = emit, store, options
+
+    @contextmanager
+    def artefact(self, point: Mapping[str, Any]) -> Iterator[Artefact]:
+        """The artefact of a point, held while the context lasts. A model that could not be exported with the same
+        versions before is not tried again: the same exception is raised."""
+        key = key_of(self._facts(point))
+        with self._store.entry("onnx", key, lambda folder: self._make(point, folder)) as entry:
+            if entry.made:
+                _give_back()
+            if failed := entry.manifest.get("failed"):
+                raise _FAILURES[failed["type"]](failed["message"])
+            yield Artefact(entry)
+
+    def _facts(self, point: Mapping[str, Any]) -> dict[str, Any]:
+        session = self.session
+        return {
+            "subject": subject.digest(session.recipe, self._weights(), point, session.seed),
+            "options": asdict(self._options),
+            "versions": versions(),
+            "code": _code(),
+        }
+
+    def _weights(self) -> dict[str, Any]:
+        """What decides the weights, known without building the model."""
+        session = self.session
+        if (session.cell.get("weights") or "random") == "random":
+            gain = float(session.recipe.get("gain", 1.0))
+            return {"weights": "random", "stream": stream.VERSION, "seed": session.seed, "gain": gain}
+        given = session.job["weights"]
+        return {"weights": checkpoints.digest(checkpoints.files(given["folder"], bool(given.get("pickle"))))}
+
+    def _make(self, point: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        session, emit = self.session, self._emit
+        tensors = session.inputs(point)
+        built = session.built()
+        with emit.in_phase("reference"):
+            known = reference.compute(built, True, [tensors], session.forward, session.rebuilt, session.available)
+            expected = known.outputs[0] if known.outputs else session.forward(built.model, tensors)
+        facts = {
+            "subject_hash": subject.digest(session.recipe, built.weights, point, session.seed),
+            "type": session.recipe.get("type"),
+            "class": session.recipe["class"],
+            "size": session.recipe.get("size"),
+            "checkpoint": session.recipe.get("checkpoint"),
+            "parameters": built.parameters,
+            "attention": built.attention,
+            "unused": built.unused,
+            "missing": built.weights.get("missing", []),
+            "weights_digest": built.weights["weights"] if "missing" in built.weights else "",
+            "versions": versions(),
+            "reference": known.label,
+        }
+        try:
+            with emit.in_phase("convert"):
+                graph = export.to_onnx(
+                    built.model, tensors, session.recipe.get("call", {}), expected, folder, self._options
+                )
+        except (ExportFailed, WrongExport) as error:
+            return facts | {"failed": {"type": type(error).__name__, "message": str(error)}}
+        np.savez(folder / REFERENCE, **{name: t.numpy() for name, t in expected.items()})
+        with emit.in_phase("control"):
+            damaged = self._control(built.model, point, tensors, expected)
+        return facts | {"graph": asdict(graph), "control": damaged}
+
+    def _control(
+        self, model: torch.nn.Module, point: Mapping[str, Any], tensors: Mapping[str, Any], expected: Tensors
+    ) -> dict[str, Any] | None:
+        """What damage does to the outputs: how far they are from the reference then, by both measures."""
+        session = self.session
+        kind = (session.recipe.get("control") or {}).get("kind") or "none"
+        if kind == "none":
+            return None
+        seen: list[Tensors] = []
+
+        def kept(run: Callable[[], Tensors]) -> Tensors:
+            seen.append(run())
+            return seen[-1]
+
+        measured = control.measure(
+            model,
+            kind,
+            lambda: kept(lambda: session.forward(model, tensors)),
+            lambda: kept(lambda: session.forward(model, session.inputs(point, other=1))),
+            expected,
+            0.0,
+            restore=False,
+        )
+        snr = numerics.signal_to_noise_db(seen[0], expected) if seen else None
+        return {"kind": kind, "change": measured.change, "snr_db": snr, "note": measured.note}
+
+
+def versions() -> dict[str, str]:
+    """The versions of what an exported graph depends on."""
+    found = {}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@functools.cache
+def _code() -> str:
+    """A hash over the sources of the exporter: a graph that other code made is another graph."""
+    total = hashlib.sha256()
+    for file in sorted(Path(export.__file__).parent.rglob("*.py")):
+        total.update(file.name.encode() + b"\n" + file.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def _give_back() -> None:
+    """Frees what building and exporting held, so that the engine has the memory."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError, TypeError):  # another C library
+        return

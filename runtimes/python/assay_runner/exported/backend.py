@@ -1,0 +1,113 @@
+"""What an engine of exported graphs is to the rest: two small contracts, and the table of those there are."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from .store import Store
+
+Arrays = Mapping[str, np.ndarray]
+
+BACKENDS = {
+    "onnxruntime": "onnxruntime_backend.OnnxRuntime",
+    "openvino": "openvino_backend.OpenVINO",
+    "qnn": "qnn_backend.QNN",
+    "coreml": "coreml_backend.CoreML",
+}
+"""The cell's engine → module and class of this package."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the cell asks of an engine."""
+
+    platform: str
+    device: str  # "CPU", "sm8650", …; "" is the default one
+    dtype: str
+    threads: int  # 0 leaves the engine's own choice
+    scenario: str = "latency"  # or throughput
+    options: Mapping[str, Any] = field(default_factory=dict)  # the job's
+
+
+@dataclass(frozen=True)
+class LeftOver:
+    """Operations that did not run where they were asked to."""
+
+    operator: str
+    count: int
+    where: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which nodes ran where; nodes are counted as the engine counts them, after its own fusing."""
+
+    device: str
+    nodes: Mapping[str, int] | None = None
+    left_over: Sequence[LeftOver] = ()
+
+    def report(self) -> dict[str, Any]:
+        """As the protocol has it."""
+        return {
+            "device": self.device,
+            "nodes": dict(self.nodes) if self.nodes is not None else None,
+            "left_over": [asdict(row) for row in self.left_over],
+        }
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The part of an artefact that a backend sees: the graph in its file, and inputs by rule to calibrate with."""
+
+    key: str
+    graph: Path  # model.onnx; large weights lie beside it
+    inputs: Sequence[Mapping[str, Any]]  # name, shape, dtype of the graph's own, in order
+    outputs: Sequence[Mapping[str, Any]]
+    calibration: Callable[[int], list[Arrays]]  # that many sets of inputs, none of them the checked one
+
+
+class Compiled(Protocol):
+    """A graph that is ready to run."""
+
+    evidence: str
+    """"" when it runs on what the cell names, "emulated" or "compiled" otherwise."""
+
+    def bind(self, feeds: Arrays) -> None:
+        """Puts the inputs to where the engine takes them from: no part of a timed run."""
+
+    def run(self) -> None:
+        """One inference, awaited."""
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """What the last run gave, by the names of the graph."""
+
+    def placement(self) -> Placement:
+        """Where the nodes ran, or were put."""
+
+    def facts(self) -> dict[str, Any]:
+        """What the context of a result should tell of the engine: versions, precision, streams, threads."""
+
+
+class Backend(Protocol):
+    """An engine. It is made for one job, after the fork: importing it may start threads."""
+
+    def __init__(self, asked: Asked, store: Store) -> None: ...
+
+    def prepare(self, exported: Exported) -> Any:
+        """Makes of the graph what the engine reads, kept in the store: the phase `convert`."""
+
+    def compile(self, prepared: Any) -> Compiled:
+        """Loads it on the device: the phase `compile`."""
+
+
+def backend(engine: str) -> type[Backend]:
+    """The class of an engine, imported now."""
+    module, _, name = BACKENDS[engine].partition(".")
+    return getattr(importlib.import_module(f"{__package__}.{module}"), name)

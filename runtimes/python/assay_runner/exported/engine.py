@@ -1,0 +1,186 @@
+"""Carries `check` and `time` jobs out for every engine that runs an exported graph.
+
+`check` compares each point's outputs with those that torch gave when the model was exported; `time` finds the artefact
+that the check left and needs no torch model at all. What both report is what torch's own engine reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay_runner import export, inputs, linux, memory, numerics, outputs, timing
+from assay_runner.errors import BadRecipe
+from assay_runner.outputs import Tensors
+
+from .artefact import Artefact, Exporter
+from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, backend
+from .store import Store
+
+INSIDE = "inference only; inputs bound before"
+
+
+def run(job: Mapping[str, Any], emit: Any) -> None:
+    """Carries a job out and reports through emit."""
+    kinds: dict[str, Callable[[Session, Mapping[str, Any]], dict[str, Any]]] = {"check": _checked, "time": _timed}
+    if job.get("kind") not in kinds:
+        raise BadRecipe(f"engines of exported graphs have no job {job.get('kind')!r}: they have {', '.join(kinds)}")
+    session = Session(job, emit)
+    for index, point in enumerate(session.points):
+        emit.index = index
+        emit.point(index, kinds[job["kind"]](session, point))
+
+
+class Session:
+    """One job under way."""
+
+    def __init__(self, job: Mapping[str, Any], emit: Any) -> None:
+        self.job, self.emit = job, emit
+        self.cell: Mapping[str, Any] = job.get("cell") or {}
+        self.options: Mapping[str, Any] = job.get("options") or {}
+        if not self.options.get("exports"):
+            raise BadRecipe("the job does not say in which folder exported models lie: options.exports")
+        self.store = Store(Path(self.options["exports"]))
+        self.exporter = Exporter(job, emit, self.store, export.Options())
+        self.torch = self.exporter.session
+        self.points = self.torch.points
+        self.host = memory.Host()
+        self.asked = Asked(
+            platform=str(self.cell.get("platform") or ""),
+            device=str(self.cell.get("device") or ""),
+            dtype=str(self.cell.get("dtype") or "fp32"),
+            threads=int(job.get("threads") or 0),
+            options=self.options,
+        )
+        with emit.in_phase("import"):
+            self.backend: Backend = backend(str(self.cell["engine"]))(self.asked, self.store)
+
+    @property
+    def limit(self) -> float | None:
+        """The tolerance of the cell's dtype; None where its noise is what counts."""
+        if self.asked.dtype in numerics.LEAST_SNR_DB:
+            return None
+        cell, recipe = self.cell, self.torch.recipe
+        size = cell.get("size") or recipe.get("size") or ""
+        weights = cell.get("weights") or "random"
+        return numerics.tolerance(recipe.get("type", ""), size, weights, self.asked.dtype, str(cell["engine"]))
+
+    def feeds(self, artefact: Artefact, point: Mapping[str, Any], other: int = 0) -> Arrays:
+        """The graph's inputs at a point, as arrays."""
+        made = inputs.make(self.torch.recipe, point, self.torch.seed + other, torch.float32)
+        return {spec["name"]: np.ascontiguousarray(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
+
+    def compiled(self, artefact: Artefact, point: Mapping[str, Any]) -> Compiled:
+        """The artefact on its engine, each step in its phase."""
+        graph = artefact["graph"]
+        exported = Exported(
+            artefact.entry.manifest["key"],
+            artefact.graph,
+            graph["inputs"],
+            graph["outputs"],
+            lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)],
+        )
+        with self.emit.in_phase("convert"):
+            prepared = self.backend.prepare(exported)
+        with self.emit.in_phase("compile"):
+            return self.backend.compile(prepared)
+
+    def report(
+        self, artefact: Artefact, compiled: Compiled, found: Tensors, placement: Placement | None
+    ) -> dict[str, Any]:
+        """What the reports of both kinds have in common."""
+        graph, facts = artefact["graph"], compiled.facts()
+        return {
+            "outputs": outputs.describe(found),
+            "numerics": None,
+            "numerics_note": "",
+            "evidence": compiled.evidence,
+            "placement": placement.report() if placement else None,
+            "export": {
+                "key": artefact["key"],
+                "found": not artefact.entry.made,
+                **{name: graph[name] for name in ("opset", "exporter", "steps", "check")},
+            },
+            "memory": {**self.host.report(), "device_peak_bytes": None, "framework_peak_bytes": None},
+            "subject_hash": artefact["subject_hash"],
+            "parameters": artefact["parameters"],
+            "threads": self.torch.threads,
+            "attn_implementation": artefact["attention"],
+            "weights_digest": artefact["weights_digest"],
+            "weights_missing": artefact["missing"],
+            "weights_unused": artefact["unused"],
+            "inputs_inside": INSIDE,
+            "energy_j": None,
+            "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,
+        }
+
+
+def _tensors(compiled: Compiled) -> Tensors:
+    """What a run gave, as torch's tensors, so that the same code compares it."""
+    return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in compiled.outputs().items()}
+
+
+def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
+    with session.exporter.artefact(point) as artefact:
+        compiled = session.compiled(artefact, point)
+        if compiled.evidence == "compiled":
+            return session.report(artefact, compiled, {}, compiled.placement()) | {
+                "outputs": artefact["graph"]["outputs"]
+            }
+        linux.reset_peak()
+        compiled.bind(session.feeds(artefact, point))
+        with session.emit.in_phase("run"):
+            run_ms = timing.once(compiled.run, session.torch.device)
+        found, expected = _tensors(compiled), artefact.reference()
+        report = session.report(artefact, compiled, found, compiled.placement())
+        report["phases_ms"] = {"run": run_ms}
+        report["finite"] = numerics.finite(found, expected)
+        report["constant"] = outputs.constant(found)
+        report["numerics"] = _numerics(session, artefact, found, expected)
+        return report
+
+
+def _numerics(session: Session, artefact: Artefact, found: Tensors, expected: Tensors) -> dict[str, Any]:
+    """The comparison and the negative control, by the measure that the dtype has."""
+    limit, least = session.limit, numerics.LEAST_SNR_DB.get(session.asked.dtype)
+    compared = numerics.compare(found, expected).report(limit or 0.0, artefact["reference"])
+    compared["output_hash"] = outputs.digest(found)
+    damaged = artefact["control"]
+    if least is not None:
+        snr = numerics.signal_to_noise_db(found, expected)
+        compared |= {"snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
+        passed = damaged is not None and (damaged["snr_db"] is None or damaged["snr_db"] <= numerics.CONTROL_SNR_DB)
+    else:
+        passed = damaged is not None and damaged["change"] >= numerics.CONTROL_FACTOR * limit
+    if damaged is not None:
+        compared["control"] = {**damaged, "pass": passed}
+    return compared
+
+
+def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
+    rule, emit, device = timing.Rule.of(session.job.get("timing")), session.emit, session.torch.device
+    with session.exporter.artefact(point) as artefact:
+        linux.reset_peak()
+        compiled = session.compiled(artefact, point)
+        compiled.bind(session.feeds(artefact, point))
+        with timing.quiet():
+            with emit.in_phase("first"):
+                first_ms = timing.once(compiled.run, device)
+            with emit.in_phase("warmup"):
+                warm = timing.warm_up(compiled.run, device, rule)
+            emit.timed("begin")
+            samples = timing.sample(compiled.run, device, rule, warm.last_ms)
+            emit.timed("end")
+        report = session.report(artefact, compiled, _tensors(compiled), None)
+        return report | {
+            "samples_ms": samples.ms,
+            "device_samples_ms": None,
+            "cpu_ms_per_iter": samples.cpu_ms_per_iter,
+            "warmup": {"count": warm.count, "mean_ms": warm.mean_ms, "stable": warm.stable},
+            "sync": "",
+            "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
+        }
