@@ -127,11 +127,15 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 	if err != nil {
 		return nil, err
 	}
+	limit, err := a.exportsLimit()
+	if err != nil {
+		return nil, err
+	}
 	return session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, a.choice()) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
-		Cache: filepath.Join(folders.Cache, "detect"), Version: version, Cost: a.cost,
+		Cache: filepath.Join(folders.Cache, "detect"), Exports: exportsIn(folders), ExportsLimit: limit, Version: version, Cost: a.cost,
 		Weights: session.Weights{
 			Hub:  func(say func(string)) (*hub.Hub, error) { return a.open(&f.hubFlags, say) },
 			Want: f.want(), Fresh: f.weights != "" || f.plan != "",

@@ -35,9 +35,10 @@ var notRun = map[string]string{
 // only right one.
 var statuses = map[string][]int{
 	"assay test bert --platform cuda --strict": {exitOK, exitUnavailable},
-	"assay doctor":      {exitOK, exitProgram}, // what it checks may be wrong here
-	"assay doctor cpu":  {exitOK, exitProgram},
-	"assay doctor cuda": {exitOK, exitProgram},
+	"assay doctor":        {exitOK, exitProgram}, // what it checks may be wrong here
+	"assay doctor cpu":    {exitOK, exitProgram},
+	"assay doctor cuda":   {exitOK, exitProgram},
+	"assay cache rm bert": {exitOK, exitUsage}, // nothing may be kept of it yet
 }
 
 var (
@@ -90,7 +91,7 @@ func examples(t testing.TB) []example {
 // needsTorch tells the lines that the integration tests run: those that run
 // models or ask an environment about itself.
 func (e example) needsTorch() bool {
-	return regexp.MustCompile(`assay(-worker)? (test|bench|setup|doctor|run|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
+	return regexp.MustCompile(`assay(-worker)? (test|bench|export|setup|doctor|run|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
 }
 
 // TestExamples runs every example that needs no torch, in the order in which

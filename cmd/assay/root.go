@@ -48,8 +48,8 @@ by running it, and each number carries its evidence.`,
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more (also LOGLEVEL=DEBUG)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
-		detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand,
-		queryCommand, reportCommand, importCommand, dbCommand, versionCommand,
+		detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand, exportCommand,
+		queryCommand, reportCommand, importCommand, dbCommand, cacheCommand, versionCommand,
 	} {
 		c := make(a)
 		checkArgs(c)

@@ -197,8 +197,9 @@ type LeftOver struct {
 
 // Exported tells of the graph that ran in the model's place.
 type Exported struct {
-	Key      string       `json:"key"`   // in the cache of exported models
-	Found    bool         `json:"found"` // it was there already
+	Key      string       `json:"key"`      // in the cache of exported models
+	Prepared string       `json:"prepared"` // key of what the engine made of it
+	Found    bool         `json:"found"`    // it was there already
 	Opset    int          `json:"opset"`
 	Exporter string       `json:"exporter"`
 	Steps    []ExportStep `json:"steps"` // how the graph was made friendly to accelerators

@@ -70,7 +70,7 @@ func estimate(c cell.Cell, parameters int64, check bool) need {
 		return n
 	}
 	switch {
-	case check && c.Engine != platform.Torch: // torch's model, the graph in memory and on its way to disk, the engine's copy
+	case check && c.Engine.RunsGraphs(): // torch's model, the graph in memory and on its way to disk, the engine's copy
 		n.hostBytes = childBytes + 16*parameters
 	case check && c.DType == platform.FP32:
 		n.hostBytes = childBytes + 12*parameters

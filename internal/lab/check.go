@@ -225,7 +225,7 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 	switch {
 	case a.now.Engine == platform.Noop:
 		j.Kind = runner.NoopJob
-	case a.now.Engine != platform.Torch:
+	case a.now.Engine.RunsGraphs():
 		j.Options = map[string]any{"exports": c.Exports}
 	}
 	for _, a := range batch {

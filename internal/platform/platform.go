@@ -43,6 +43,12 @@ const (
 	Noop        Engine = "noop"
 )
 
+// RunsGraphs reports whether the engine runs an exported graph and not the
+// model itself.
+func (e Engine) RunsGraphs() bool {
+	return slices.Contains([]Engine{ONNXRuntime, EngOpenVINO, EngQNN, CoreML, ORTWeb, Wasm}, e)
+}
+
 // Platform is what is known of a platform before any machine is looked at.
 type Platform struct {
 	Name  Name

@@ -9,6 +9,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/environment"
+	"assay/internal/exports"
 	"assay/internal/lab"
 	"assay/internal/platform"
 	"assay/internal/runner"
@@ -42,8 +45,12 @@ type Options struct {
 	Limit time.Duration
 	// Cache is the folder for answers of detection's second pass and for
 	// recipes that were searched for.
-	Cache   string
-	Version string // of the program
+	Cache string
+	// Exports is the folder of exported models; "" is a temporary one.
+	Exports string
+	// ExportsLimit is how many bytes it may hold; 0 is the default.
+	ExportsLimit int64
+	Version      string // of the program
 	// Cost is what a fallback costs where that was ever measured; see lab.Lab.
 	Cost func(asked, actual cell.Cell) *cell.Cost
 	// Weights says how cells with given weights come to them.
@@ -136,16 +143,27 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 		Workers: s.o.Workers, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Context: s.context(r), Cost: s.o.Cost,
 	}
-	return l.Carry(ctx, plan, obs)
+	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
+}
+
+// collect keeps the cache of exported models within its limit after a plan
+// that used it.
+func (s *Session) collect(plan cell.Plan, note func(string)) error {
+	if !slices.ContainsFunc(plan.Cells, func(c cell.Cell) bool { return c.Engine.RunsGraphs() }) {
+		return nil
+	}
+	limit := cmp.Or(s.o.ExportsLimit, exports.Limit)
+	done, err := exports.Cache{Dir: s.exports()}.Collect(limit)
+	if n := len(done.Removed); n > 0 {
+		note(fmt.Sprintf("the cache of exported models was cleared of %d entries, %.1f GB (its limit is %.1f GB)", n, float64(done.Freed)/1e9, float64(limit)/1e9))
+	}
+	return err
 }
 
 // exports is the folder of exported models. Without a cache they last as long
 // as the machine's temporary files do.
 func (s *Session) exports() string {
-	if s.o.Cache == "" {
-		return filepath.Join(os.TempDir(), "assay-exports")
-	}
-	return filepath.Join(s.o.Cache, "exports")
+	return cmp.Or(s.o.Exports, filepath.Join(os.TempDir(), "assay-exports"))
 }
 
 // recipes are those for one release of transformers; what was searched for is

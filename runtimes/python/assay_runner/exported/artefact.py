@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner import checkpoints, control, export, numerics, reference, stream, subject, torch_engine
+from assay_runner import checkpoints, control, export, inputs, numerics, reference, stream, subject, torch_engine
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.outputs import Tensors
 
 from .store import Entry, Store, key_of
 
+INPUTS = "inputs.npz"
 REFERENCE = "reference.npz"
 _LIBRARIES = ("torch", "transformers", "onnx", "onnxscript", "onnx-ir", "timm", "numpy")
 _FAILURES = {kind.__name__: kind for kind in (ExportFailed, WrongExport)}
@@ -95,9 +96,11 @@ class Exporter:
         facts = {
             "subject_hash": subject.digest(session.recipe, built.weights, point, session.seed),
             "type": session.recipe.get("type"),
-            "class": session.recipe["class"],
             "size": session.recipe.get("size"),
             "checkpoint": session.recipe.get("checkpoint"),
+            "recipe": session.recipe,
+            "sizes": inputs.sizes(session.recipe, point),
+            "seed": session.seed,
             "parameters": built.parameters,
             "attention": built.attention,
             "unused": built.unused,
@@ -113,7 +116,8 @@ class Exporter:
                 )
         except (ExportFailed, WrongExport) as error:
             return facts | {"failed": {"type": type(error).__name__, "message": str(error)}}
-        np.savez(folder / REFERENCE, **{name: t.numpy() for name, t in expected.items()})
+        for name, arrays in ((INPUTS, tensors), (REFERENCE, expected)):  # so that anyone can check it elsewhere
+            np.savez(folder / name, **{key: t.numpy() for key, t in arrays.items()})
         with emit.in_phase("control"):
             damaged = self._control(built.model, point, tensors, expected)
         return facts | {"graph": asdict(graph), "control": damaged}

@@ -79,6 +79,9 @@ class Compiled(Protocol):
     evidence: str
     """"" when it runs on what the cell names, "emulated" or "compiled" otherwise."""
 
+    key: str
+    """Of the store's entry that holds what the engine reads: what a user is given to use elsewhere."""
+
     def bind(self, feeds: Arrays) -> None:
         """Puts the inputs to where the engine takes them from: no part of a timed run."""
 

@@ -102,6 +102,7 @@ class Session:
             "placement": placement.report() if placement else None,
             "export": {
                 "key": artefact["key"],
+                "prepared": compiled.key,
                 "found": not artefact.entry.made,
                 **{name: graph[name] for name in ("opset", "exporter", "steps", "check")},
             },

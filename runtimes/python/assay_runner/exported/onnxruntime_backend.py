@@ -51,7 +51,7 @@ class Session:
     def __init__(self, asked: Asked, exported: Exported) -> None:
         self._names = [spec["name"] for spec in exported.outputs]
         self._provider = PROVIDERS[asked.platform][0]
-        self._exported, self._asked = exported, asked
+        self._exported, self._asked, self.key = exported, asked, exported.key
         self._session = ort.InferenceSession(
             str(exported.graph), sess_options=_options(asked), providers=PROVIDERS[asked.platform]
         )

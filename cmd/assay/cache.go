@@ -1,0 +1,227 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"assay/internal/environment"
+	"assay/internal/exports"
+	"assay/internal/report"
+
+	"github.com/spf13/cobra"
+)
+
+// exportsIn is the folder of exported models.
+func exportsIn(f environment.Folders) string { return filepath.Join(f.Cache, "exports") }
+
+// exportsLimit is how much exported models may take: ASSAY_EXPORTS_LIMIT, or
+// the default.
+func (a *app) exportsLimit() (int64, error) {
+	s := a.getenv("ASSAY_EXPORTS_LIMIT")
+	if s == "" {
+		return exports.Limit, nil
+	}
+	n, err := parseBytes(s)
+	if err != nil {
+		return 0, usage("ASSAY_EXPORTS_LIMIT: %w", err)
+	}
+	return n, nil
+}
+
+var byteUnits = []struct {
+	suffix string
+	bytes  float64
+}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}, {"", 1}}
+
+// parseBytes reads a size as people write it: 20GB, 500 MB, 0.
+func parseBytes(s string) (int64, error) {
+	text := strings.ToUpper(strings.TrimSpace(s))
+	for _, u := range byteUnits {
+		rest, ok := strings.CutSuffix(text, u.suffix)
+		if n, err := strconv.ParseFloat(strings.TrimSpace(rest), 64); ok && err == nil && n >= 0 && n*u.bytes < 1<<62 {
+			return int64(n * u.bytes), nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no size: write it as 20GB or 500MB", s)
+}
+
+func cacheCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cache",
+		Short: "Exported models that are kept: list them, remove them",
+		Long: `A model that runs on OpenVINO, QNN, ONNX Runtime or Core ML is exported once and kept, with what each engine
+makes of it, so that the next run needs neither torch nor the exporter. What is kept is found again only
+with the same model, weights, sizes and versions. It may take 20 GB (ASSAY_EXPORTS_LIMIT says otherwise);
+what was not used for longest goes first, and never what another process uses.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(cacheList(a), cacheRemove(a), cacheCollect(a))
+	return c
+}
+
+func (a *app) exports() (exports.Cache, error) {
+	f, err := a.folders()
+	return exports.Cache{Dir: exportsIn(f)}, err
+}
+
+func cacheList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "ls [MODEL…]", Short: "List what is kept, the last used first",
+		Example: `  assay cache ls
+  assay cache ls bert --json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cache, err := a.exports()
+			if err != nil {
+				return err
+			}
+			all, err := cache.List()
+			if err != nil {
+				return err
+			}
+			found := chosen(all, args)
+			if a.asJSON {
+				return a.printJSON(map[string]any{"schema": 1, "folder": cache.Dir, "entries": found})
+			}
+			return a.printEntries(cache, found)
+		},
+	}
+}
+
+// chosen are the entries that words name by model or key; no words name all.
+func chosen(all []exports.Entry, words []string) []exports.Entry {
+	out := []exports.Entry{}
+	for _, e := range all {
+		if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return names(e, w) }) {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func names(e exports.Entry, word string) bool {
+	const least = 6 // letters that make a part of a key
+	_, short, _ := strings.Cut(e.Checkpoint, "/")
+	return word == e.Type || word != "" && (word == e.Checkpoint || word == short) ||
+		len(word) >= least && strings.HasPrefix(e.Key, word)
+}
+
+func (a *app) printEntries(cache exports.Cache, found []exports.Entry) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	var total int64
+	for _, e := range found {
+		total += e.Bytes
+		state := ""
+		switch {
+		case e.Broken:
+			state = "not whole"
+		case e.Failed != "":
+			state = "could not be exported"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\tused %s\t%s\n", e.Key[:12], e.Kind, e.Model(), e.Size, report.Bytes(e.Bytes), ago(e.UsedAt), state)
+	}
+	fmt.Fprintf(w, "%d entries, %s in %s\n", len(found), report.Bytes(total), cache.Dir)
+	return w.Flush()
+}
+
+// ago says how long since, in the largest unit.
+func ago(t time.Time) string {
+	d := time.Since(t)
+	switch {
+	case t.IsZero():
+		return "never"
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days ago", int(d.Hours()/24))
+	case d >= time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	case d >= time.Minute:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	}
+	return "now"
+}
+
+func cacheRemove(a *app) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use: "rm [MODEL|KEY…]", Short: "Remove what is kept of models",
+		Example: `  assay cache rm bert
+  assay cache rm --all`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return usage("cache rm needs models or keys, or --all")
+			}
+			return a.removeEntries(args)
+		},
+	}
+	c.Flags().BoolVar(&all, "all", false, "everything")
+	return c
+}
+
+func (a *app) removeEntries(words []string) error {
+	cache, err := a.exports()
+	if err != nil {
+		return err
+	}
+	entries, err := cache.List()
+	if err != nil {
+		return err
+	}
+	for _, w := range words {
+		if len(chosen(entries, []string{w})) == 0 {
+			return usage("nothing is kept of %q: see \"assay cache ls\"", w)
+		}
+	}
+	removed, freed := []exports.Entry{}, int64(0)
+	var failed error
+	for _, e := range chosen(entries, words) {
+		if err := cache.Remove(e.Key); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		removed, freed = append(removed, e), freed+e.Bytes
+	}
+	return errors.Join(failed, a.printRemoved(exports.Collected{Removed: removed, Freed: freed}))
+}
+
+func (a *app) printRemoved(done exports.Collected) error {
+	if a.asJSON {
+		return a.printJSON(map[string]any{"schema": 1, "collected": done})
+	}
+	fmt.Fprintf(a.stdout, "removed %d entries, %s\n", len(done.Removed), report.Bytes(done.Freed))
+	return nil
+}
+
+func cacheCollect(a *app) *cobra.Command {
+	var limit string
+	c := &cobra.Command{
+		Use: "gc", Short: "Remove what is broken, and what is over the limit",
+		Example: `  assay cache gc
+  assay cache gc --limit 5GB`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			n, err := a.exportsLimit()
+			if limit != "" {
+				if n, err = parseBytes(limit); err != nil {
+					err = usage("--limit: %w", err)
+				}
+			}
+			if err != nil {
+				return err
+			}
+			cache, err := a.exports()
+			if err != nil {
+				return err
+			}
+			done, err := cache.Collect(n)
+			return errors.Join(err, a.printRemoved(done))
+		},
+	}
+	c.Flags().StringVar(&limit, "limit", "", "how much may stay, such as 5GB (default: ASSAY_EXPORTS_LIMIT, else 20 GB)")
+	return c
+}
