@@ -5,6 +5,10 @@ exception of the model's code) travels under its own type: the name of an
 exception is the first thing a failure is classified by.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
 
 class RunnerError(Exception):
     """Base of every failure that this package raises by itself."""
@@ -39,11 +43,21 @@ class NotInRelease(RunnerError, ModuleNotFoundError):
 
 
 class ExportFailed(RunnerError):
-    """No exporter could turn the model into a graph."""
+    """No exporter could write the model as a graph. ``where`` is the operator or the line of the model's code at which
+    the first one stopped, empty where its error does not say; ``tried`` has each exporter with its error."""
+
+    def __init__(self, message: str, where: str = "", tried: Sequence[Mapping[str, str]] = ()) -> None:
+        super().__init__(message)
+        self.where, self.tried = where, list(tried)
 
 
 class WrongExport(RunnerError):
-    """The exported graph runs, and its numbers are not the model's."""
+    """The model was written as a graph, but the graph's numbers are not the model's. ``tried`` is as in ExportFailed;
+    ``max_rel`` is the smallest error that any exporter reached, None where it is not finite."""
+
+    def __init__(self, message: str, max_rel: float | None = None, tried: Sequence[Mapping[str, str]] = ()) -> None:
+        super().__init__(message)
+        self.max_rel, self.tried = max_rel, list(tried)
 
 
 class LibraryAbsent(RunnerError, ModuleNotFoundError):

@@ -1,0 +1,49 @@
+"""Writes a torch model as an ONNX graph that gives its numbers.
+
+`to_onnx` tries one `Way` after the other (`ways`): transformers' own exporter first, torch's then; with the inputs as
+they are, then with more of those as constants that only describe others (`constants`); with the kernels that the model
+chose, then with the plainest it has. An exporter (`exporters`) sees a forward that gives named tensors (`subject`),
+in which everything that follows from known values alone is computed and not traced (`following`). What it made goes
+through the rewriting steps (`steps`), is written (`writing`) and is run in ONNX Runtime against torch's outputs
+(`checking`). The first graph that passes is the answer; `trying` keeps the account of those that did not, and `traces`
+reads out of their errors where they stopped.
+
+Nothing is kept between calls, and no engine stays open: caches and sessions are built around this package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay_runner.errors import ExportFailed
+from assay_runner.export.graph import Graph, Options
+from assay_runner.outputs import Tensors
+
+__all__ = ["Graph", "Options", "to_onnx"]
+
+_DEFAULT = Options()
+
+
+def to_onnx(
+    model: torch.nn.Module,
+    tensors: Mapping[str, torch.Tensor],
+    call: Mapping[str, Any],
+    expected: Tensors,
+    folder: Path,
+    options: Options = _DEFAULT,
+) -> Graph:
+    """Writes folder/model.onnx for one call of a model in float32 on the CPU, which gave the expected outputs.
+
+    Raises ExportFailed where no exporter could, and WrongExport where what they wrote computes something else.
+    """
+    from assay_runner.export import trying
+    from assay_runner.export.subject import Subject
+
+    if not hasattr(model, "config") or type(model).__module__.startswith("assay_runner."):
+        raise ExportFailed("the model is run as several calls, which no single graph holds: export its parts instead")
+    subject = Subject(model, tensors, call, expected, options)
+    return trying.first_good(subject, folder)

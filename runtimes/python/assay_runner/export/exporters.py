@@ -1,0 +1,83 @@
+"""The exporters themselves: each makes an ONNX model in memory out of a subject.
+
+transformers' own comes first: it knows what torch.export stumbles on in its models. torch's comes second, and
+serves releases of transformers that have none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import onnx_ir
+import torch
+
+from assay_runner.export.subject import Subject, traceable
+
+
+@dataclass(frozen=True)
+class Exporter:
+    """One exporter: whether it is installed, what it calls itself, and what it does."""
+
+    here: Callable[[], bool]
+    name: Callable[[], str]
+    export: Callable[[Subject], onnx_ir.Model]
+
+
+def _by_transformers(subject: Subject) -> onnx_ir.Model:
+    from transformers.exporters.exporter_onnx import OnnxConfig, OnnxExporter
+
+    config = OnnxConfig(opset_version=subject.options.opset)
+    with traceable(subject):
+        return OnnxExporter().export(subject.model, dict(subject.tensors), config).model
+
+
+def _by_torch(subject: Subject) -> onnx_ir.Model:
+    with traceable(subject), torch.no_grad():
+        program = torch.onnx.export(
+            subject.model,
+            kwargs=dict(subject.tensors),
+            input_names=list(subject.tensors),
+            output_names=list(subject.expected),
+            opset_version=subject.options.opset,
+            dynamo=True,
+            verbose=False,
+        )
+    return program.model
+
+
+def _transformers() -> str:
+    import transformers
+
+    return f"transformers {transformers.__version__}"
+
+
+def _torch() -> str:
+    return f"torch.onnx {torch.__version__.partition('+')[0]}"
+
+
+def _has_exporters() -> bool:
+    return find_spec("transformers") is not None and find_spec("transformers.exporters") is not None
+
+
+TRANSFORMERS = Exporter(_has_exporters, _transformers, _by_transformers)
+TORCH = Exporter(lambda: True, _torch, _by_torch)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Inside, exporters do not print: what they say on success concerns their own developers."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

@@ -1,0 +1,35 @@
+"""Rewriting steps: what makes a graph friendlier to accelerators and keeps its numbers.
+
+A step is a function that changes an ONNX model in place and returns how often it did. They run in the table's order,
+each once; the table says why each one is there, and a graph's manifest names those that changed something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import onnx_ir
+
+from assay_runner.export.steps import powers
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the table."""
+
+    name: str
+    why: str
+    apply: Callable[[onnx_ir.Model], int]
+
+
+STEPS = (
+    Step("small powers are products", "QNN's HTP cannot finalise an RMS norm written with Pow", powers.to_products),
+)
+
+
+def apply(model: onnx_ir.Model) -> list[dict[str, Any]]:
+    """Applies all steps and gives those that changed something."""
+    done = [(step, step.apply(model)) for step in STEPS]
+    return [{"name": step.name, "count": count, "why": step.why} for step, count in done if count]

@@ -1,0 +1,59 @@
+"""What an exporter gets: the model, one call of it, and what that call gave."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from assay_runner import outputs
+from assay_runner.export import constants
+from assay_runner.export.following import Known
+from assay_runner.export.graph import Options
+from assay_runner.outputs import Tensors
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model and one call of it: its inputs, what stands fixed beside them, and the outputs in float32."""
+
+    model: torch.nn.Module
+    tensors: Mapping[str, torch.Tensor]
+    call: Mapping[str, Any]
+    expected: Tensors
+    options: Options = field(default_factory=Options)
+
+    def fixed(self, kinds: frozenset[str]) -> Subject:
+        """The same call with the companions of these kinds as fixed arguments."""
+        found = constants.companions(self.tensors, kinds)
+        free = {name: t for name, t in self.tensors.items() if name not in found}
+        return replace(self, tensors=free, call={**self.call, **found})
+
+
+@contextmanager
+def traceable(subject: Subject) -> Iterator[None]:
+    """Inside, the model's forward has the subject's inputs as its parameters, makes the subject's call and returns its
+    tensors by their flattened names, each a value of its own: a graph cannot give an input, or one tensor twice."""
+    model, own = subject.model, subject.model.forward
+    replaced = vars(model).get("forward")
+
+    def forward(**kwargs: Any) -> Tensors:
+        torch.manual_seed(subject.options.seed)
+        with Known():
+            found = outputs.flatten(own(**{**subject.call, **kwargs}))
+        return {name: found[name].clone() for name in subject.expected}
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in subject.tensors])
+    model.forward = forward
+    try:
+        yield
+    finally:
+        if replaced is None:
+            del model.forward
+        else:
+            model.forward = replaced

@@ -1,0 +1,117 @@
+"""Tries one way to export after the other, until a graph gives the model's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import onnx_ir
+
+from assay_runner import reference
+from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.export import checking, exporters, steps, traces, writing
+from assay_runner.export.graph import Graph
+from assay_runner.export.subject import Subject
+from assay_runner.export.ways import Way, possible
+
+
+@dataclass
+class Trials:
+    """What came out so far of the ways that gave no good graph."""
+
+    tried: list[dict[str, str]] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
+    wrong: list[float | None] = field(default_factory=list)
+    unrun: tuple[onnx_ir.Model, Graph] | None = None  # a graph that the checking engine could not run
+
+    def failed(self, way: Way, error: Exception) -> None:
+        """A way raised."""
+        self.errors.append(error)
+        self.tried.append({"exporter": way.label(), "error": traces.line(error)})
+
+    def doubted(self, way: Way, model: onnx_ir.Model, graph: Graph) -> None:
+        """A way gave a graph that did not pass its check."""
+        if "error" in graph.check:
+            self.unrun = self.unrun or (model, graph)
+            said = f"{graph.check['engine']} cannot run it: {graph.check['error']}"
+        else:
+            self.wrong.append(graph.check["max_rel"])
+            said = f"its numbers are wrong by {graph.check['max_rel']}"
+        self.tried.append({"exporter": way.label(), "error": said[:300]})
+
+    def failure(self) -> ExportFailed | WrongExport:
+        """What to raise when no way is left."""
+        if self.wrong:
+            best = min(self.wrong, key=lambda error: float("inf") if error is None else error)
+            size = "without bound" if best is None else f"by {best:.2g}"
+            return WrongExport(
+                f"the exported graph's numbers differ from the model's {size}, with every exporter", best, self.tried
+            )
+        place = next(filter(None, map(traces.where, self.errors)), "")
+        first = self.tried[0]
+        stopped = f"{first['exporter']} stopped{f' at {place}' if place else ''}: {first['error']}"
+        return ExportFailed(f"no exporter could write this model as a graph; {stopped}", place, self.tried)
+
+
+def first_good(subject: Subject, folder: Path) -> Graph:
+    """Writes the first graph that passes its check. Where none does, one that the checking engine could not run is
+    kept: that is no proof against it."""
+    trials = Trials()
+    for way in possible(subject):
+        try:
+            model, graph = _export(way, subject, folder)
+        except Exception as error:  # noqa: BLE001 - what stops one exporter, the next one may not meet
+            trials.failed(way, error)
+            continue
+        if graph.check.get("pass"):
+            return replace(graph, tried=trials.tried)
+        trials.doubted(way, model, graph)
+    if trials.unrun is None:
+        raise trials.failure()
+    model, graph = trials.unrun
+    writing.write(model, folder)
+    return replace(graph, tried=trials.tried)
+
+
+def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Graph]:
+    fixed = subject.fixed(way.constants)
+    with _undisturbed(subject), way.kernels(subject.model), exporters.quiet():
+        model = way.exporter.export(fixed)
+        done = _frozen(subject, fixed) + steps.apply(model)
+    writing.write(model, folder)
+    names = list(subject.expected)
+    found = writing.describe(model.graph.outputs)
+    return model, Graph(
+        file=writing.FILE,
+        opset=model.opset_imports[""],
+        inputs=writing.describe(model.graph.inputs),
+        outputs=[{**row, "name": name} for row, name in zip(found, names, strict=True)],
+        exporter=way.exporter.name(),
+        steps=done,
+        tried=[],
+        operators=writing.operators(model),
+        check=checking.check(folder / writing.FILE, subject, names),
+    )
+
+
+def _frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
+    names = [name for name in subject.tensors if name not in fixed.tensors]
+    if not names:
+        return []
+    return [
+        {
+            "name": "constant inputs",
+            "count": len(names),
+            "why": f"{', '.join(names)} say how the other inputs are laid out: fixed as the shapes are",
+        }
+    ]
+
+
+@contextmanager
+def _undisturbed(subject: Subject) -> Iterator[None]:
+    """What exporters leave in a model (tensors without numbers, above all) is gone afterwards."""
+    with reference.forgetting(subject.model):
+        yield

@@ -1,0 +1,72 @@
+"""The ways to export, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import torch
+
+from assay_runner import experts
+from assay_runner.export import constants, exporters
+from assay_runner.export.subject import Subject
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way: by whom, with which inputs as constants, and with the model's plainest kernels or its own choice."""
+
+    exporter: exporters.Exporter
+    constants: frozenset[str]
+    plain: bool = False
+
+    def label(self) -> str:
+        """How the way is named among those that were tried."""
+        more = [f"constant {kind}" for kind in sorted(self.constants)] + ["plain kernels"] * self.plain
+        return ", ".join([self.exporter.name(), *more])
+
+    @contextmanager
+    def kernels(self, model: torch.nn.Module) -> Iterator[None]:
+        """Inside, a model of a plain way computes attention and experts step by step."""
+        if not self.plain:
+            yield
+            return
+        with experts.looped(model), eager_attention(model):
+            yield
+
+
+_LAYOUT = frozenset({constants.LAYOUT})
+_ALL = frozenset({constants.LAYOUT, constants.MASK})
+
+WAYS = (
+    Way(exporters.TRANSFORMERS, _LAYOUT),
+    Way(exporters.TRANSFORMERS, _ALL),
+    Way(exporters.TORCH, _LAYOUT),
+    Way(exporters.TRANSFORMERS, _ALL, plain=True),
+    Way(exporters.TORCH, _ALL, plain=True),
+)
+
+
+def possible(subject: Subject) -> list[Way]:
+    """The ways that differ for this subject."""
+    least = _ALL if subject.options.constant_masks else frozenset()
+    has = {kind for kind in _ALL if constants.companions(subject.tensors, frozenset({kind}))}
+    ways = [replace(way, constants=(way.constants | least) & has) for way in WAYS if way.exporter.here()]
+    return list(dict.fromkeys(ways))
+
+
+@contextmanager
+def eager_attention(model: torch.nn.Module) -> Iterator[None]:
+    """Inside, attention is written out in its model's own code."""
+    configs = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
+    chosen = [
+        (c, c._attn_implementation_internal) for c in configs.values() if hasattr(c, "_attn_implementation_internal")
+    ]
+    try:
+        for config, _ in chosen:
+            config._attn_implementation_internal = "eager"
+        yield
+    finally:
+        for config, own in chosen:
+            config._attn_implementation_internal = own
