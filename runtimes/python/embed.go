@@ -12,7 +12,7 @@ import (
 // __pycache__ stays behind. A test compares what is embedded with the folder,
 // so a deeper sub-package, or another kind of file, is not forgotten.
 //
-//go:embed assay_runner/*.py assay_runner/*/*.py assay_runner/*/*.json
+//go:embed assay_runner/*.py assay_runner/*/*.py assay_runner/*/*/*.py assay_runner/*/*.json
 var sources embed.FS
 
 //go:embed requirements.lock
