@@ -221,7 +221,7 @@ func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, er
 // job is the child's task over these attempts.
 func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.TimingRule) runner.Job {
 	a := batch[0]
-	j := runner.Job{Kind: kind, Cell: a.now, Recipe: a.recipe.JSON, Weights: a.recipe.Weights, Timing: timing, Threads: c.threads(a, timing != nil), Preload: timing != nil}
+	j := runner.Job{Kind: kind, Cell: a.now, Recipe: a.recipe.JSON, Weights: a.recipe.Weights, Timing: timing, Threads: c.threads(a, timing != nil), Preload: c.preloads(a, timing != nil)}
 	switch {
 	case a.now.Engine == platform.Noop:
 		j.Kind = runner.NoopJob
@@ -232,6 +232,13 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 		j.Points = append(j.Points, runner.Point{Batch: a.now.Batch, Seq: a.now.Seq, Image: a.now.Image})
 	}
 	return j
+}
+
+// preloads says whether imports before the fork are worth it: the repeats of
+// a timed cell share them, and so do the exports of many models.
+func (c *carrying) preloads(a *attempt, timed bool) bool {
+	const many = 3
+	return timed || a.now.Engine.RunsGraphs() && len(c.plan.Cells) >= many
 }
 
 // threads is what the cell says, else the device's setting: all of

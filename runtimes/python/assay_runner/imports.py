@@ -31,6 +31,21 @@ _SHARED = ("transformers.modeling_layers", "transformers.generation.utils", "tra
 THREADED = ("pandas", "pyarrow", "torchaudio")
 # Releases of transformers from this one on import scikit-learn only where it is used, which no job does.
 _SKLEARN_LAZY_SINCE = (5, 22)
+# What writing a graph imports on its way, seconds of it. None of these starts a thread; onnxruntime does.
+_EXPORT = (
+    "torch.export",
+    "torch.onnx",
+    "torch._dynamo",
+    "torch.onnx._internal.exporter._core",
+    "networkx",
+    "sympy",
+    "onnx",
+    "onnxscript",
+    "onnx_ir",
+    "assay_runner.export.trying",
+    "assay_runner.exported.engine",
+    "transformers.exporters.exporter_onnx",
+)
 # Parts that older versions of transformers do not have.
 _SINCE_LATER = frozenset(
     {"transformers.masking_utils", "transformers.integrations.sdpa_attention", "transformers.modeling_layers"}
@@ -56,6 +71,24 @@ def _threaded() -> tuple[str, ...]:
     except PackageNotFoundError:
         return THREADED
     return THREADED if release >= _SKLEARN_LAZY_SINCE else (*THREADED, "sklearn")
+
+
+def before_fork(job: Mapping[str, Any]) -> None:
+    """Imports in the parent what the job's child and those after it need: the exporters for checks of exported graphs,
+    which are of another model each time, else the job's own modelling module, which its repeats share."""
+    if job.get("kind") == "check" and (job.get("cell") or {}).get("engine") != "torch":
+        _exporters()
+    else:
+        preload(job)
+
+
+def _exporters() -> None:
+    for name in _EXPORT:
+        importlib.import_module(name)
+    from transformers.exporters import utils
+
+    with utils.apply_patches("onnx"):  # it imports every modelling module that it has a patch for
+        pass
 
 
 def preload(job: Mapping[str, Any]) -> None:

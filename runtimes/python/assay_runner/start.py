@@ -95,4 +95,4 @@ def _forker(stdin: int, out: Writer, bare: bool) -> Callable[[], None]:
 
 
 def _preload(job: dict[str, Any]) -> None:
-    importlib.import_module(f"{__package__}.imports").preload(job)
+    importlib.import_module(f"{__package__}.imports").before_fork(job)
