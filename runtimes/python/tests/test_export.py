@@ -2,13 +2,15 @@ import dataclasses
 import json
 
 import onnx
+import onnx_ir
 import pytest
 import torch
 import torch_recipes
 
 from assay_runner import export, inputs, models, outputs
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import exporters, ways
+from assay_runner.export import constants, exporters, following, naming, traces, ways
+from assay_runner.export.subject import Subject
 
 
 def called(recipe, seed=0):
@@ -26,7 +28,35 @@ def bert():
     return called(torch_recipes.BERT)
 
 
+@pytest.fixture
+def by_torch(monkeypatch):
+    """Only torch's own exporter, in one way."""
+    monkeypatch.setattr(ways, "WAYS", (ways.Way(exporters.TORCH, frozenset({constants.LAYOUT})),))
+
+
+class Plain(torch.nn.Module):
+    """A model of one function."""
+
+    config = None
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, **kwargs):
+        return {"y": self.function(**kwargs)}
+
+
+def exported(function, folder, seed=0, **tensors):
+    """A function of tensors as a graph."""
+    torch.manual_seed(seed)
+    expected = {"y": function(**tensors)}
+    return export.to_onnx(Plain(function), tensors, {}, expected, folder, export.Options(seed=seed))
+
+
 def test_bert_as_its_manifest_says(bert, tmp_path):
+    model, tensors, call, expected = bert
+    before = {name: id(value) for name, value in vars(model).items()}
     graph = export.to_onnx(*bert, tmp_path)
     assert graph.check["pass"]
     assert 0 < graph.check["max_rel"] < 1e-5
@@ -37,17 +67,13 @@ def test_bert_as_its_manifest_says(bert, tmp_path):
     assert graph.outputs == [{"name": "logits", "shape": [1, 16, 256], "dtype": "float32"}]
     assert graph.exporter.startswith("transformers ")
     assert not graph.tried
+    assert "IsNaN" not in graph.operators
     written = onnx.load(tmp_path / graph.file)
     onnx.checker.check_model(written)
     assert written.opset_import[0].version == graph.opset
     assert sum(graph.operators.values()) == len(written.graph.node)
     assert json.loads(json.dumps(dataclasses.asdict(graph))) == dataclasses.asdict(graph)
-
-
-def test_the_model_is_as_it_was_before(bert, tmp_path):
-    model, tensors, call, expected = bert
-    before = {name: id(value) for name, value in vars(model).items()}
-    export.to_onnx(*bert, tmp_path)
+    # The model is as it was.
     assert {name: id(value) for name, value in vars(model).items()} == before
     with torch.inference_mode():
         assert torch.equal(model(**tensors, **call).logits, expected["logits"])
@@ -57,61 +83,145 @@ def test_masks_become_constants_where_that_is_asked_for(bert, tmp_path):
     graph = export.to_onnx(*bert, tmp_path, export.Options(constant_masks=True))
     assert [row["name"] for row in graph.inputs] == ["input_ids"]
     assert graph.check["pass"]
-    assert graph.steps[0]["name"] == "constant inputs"
-    assert graph.steps[0]["count"] == 1
+    assert graph.steps[0] == {
+        "name": "constant inputs",
+        "count": 1,
+        "why": "attention_mask say how the other inputs are laid out: fixed as the shapes are",
+    }
+    assert "Where" not in graph.operators
 
 
-def test_a_mask_that_hides_something_is_never_a_constant(bert, tmp_path):
-    model, tensors, call, _ = bert
-    tensors = {**tensors, "attention_mask": torch.tensor([[1] * 10 + [0] * 6])}
-    with torch.inference_mode():
-        expected = outputs.flatten(model(**tensors, **call))
-    graph = export.to_onnx(model, tensors, call, expected, tmp_path, export.Options(constant_masks=True))
-    assert [row["name"] for row in graph.inputs] == ["input_ids", "attention_mask"]
-    assert graph.check["pass"]
-
-
-def test_the_asked_opset(bert, tmp_path):
-    assert export.to_onnx(*bert, tmp_path, export.Options(opset=18)).opset == 18
-
-
-def test_the_second_exporter_takes_over(bert, tmp_path, monkeypatch):
+def test_the_second_exporter_takes_over_with_the_asked_opset(bert, tmp_path, monkeypatch):
     def stopped(subject):
         raise NotImplementedError("no such operator")
 
     broken = dataclasses.replace(exporters.TRANSFORMERS, export=stopped)
     monkeypatch.setattr(ways, "WAYS", (ways.Way(broken, frozenset()), ways.Way(exporters.TORCH, frozenset())))
-    graph = export.to_onnx(*bert, tmp_path)
+    graph = export.to_onnx(*bert, tmp_path, export.Options(opset=18))
     assert graph.exporter.startswith("torch.onnx ")
+    assert graph.opset == 18
     assert graph.check["pass"]
     assert [row["error"] for row in graph.tried] == ["NotImplementedError: no such operator"]
 
 
+@pytest.mark.usefixtures("by_torch")
 def test_wrong_numbers_are_refused(tmp_path):
     x = torch.ones(2, 2)
     with pytest.raises(WrongExport, match=r"differ from the model's by 0\.33") as caught:
-        export.to_onnx(Adding(), {"x": x}, {}, {"y": x + 2}, tmp_path)
+        export.to_onnx(Plain(lambda x: x + 1), {"x": x}, {}, {"y": x + 2}, tmp_path)
     assert caught.value.max_rel == pytest.approx(1 / 3)
-    assert len(caught.value.tried) == len({row["exporter"] for row in caught.value.tried}) > 1
+    assert len(caught.value.tried) == 1
 
 
-class Adding(torch.nn.Module):
-    config = None
-
-    def forward(self, x):
-        return {"y": x + 1}
-
-
-class Branching(torch.nn.Module):
-    config = None
-
-    def forward(self, x):
-        return {"y": x + 1 if x.sum() > 0 else x - 1}
-
-
+@pytest.mark.usefixtures("by_torch")
 def test_what_no_exporter_can_write(tmp_path):
-    x = torch.ones(2, 2)
     with pytest.raises(ExportFailed, match="no exporter could write") as caught:
-        export.to_onnx(Branching(), {"x": x}, {}, {"y": x + 1}, tmp_path)
-    assert caught.value.tried
+        exported(lambda x: x + 1 if x.sum() > 0 else x - 1, tmp_path, x=torch.ones(2))
+    assert [row["exporter"] for row in caught.value.tried] == [f"torch.onnx {torch.__version__.partition('+')[0]}"]
     assert not (tmp_path / "model.onnx").exists()
+
+
+def test_a_program_is_no_graph(tmp_path):
+    with pytest.raises(ExportFailed, match="several calls"):
+        export.to_onnx(torch.nn.Identity(), {}, {}, {}, tmp_path)
+
+
+@pytest.mark.usefixtures("by_torch")
+def test_what_follows_from_a_constant_input_is_no_question(tmp_path):
+    def cut(x, lengths):
+        mask = torch.arange(x.shape[0]) < lengths[0]
+        return torch.cat([part.sum(0, keepdim=True) for part in x[mask].split([1, int(lengths[1])])])
+
+    graph = exported(cut, tmp_path, x=torch.randn(5, 3), lengths=torch.tensor([4, 3]))
+    assert [row["name"] for row in graph.inputs] == ["x"]
+    assert graph.outputs[0]["shape"] == [2, 3]
+    assert graph.check["pass"]
+
+
+@pytest.mark.usefixtures("by_torch")
+def test_a_table_that_the_model_fills_is_traced(tmp_path):
+    def chosen(x):
+        table = torch.zeros(3, 4, dtype=torch.bool)
+        table.scatter_(1, x.argmax(1, keepdim=True), True)
+        return x.masked_fill(table, 0.0)
+
+    assert exported(chosen, tmp_path, x=torch.randn(3, 4)).check["pass"]
+
+
+@pytest.mark.usefixtures("by_torch")
+def test_noise_is_what_the_seed_draws(tmp_path):
+    graph = exported(lambda x: x + torch.randn_like(x) * torch.rand(2), tmp_path, seed=7, x=torch.zeros(2, 2))
+    assert graph.check["pass"]
+    assert "RandomNormalLike" not in graph.operators
+
+
+@pytest.mark.usefixtures("by_torch")
+def test_an_input_that_nothing_uses_is_left_out(tmp_path):
+    graph = exported(lambda x, unused: x.exp(), tmp_path, x=torch.ones(2), unused=torch.ones(3))
+    assert [row["name"] for row in graph.inputs] == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "kind"),
+    [
+        ("image_grid_thw", torch.tensor([[1, 4, 4]]), constants.LAYOUT),
+        ("image_sizes", torch.tensor([[8, 8]]), constants.LAYOUT),
+        ("feature_lens", torch.tensor([8]), constants.LAYOUT),
+        ("mm_token_type_ids", torch.tensor([[0, 1]]), constants.LAYOUT),
+        ("attention_mask", torch.tensor([[1, 1]]), constants.MASK),
+        ("attention_mask", torch.tensor([[1, 0]]), ""),
+        ("input_features_mask", torch.tensor([[True]]), constants.MASK),
+        ("pixel_mask", torch.ones(1, 2, 2), ""),  # not of whole numbers
+        ("input_ids", torch.tensor([[1, 1]]), ""),
+        ("decoder_input_ids", torch.tensor([[1, 1]]), ""),
+        ("token_type_ids", torch.tensor([[0, 1]]), ""),
+        ("pixel_values", torch.ones(1, 3), ""),
+        ("bbox", torch.tensor([[0, 1]]), ""),
+    ],
+)
+def test_companions(name, tensor, kind):
+    kinds = (constants.LAYOUT, constants.MASK)
+    assert [k for k in kinds if constants.companions({name: tensor}, frozenset({k}))] == ([kind] if kind else [])
+
+
+def test_ways_that_do_not_differ_are_tried_once():
+    def count(**tensors):
+        return len(ways.possible(Subject(torch.nn.Identity(), tensors, {}, {})))
+
+    ids, mask = torch.tensor([[1]]), torch.tensor([[1]])
+    assert count(input_ids=ids) < count(input_ids=ids, attention_mask=mask) == len(ways.WAYS)
+
+
+def test_a_failure_names_its_operator_or_line():
+    unknown = ValueError("No ONNX function found for <OpOverload(op='aten._is_all_true', overload='default')>. More")
+    guard = RuntimeError("Could not guard\nCaused by: (transformers/models/qwen2_vl/modeling_qwen2_vl.py:12 in f)\n")
+    assert traces.where(unknown) == "aten._is_all_true"
+    assert traces.where(guard) == "transformers/models/qwen2_vl/modeling_qwen2_vl.py:12"
+    assert traces.where(ValueError("nothing to see")) == ""
+    outer = RuntimeError("export failed")
+    outer.__cause__ = guard
+    assert traces.line(outer) == "RuntimeError: Could not guard"
+    assert traces.where(outer) == traces.where(guard)
+
+
+def test_a_line_of_the_model_is_found_in_the_traceback():
+    model = models.build(torch_recipes.BERT, torch.float32, 0).model
+    with pytest.raises((IndexError, ValueError, RuntimeError)) as caught:
+        model(input_ids=torch.zeros(1, 2, 3, dtype=torch.int64))
+    assert traces.where(caught.value).startswith("transformers/")
+
+
+def test_names_of_inputs_that_are_outputs_too():
+    text = '<ir_version: 10, opset_import: ["" : 20]> g (float[1] x, float[1] unused) => (float[1] z) { z = Neg(x) }'
+    model = onnx_ir.from_onnx_text(text)
+    model.graph.inputs[0].name = "input.x"
+    naming.settle(model, {"x"})
+    assert [value.name for value in model.graph.inputs] == ["x"]
+
+
+def test_known_tensors_stay_real_and_masks_are_counted():
+    with following.Known():
+        assert following._known(torch.arange(3) * 2)
+        x = torch.ones(3, requires_grad=False)
+        x[torch.tensor([True, False, True])] = 0.0
+        assert x.tolist() == [0.0, 1.0, 0.0]

@@ -18,6 +18,7 @@ from importlib.util import find_spec
 import onnx_ir
 import torch
 
+from assay_runner.export.following import Place, retraced
 from assay_runner.export.subject import Subject, traceable
 
 
@@ -34,22 +35,45 @@ def _by_transformers(subject: Subject) -> onnx_ir.Model:
     from transformers.exporters.exporter_onnx import OnnxConfig, OnnxExporter
 
     config = OnnxConfig(opset_version=subject.options.opset)
-    with traceable(subject):
-        return OnnxExporter().export(subject.model, dict(subject.tensors), config).model
+
+    def trace(lines: frozenset[Place]) -> onnx_ir.Model:
+        with traceable(subject, lines), _nothing_beforehand():
+            return OnnxExporter().export(subject.model, dict(subject.tensors), config).model
+
+    return retraced(trace)
+
+
+@contextmanager
+def _nothing_beforehand() -> Iterator[None]:
+    """Inside, transformers' exporter computes no inputs of its own (cu_seqlens, position_ids): the graph would ask for
+    them, and what they follow from is known here."""
+    from transformers.exporters import utils
+
+    own = getattr(utils, "precompute_export_inputs", None)
+    if own is None:
+        yield
+        return
+    utils.precompute_export_inputs = lambda model, inputs: None
+    try:
+        yield
+    finally:
+        utils.precompute_export_inputs = own
 
 
 def _by_torch(subject: Subject) -> onnx_ir.Model:
-    with traceable(subject), torch.no_grad():
-        program = torch.onnx.export(
-            subject.model,
-            kwargs=dict(subject.tensors),
-            input_names=list(subject.tensors),
-            output_names=list(subject.expected),
-            opset_version=subject.options.opset,
-            dynamo=True,
-            verbose=False,
-        )
-    return program.model
+    def trace(lines: frozenset[Place]) -> onnx_ir.Model:
+        with traceable(subject, lines), torch.no_grad():
+            return torch.onnx.export(
+                subject.model,
+                kwargs=dict(subject.tensors),
+                input_names=list(subject.tensors),
+                output_names=list(subject.expected),
+                opset_version=subject.options.opset,
+                dynamo=True,
+                verbose=False,
+            ).model
+
+    return retraced(trace)
 
 
 def _transformers() -> str:

@@ -5,12 +5,17 @@ it. Much of what models read is known though, since it follows from constants al
 masks. Inside `Known` such tensors are real ones. What is computed from them only is computed at once, with its true
 numbers; where they meet traced tensors they become constants of the graph. Noise is known in the same way: it is
 drawn as an ordinary call draws it.
+
+A model may also make a table of zeros and fill it with what it computes. Such a table must be traced from its
+beginning. It is noticed when it is filled, by `Filled`, which names the line that made it; the trace is then begun
+anew without that line (`retraced`).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
@@ -19,37 +24,75 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 _COUNTED = frozenset({torch.arange, torch.tensor, torch.as_tensor, torch.randint, torch.randperm})
-_FILLED = frozenset({torch.zeros, torch.ones, torch.full, torch.empty, torch.eye})
+_TABLES = frozenset({torch.zeros, torch.ones, torch.full, torch.empty, torch.eye})
 _DRAWN = frozenset({torch.rand, torch.randn, torch.normal})
 _DRAWN_LIKE: Mapping[Any, Callable[..., torch.Tensor]] = {torch.rand_like: torch.rand, torch.randn_like: torch.randn}
 _INDEXED = frozenset({torch.Tensor.__getitem__, torch.Tensor.__setitem__})
+_MOST_LINES = 20
+_LINE = "_assay_line"  # on a known table: the line that made it
+
+Place = tuple[str, int]
+T = TypeVar("T")
+
+
+class Filled(Exception):
+    """A known table is filled with traced values."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(f"a table made at {place[0]}:{place[1]} is filled with what the model computes")
+        self.place = place
 
 
 class Known(TorchFunctionMode):
-    """Inside, what follows from known values is computed and not traced."""
+    """Inside, what follows from known values is computed and not traced, but for tables made at the given lines."""
+
+    def __init__(self, traced: frozenset[Place] = frozenset()) -> None:
+        super().__init__()
+        self._traced = traced
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         if func in _DRAWN_LIKE:
             func, args, kwargs = _drawn_like(func, args, kwargs)
-        if not _follows(func, args, kwargs):
+        leaves = pytree.tree_leaves((args, kwargs))
+        place = _line() if func in _TABLES else None
+        if place in self._traced or not _follows(func, leaves, kwargs):
+            _refuse_filling(func, args)
             return func(*_counted(args) if func in _INDEXED else args, **kwargs)
         with _disable_current_modes():
-            return func(*args, **kwargs)
+            return _marked(func(*args, **kwargs), place, leaves)
 
 
-def _follows(func: Any, args: tuple, kwargs: dict) -> bool:
-    leaves = list(pytree.tree_leaves((args, kwargs)))
+def retraced(trace: Callable[[frozenset[Place]], T]) -> T:
+    """What a trace gives when it is told which lines make tables that are filled, found out one by one."""
+    lines: frozenset[Place] = frozenset()
+    while True:
+        try:
+            return trace(lines)
+        except Exception as error:
+            found = _filled(error)
+            if found is None or found.place in lines or len(lines) == _MOST_LINES:
+                raise
+            lines |= {found.place}
+
+
+def _filled(error: BaseException | None) -> Filled | None:
+    while error is not None and not isinstance(error, Filled):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _follows(func: Any, leaves: list[Any], kwargs: dict) -> bool:
     if any(isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)) for leaf in leaves):
         return False
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     if tensors:
         return all(map(_known, tensors))
-    return func in _COUNTED or func in _DRAWN or (func in _FILLED and _whole(kwargs.get("dtype")))
+    return func in _COUNTED or func in _DRAWN or (func in _TABLES and _whole(kwargs.get("dtype")))
 
 
 def _whole(dtype: torch.dtype | None) -> bool:
-    """Tables of floats are traced: models fill them with what they compute, which a known tensor cannot take."""
+    """Tables of floats are traced from the first: they are there to be filled."""
     return dtype is not None and not (dtype.is_floating_point or dtype.is_complex)
 
 
@@ -58,12 +101,39 @@ def _known(tensor: torch.Tensor) -> bool:
     return type(tensor) is torch.Tensor and not isinstance(tensor, FakeTensor) and not wrapped
 
 
+def _line() -> Place:
+    """The line outside of torch that is being carried out."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and ("/torch/" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+def _marked(result: Any, place: Place | None, leaves: list[Any]) -> Any:
+    """The result, its tensors marked with the line that made the table that they are or come from."""
+    place = place or next((mark for leaf in leaves if (mark := getattr(leaf, _LINE, None))), None)
+    for tensor in pytree.tree_leaves(result) if place else ():
+        if isinstance(tensor, torch.Tensor):
+            setattr(tensor, _LINE, place)
+    return result
+
+
+def _refuse_filling(func: Any, args: tuple) -> None:
+    name = getattr(func, "__name__", "")
+    fills = name == "__setitem__" or (name.endswith("_") and not name.startswith("_")) or name in _IN_PLACE
+    if fills and args and (place := getattr(args[0], _LINE, None)):
+        raise Filled(place)
+
+
+_IN_PLACE = frozenset("__iadd__ __isub__ __imul__ __iand__ __ior__ __ixor__ __itruediv__ __ifloordiv__".split())
+
+
 def _counted(args: tuple) -> tuple:
     """The same access with known masks turned into the places that they choose: how many is then no question."""
     tensor, index, *value = args
     parts = index if isinstance(index, tuple) else (index,)
     with _disable_current_modes():
-        chosen = [p.nonzero(as_tuple=True) if _mask(p) else (p,) for p in parts]
+        chosen = [part.nonzero(as_tuple=True) if _mask(part) else (part,) for part in parts]
     return (tensor, tuple(part for places in chosen for part in places), *value)
 
 

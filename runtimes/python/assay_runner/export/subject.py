@@ -12,7 +12,7 @@ import torch
 
 from assay_runner import outputs
 from assay_runner.export import constants
-from assay_runner.export.following import Known
+from assay_runner.export.following import Known, Place
 from assay_runner.export.graph import Options
 from assay_runner.outputs import Tensors
 
@@ -35,15 +35,16 @@ class Subject:
 
 
 @contextmanager
-def traceable(subject: Subject) -> Iterator[None]:
+def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Iterator[None]:
     """Inside, the model's forward has the subject's inputs as its parameters, makes the subject's call and returns its
-    tensors by their flattened names, each a value of its own: a graph cannot give an input, or one tensor twice."""
+    tensors by their flattened names, each a value of its own: a graph cannot give an input, or one tensor twice.
+    `traced` are the lines of `following.Filled`."""
     model, own = subject.model, subject.model.forward
     replaced = vars(model).get("forward")
 
     def forward(**kwargs: Any) -> Tensors:
         torch.manual_seed(subject.options.seed)
-        with Known():
+        with Known(traced):
             found = outputs.flatten(own(**{**subject.call, **kwargs}))
         return {name: found[name].clone() for name in subject.expected}
 

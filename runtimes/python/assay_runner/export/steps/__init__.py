@@ -12,7 +12,7 @@ from typing import Any
 
 import onnx_ir
 
-from assay_runner.export.steps import powers
+from assay_runner.export.steps import dead, folding, gathers, idle, indices, nans, powers
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,13 @@ class Step:
 
 
 STEPS = (
+    Step("constants folded", "masks and positions of fixed shapes need no computing", folding.fold),
+    Step("gathers of everything are reshapes", "QNN gathers no truth values", gathers.to_reshapes),
     Step("small powers are products", "QNN's HTP cannot finalise an RMS norm written with Pow", powers.to_products),
+    Step("idle nodes removed", "they change nothing and cost a copy on engines that keep them", idle.remove),
+    Step("idle guards against NaN removed", "no row of these softmaxes can be masked whole unseen", nans.remove),
+    Step("indices in 32 bits", "accelerators have no 64-bit integers", indices.narrow),
+    Step("dead nodes removed", "nothing uses them any more", dead.remove),
 )
 
 

@@ -42,13 +42,14 @@ def before(
     operator: str,
     inputs: Sequence[onnx_ir.Value | None],
     attributes: Mapping[str, Any] | None = None,
-    like: onnx_ir.Value | None = None,
+    shape: Sequence[int] | None = None,
+    dtype: onnx_ir.DataType | None = None,
 ) -> onnx_ir.Value:
-    """Puts a new node before another one and gives its output, whose shape and dtype are those of `like`, else of the
-    other one's output."""
+    """Puts a new node before another one and gives its output, which is of the other one's shape and dtype unless it is
+    said to be of another."""
     made = onnx_ir.node(operator, inputs, attributes)
-    like = like or node.outputs[0]
-    made.outputs[0].shape, made.outputs[0].dtype = like.shape, like.dtype
+    made.outputs[0].shape = node.outputs[0].shape if shape is None else onnx_ir.Shape(shape)
+    made.outputs[0].dtype = dtype or node.outputs[0].dtype
     node.graph.insert_before(node, made)
     return made.outputs[0]
 
@@ -72,3 +73,46 @@ def take_place(old: onnx_ir.Value, new: onnx_ir.Value) -> None:
     if old.is_graph_output():
         new.name = name
     old.replace_all_uses_with(new, replace_graph_outputs=True)
+
+
+def known(graph: onnx_ir.Graph, array: np.ndarray, like: onnx_ir.Value) -> onnx_ir.Value:
+    """A new constant of a graph, named after a value."""
+    name = f"{like.name}.known"
+    while name in graph.initializers:
+        name += "+"
+    value = onnx_ir.val(name, const_value=onnx_ir.tensor(np.asarray(array, order="C"), name=name))
+    graph.register_initializer(value)
+    return value
+
+
+def shape(value: onnx_ir.Value | None) -> tuple[int, ...] | None:
+    """A value's shape where every axis of it is known."""
+    if value is None or value.shape is None or not all(isinstance(size, int) for size in value.shape):
+        return None
+    return tuple(value.shape)
+
+
+def producer(value: onnx_ir.Value | None, *operators: str) -> onnx_ir.Node | None:
+    """The node that makes a value, where it is one of these operators."""
+    node = None if value is None else value.producer()
+    return node if node is not None and node.op_type in operators and node.domain in ("", "ai.onnx") else None
+
+
+def bypass(node: onnx_ir.Node) -> bool:
+    """Lets the users of a node's output use its first input, and removes it. A node that gives a graph's input, a
+    constant or another output of the graph as an output stays: that output would have no name of its own."""
+    source, target = node.inputs[0], node.outputs[0]
+    if target.is_graph_output() and (source.producer() is None or source.is_graph_output()):
+        return False
+    take_place(target, source)
+    node.graph.remove(node, safe=True)
+    return True
+
+
+def bypass_to(node: onnx_ir.Node, value: onnx_ir.Value) -> bool:
+    """Lets the users of a node's output use another value, and removes it; not where it is an output of the graph."""
+    if node.outputs[0].is_graph_output():
+        return False
+    take_place(node.outputs[0], value)
+    node.graph.remove(node, safe=True)
+    return True

@@ -1,0 +1,226 @@
+"""Each rewriting step on small graphs written by hand, before and after it by ONNX Runtime."""
+
+import numpy as np
+import onnx
+import onnx_ir
+import onnxruntime
+import pytest
+
+from assay_runner.export import steps, writing
+from assay_runner.export.steps import dead, folding, gathers, idle, indices, nans, powers
+
+HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
+
+
+def graph(text, **constants):
+    """The model of a graph in ONNX's own text; constants are arrays by name."""
+    proto = onnx.parser.parse_model(HEAD + text)
+    used = {name for node in proto.graph.node for name in node.input}
+    proto.graph.initializer.extend(
+        onnx.numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items() if name in used
+    )
+    return onnx_ir.from_proto(onnx.shape_inference.infer_shapes(proto))
+
+
+def run(model):
+    """The model's outputs for fixed inputs drawn by shape and dtype."""
+    draw = np.random.default_rng(0)
+    session = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString())
+    kinds = {
+        "tensor(float)": lambda shape: draw.normal(size=shape).astype(np.float32),
+        "tensor(int64)": lambda shape: draw.integers(0, 3, shape),
+        "tensor(int32)": lambda shape: draw.integers(0, 3, shape).astype(np.int32),
+        "tensor(bool)": lambda shape: draw.integers(0, 2, shape).astype(bool),
+    }
+    return session.run(None, {i.name: kinds[i.type](i.shape) for i in session.get_inputs()})
+
+
+def after(model, step, count):
+    """The operators after a step that changes so many nodes and no number."""
+    names = [value.name for value in model.graph.outputs]
+    before = run(model)
+    assert step(model) == count
+    assert [value.name for value in model.graph.outputs] == names
+    for old, new in zip(before, run(model), strict=True):
+        np.testing.assert_allclose(new, old, rtol=1e-6, atol=1e-6)
+    return writing.operators(model)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "count", "operators"),
+    [
+        (2.0, 1, {"Mul": 1}),
+        (3.0, 1, {"Mul": 2}),
+        (0.5, 1, {"Sqrt": 1}),
+        (4.0, 0, {"Pow": 1}),
+        ([2.0, 2.0], 0, {"Pow": 1}),
+    ],
+)
+def test_powers(exponent, count, operators):
+    model = graph("g (float[3, 2] x) => (float[3, 2] z) { y = Abs(x) z = Pow(y, e) }", e=np.float32(exponent))
+    assert after(model, powers.to_products, count) == {"Abs": 1, **operators}
+
+
+def test_a_power_of_whole_numbers_stays():
+    model = graph("g (int64[2] x) => (int64[2] z) { z = Pow(x, e) }", e=np.int64(2))
+    assert after(model, powers.to_products, 0) == {"Pow": 1}
+
+
+def test_folding_computes_what_follows_from_constants_only():
+    text = "g (float[2, 2] x) => (float[2, 2] z) { a = Add(c, c) b = Transpose<perm=[1, 0]>(a) z = Mul(x, b) }"
+    model = graph(text, c=np.float32([[1, 2], [3, 4]]))
+    assert after(model, folding.fold, 2) == {"Mul": 1}
+
+
+def test_folding_draws_no_noise_and_makes_nothing_large():
+    text = """g (float[1] x) => (float[8000000] z, float[2] n) {
+        y = Expand(c, s) z = Add(x, y) r = RandomNormalLike(d) n = Mul(r, q)
+    }"""
+    model = graph(text, c=np.float32([1]), s=np.int64([8_000_000]), d=np.float32([1, 2]), q=np.float32([0]))
+    assert after(model, folding.fold, 0) == {"Add": 1, "Expand": 1, "Mul": 1, "RandomNormalLike": 1}
+
+
+def test_a_constant_output_keeps_its_name():
+    model = graph("g (float[1] x) => (float[1] z, float[2] y) { z = Neg(x) y = Neg(c) }", c=np.float32([1, 2]))
+    assert after(model, folding.fold, 1) == {"Neg": 1}
+
+
+BROADCAST = np.stack(np.broadcast_arrays(np.zeros((2, 3, 1, 4), np.int64), np.arange(4)), axis=-1)
+
+
+@pytest.mark.parametrize(
+    ("places", "count", "operators"),
+    [
+        (BROADCAST, 1, {"Expand": 1, "Reshape": 1}),
+        (BROADCAST[:1, :1], 1, {"Reshape": 1}),
+        (BROADCAST[..., ::-1, :], 0, {"GatherND": 1}),  # another order
+        (BROADCAST[..., :3, :], 0, {"GatherND": 1}),  # not everything
+    ],
+)
+def test_gathers(places, count, operators):
+    shape = list(places.shape[:-1])
+    model = graph(f"g (bool[1, 4] x) => (bool{shape} z) {{ z = GatherND(x, p) }}", p=np.ascontiguousarray(places))
+    assert after(model, gathers.to_reshapes, count) == operators
+
+
+MASK = np.where(np.tri(4, dtype=bool), 0, -np.inf).astype(np.float32)
+GUARD = "t = IsNaN(p) g = Where(t, zero, p) z = MatMul(g, v)"
+GUARDED = "g (float[4, 4] q, float[4, 2] v) => (float[4, 2] z) { s = MatMul(q, q) %s p = Softmax(m) " + GUARD + " }"
+
+
+def test_a_guard_is_idle_where_every_row_sees_something():
+    model = graph(GUARDED % "m = Add(s, mask)", mask=MASK, zero=np.float32(0))
+    assert after(model, nans.remove, 1) == {"Add": 1, "IsNaN": 1, "MatMul": 2, "Softmax": 1}
+
+
+def test_a_guard_stays_where_a_row_sees_nothing():
+    hidden = MASK.copy()
+    hidden[0] = -np.inf
+    model = graph(GUARDED % "m = Add(s, mask)", mask=hidden, zero=np.float32(0))
+    assert after(model, nans.remove, 0)["IsNaN"] == 1
+
+
+def test_a_guard_stays_where_the_mask_is_given():
+    model = graph(
+        "g (float[4, 4] q, float[4, 2] v, bool[4, 4] b) => (float[4, 2] z) { s = MatMul(q, q) w = Where(b, zero, low)"
+        " m = Add(s, w) p = Softmax(m) " + GUARD + " }",
+        zero=np.float32(0),
+        low=np.float32(-np.inf),
+    )
+    assert after(model, nans.remove, 0)["IsNaN"] == 1
+
+
+def test_a_guard_is_idle_where_its_rows_are_zeroed_behind():
+    model = graph(
+        "g (float[4, 4] q, float[4, 2] v, bool[4, 1] b) => (float[4, 2] z) { s = MatMul(q, q) w = Where(b, zero, low)"
+        " m = Add(s, w) p = Softmax(m) t = IsNaN(p) g = Where(t, zero, p) y = MatMul(g, v)"
+        " i = Cast<to=6>(b) r = ReduceMax<keepdims=1>(i, axes) a = Cast<to=9>(r) n = Not(a) z = Where(n, zero, y) }",
+        zero=np.float32(0),
+        low=np.float32(-np.inf),
+        axes=np.int64([-1]),
+    )
+    assert not run(model)[0].all()  # the drawn mask hides a row, so that the guard has something to do
+    operators = after(model, nans.remove, 1)
+    assert operators["Where"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "operators"),
+    [
+        ("y = Identity(x) z = Neg(y)", 1, {"Neg": 1}),
+        ("y = Neg(x) z = Identity(y)", 1, {"Neg": 1}),
+        ("z = Identity(x)", 0, {"Identity": 1}),
+        ("y = Cast<to=1>(x) z = Neg(y)", 1, {"Neg": 1}),
+        ("y = Cast<to=11>(x) w = Cast<to=1>(y) z = Neg(w)", 1, {"Cast": 1, "Neg": 1}),
+        ("y = Cast<to=7>(x) w = Cast<to=1>(y) z = Neg(w)", 0, {"Cast": 2, "Neg": 1}),
+        ("y = Transpose<perm=[0, 1]>(x) z = Neg(y)", 1, {"Neg": 1}),
+        ("y = Transpose<perm=[1, 0]>(x) w = Transpose<perm=[1, 0]>(y) z = Neg(w)", 1, {"Neg": 1, "Transpose": 1}),
+        ("y = Where(no, zero, x) z = Neg(y)", 1, {"Neg": 1}),
+        ("y = Where(yes, x, zero) z = Neg(y)", 1, {"Neg": 1}),
+        ("y = Add(x, zeros) z = Softmax(y)", 1, {"Softmax": 1}),
+        ("y = Add(x, zeros) z = Neg(y)", 0, {"Add": 1, "Neg": 1}),
+        ("y = Slice(x, starts, ends, axes, back) z = Neg(y)", 0, {"Neg": 1, "Slice": 1}),
+    ],
+)
+def test_idle_nodes(text, count, operators):
+    model = graph(
+        f"g (float[2, 2] x) => (float[2, 2] z) {{ {text} }}",
+        zero=np.float32(0),
+        zeros=np.zeros((2, 2), np.float32),
+        no=np.zeros((2, 2), bool),
+        yes=np.ones((2, 2), bool),
+        starts=np.int64([1]),
+        ends=np.int64([-3]),
+        axes=np.int64([0]),
+        back=np.int64([-1]),
+    )
+    after(model, idle.remove, count)
+    dead.remove(model)
+    assert writing.operators(model) == operators
+
+
+def test_two_reshapes_are_one():
+    model = graph(
+        "g (float[2, 3] x) => (float[6] z) { y = Reshape(x, a) z = Reshape(y, b) }",
+        a=np.int64([3, 2]),
+        b=np.int64([-1]),
+    )
+    after(model, idle.remove, 1)
+    dead.remove(model)
+    assert writing.operators(model) == {"Reshape": 1}
+
+
+@pytest.mark.parametrize(
+    ("index", "dtype"), [([0, 1], "INT32"), ([0, -1], "INT32"), (np.int64(1), "INT32"), ([], "INT32")]
+)
+def test_constant_indices_are_narrowed(index, dtype):
+    index = np.asarray(index, np.int64)
+    shape = [*index.shape, 3]
+    model = graph(f"g (float[2, 3] x) => (float{shape} z) {{ z = Gather(x, i) }}", i=index)
+    after(model, indices.narrow, 1)
+    assert model.graph[0].inputs[1].dtype.name == dtype
+    assert tuple(model.graph[0].inputs[1].shape) == index.shape
+
+
+def test_given_indices_stay():
+    model = graph("g (float[3] x, int64[2] i) => (float[2] z) { z = Gather(x, i) }")
+    after(model, indices.narrow, 0)
+
+
+def test_dead_nodes():
+    model = graph("g (float[2] x) => (float[2] z) { y = Neg(x) w = Abs(y) z = Exp(x) }")
+    assert after(model, dead.remove, 2) == {"Exp": 1}
+
+
+def test_all_steps_together_say_what_they_did():
+    model = graph(
+        "g (float[2, 2] x) => (float[2, 2] z) { y = Pow(x, e) a = Add(c, c) w = Mul(y, a) z = Identity(w) }",
+        e=np.float32(2),
+        c=np.float32([[1, 2], [3, 4]]),
+    )
+    before = run(model)
+    done = steps.apply(model)
+    np.testing.assert_allclose(run(model)[0], before[0], rtol=1e-6)
+    assert [row["name"] for row in done] == ["constants folded", "small powers are products", "idle nodes removed"]
+    assert all(row["count"] and row["why"] for row in done)
+    assert writing.operators(model) == {"Mul": 2}
