@@ -60,12 +60,15 @@ class _Way:
         )
 
 
-def see(recipe: Mapping[str, Any], point: Mapping[str, Any]) -> Seen:
-    """The recipe's forward at a point."""
+def see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype = torch.float32) -> Seen:
+    """The recipe's forward at a point, in a dtype. Only what has no memory is looked at in another than float32: what
+    runs on the CPU would show what this CPU can."""
     seen = Seen()
     for way in _ways(recipe):
+        if way.method == CPU and dtype is not torch.float32:
+            continue
         try:
-            _go(way, recipe, point, seen)
+            _go(way, recipe, point, seen, dtype)
         except Exception as error:  # noqa: BLE001 - a model's own code may raise anything; the next way may do
             seen.troubles.append(f"{way}: {place.described(error)}")
             continue
@@ -92,15 +95,15 @@ def _ways(recipe: Mapping[str, Any]) -> Iterator[_Way]:
         yield _Way(CPU)
 
 
-def _go(way: _Way, recipe: Mapping[str, Any], point: Mapping[str, Any], seen: Seen) -> None:
+def _go(way: _Way, recipe: Mapping[str, Any], point: Mapping[str, Any], seen: Seen, dtype: torch.dtype) -> None:
     run: Run = plainly
     if way.method == CPU:
-        given = inputs.make(recipe, point, 0, torch.float32)
-        seen.model = models.build(recipe, torch.float32, 0).model
+        given = inputs.make(recipe, point, 0, dtype)
+        seen.model = models.build(recipe, dtype, 0).model
     else:
         run = shapes = hollow.Hollow()
-        given = feed.make(recipe, point, shapes)
-        seen.model = hollow.model(recipe, shapes, way.experts)
+        given = feed.make(recipe, point, shapes, dtype)
+        seen.model = hollow.model(recipe, shapes, way.experts, dtype)
     seen.given = outputs.describe(given)
     books = {
         "operators": Census(),
