@@ -32,6 +32,9 @@ func (c *carrying) checkAll(ctx context.Context, routes []route) error {
 		return err
 	}
 	defer release()
+	if err := c.deriveAll(ctx, routes); err != nil {
+		return err
+	}
 	return c.each(ctx, groups(routes), func(ctx context.Context, g group) error {
 		done, err := c.check(ctx, g)
 		for _, a := range done {
@@ -41,10 +44,10 @@ func (c *carrying) checkAll(ctx context.Context, routes []route) error {
 	})
 }
 
-// announce finishes what cannot run here.
+// announce finishes what cannot run here and of which nothing is derived.
 func (c *carrying) announce(routes []route) {
 	for _, r := range routes {
-		if r.absent != "" {
+		if r.absent != "" && !c.derives(r) {
 			c.finish(c.unavailable(r))
 		}
 	}
