@@ -101,7 +101,7 @@ def _keep(file: Path, made: Table) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:
             json.dump({"schema": SCHEMA, "torch": made.torch, "operators": made.operators}, out)
-        os.replace(name, file)
+        Path(name).replace(file)
     except BaseException:
-        os.unlink(name)
+        Path(name).unlink()
         raise

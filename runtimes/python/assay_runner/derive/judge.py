@@ -36,20 +36,18 @@ class Verdict:
     elsewhere: list[Finding] = field(default_factory=list)  # torch itself sends it to the CPU
 
     def report(self) -> dict[str, Any]:
-        """The verdict in the words of the protocol."""
-        for verdict, kind, found in (
-            ("fails", "unsupported-operator", self.missing),
-            ("fails", "unsupported-dtype", self.refused),
-            ("partial", "", self.elsewhere),
-            ("works", "", []),
-        ):
-            if found or verdict == "works":
-                break
-        return {"verdict": verdict, "class": kind, "operators": [vars(f) for f in _frequent(found)], "why": ""}
+        """The verdict in the words of the protocol; the first of these that holds."""
+        if self.missing:
+            return report("fails", "unsupported-operator", self.missing)
+        if self.refused:
+            return report("fails", "unsupported-dtype", self.refused)
+        return report("partial" if self.elsewhere else "works", "", self.elsewhere)
 
 
-def _frequent(found: list[Finding]) -> list[Finding]:
-    return sorted(found, key=lambda f: (-f.count, f.operator))
+def report(verdict: str | None, kind: str = "", found: Sequence[Finding] = (), why: str = "") -> dict[str, Any]:
+    """A verdict, its class where it fails, and the operators that decided it, the most frequent first."""
+    frequent = sorted(found, key=lambda f: (-f.count, f.operator))
+    return {"verdict": verdict, "class": kind, "operators": [vars(f) for f in frequent], "why": why}
 
 
 def judge(census: Iterable[Row], target: rules.Target, table: Table) -> Verdict:

@@ -12,7 +12,7 @@ from assay_runner.errors import BadRecipe
 from assay_runner.facts import attempts
 
 from . import dispatch, rules
-from .judge import Row, judge
+from .judge import Row, judge, report
 
 SCHEMA = 1
 
@@ -49,26 +49,23 @@ class _Seen:
 
 
 def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype) -> _Seen:
-    """The census in the asked dtype. A forward that can only be seen in float32 says why: when tensors without
-    memory carry it in float32 and not in the other, it is the dtype that stands in the way."""
+    """The census in the asked dtype, else in float32. Where tensors without memory carry a forward in float32 and not
+    in the other, and nothing asked for their values, it is the dtype that stands in the way."""
     seen = attempts.see(recipe, point, dtype)
     if seen.method or dtype is torch.float32:
         return _Seen(seen, dtype)
     wide = attempts.see(recipe, point)
-    return _Seen(wide, torch.float32, seen.troubles[0] if wide.method == attempts.SHAPES and seen.troubles else "")
+    refused = wide.method == attempts.SHAPES and seen.troubles and not rules.VALUES.search(seen.troubles[0])
+    return _Seen(wide, torch.float32, seen.troubles[0] if refused else "")
 
 
 def _verdict(seen: _Seen, name: str, target: rules.Target, table: dispatch.Table) -> dict[str, Any]:
     if not seen.method:
-        return _unknown("its operators could not be seen: " + ("; ".join(seen.troubles) or "no way went through"))
-    report = judge(seen.rows, target, table).report()
-    if not seen.refusal or report["class"] == "unsupported-operator":
-        return report
+        return report(None, why="its operators could not be seen: " + ("; ".join(seen.troubles) or "no way is known"))
+    found = judge(seen.rows, target, table).report()
+    if not seen.refusal or found["class"] == "unsupported-operator":
+        return found
     # The trace is made of CPU tensors: what it says of a dtype holds for the CPU, and for others if it is no kernel's.
     if name == "cpu" or rules.MISMATCH.search(seen.refusal):
-        return {"verdict": "fails", "class": "unsupported-dtype", "operators": [], "why": seen.refusal}
-    return _unknown("it cannot be traced in the asked dtype: " + seen.refusal)
-
-
-def _unknown(why: str) -> dict[str, Any]:
-    return {"verdict": None, "class": "", "operators": [], "why": why}
+        return report("fails", "unsupported-dtype", why=seen.refusal)
+    return report(None, why="it cannot be traced in the asked dtype: " + seen.refusal)

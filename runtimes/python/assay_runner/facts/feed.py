@@ -13,7 +13,6 @@ from assay_runner.expressions import evaluate
 
 from .hollow import MOST_BYTES, Hollow
 
-
 Values = Mapping[str, Any]
 
 
