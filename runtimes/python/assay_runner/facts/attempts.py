@@ -95,7 +95,9 @@ def _ways(recipe: Mapping[str, Any]) -> Iterator[_Way]:
         yield _Way(CPU)
 
 
-def _go(way: _Way, recipe: Mapping[str, Any], point: Mapping[str, Any], seen: Seen, dtype: torch.dtype) -> None:
+def _go(
+    way: _Way, recipe: Mapping[str, Any], point: Mapping[str, Any], seen: Seen, dtype: torch.dtype = torch.float32
+) -> None:
     run: Run = plainly
     if way.method == CPU:
         given = inputs.make(recipe, point, 0, dtype)
