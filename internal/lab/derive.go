@@ -13,23 +13,23 @@ import (
 	"assay/internal/runner"
 )
 
-// derivation is a runner's answer to a derive job; docs/protocol.md, "Derived
+// Derivation is a runner's answer to a derive job; docs/protocol.md, "Derived
 // verdicts", has the fields.
-type derivation struct {
+type Derivation struct {
 	Torch     string             `json:"torch"`
 	Method    string             `json:"method"`
 	DType     string             `json:"dtype"` // of the census, as torch calls it
 	Calls     int                `json:"calls"`
 	Operators int                `json:"operators"`
-	Targets   map[string]derived `json:"targets"` // by platform
+	Targets   map[string]Derived `json:"targets"` // by platform
 }
 
 // torchDTypes are how torch calls dtypes.
 var torchDTypes = map[platform.DType]string{platform.FP32: "float32", platform.FP16: "float16", platform.BF16: "bfloat16"}
 
-// derived is what follows for one platform. Without a verdict, Why says why
+// Derived is what follows for one platform. Without a verdict, Why says why
 // there is none.
-type derived struct {
+type Derived struct {
 	Verdict   cell.Verdict      `json:"verdict"`
 	Class     cell.FailureClass `json:"class"`
 	Operators []struct {
@@ -81,7 +81,7 @@ func byModel(routes []route) []group {
 func (c *carrying) derive(ctx context.Context, g group) error {
 	asked := g.routes[0].asked
 	recipe, err := c.Recipes.Recipe(ctx, asked)
-	var d derivation
+	var d Derivation
 	if err == nil {
 		d, err = c.derivation(ctx, asked, recipe, platforms(g))
 	}
@@ -116,7 +116,7 @@ func platforms(g group) []string {
 
 // derivation runs the job. It needs no device and, as it traces without
 // memory, little of the host's.
-func (c *carrying) derivation(ctx context.Context, asked cell.Cell, recipe Recipe, platforms []string) (d derivation, err error) {
+func (c *carrying) derivation(ctx context.Context, asked cell.Cell, recipe Recipe, platforms []string) (d Derivation, err error) {
 	release, err := c.slots.acquire(ctx, need{silicon: "cpu", hostBytes: childBytes})
 	if err != nil {
 		return d, err
@@ -151,7 +151,7 @@ func (c *carrying) derivation(ctx context.Context, asked cell.Cell, recipe Recip
 }
 
 // settle makes an unavailable result the derived one, if there is a verdict.
-func (d derivation) settle(r *cell.Result, found derived) {
+func (d Derivation) settle(r *cell.Result, found Derived) {
 	absent := r.Note
 	if !slices.Contains([]cell.Verdict{cell.Works, cell.Partial, cell.Fails}, found.Verdict) {
 		r.Note = joinNotes(absent, "no verdict could be derived: "+orElse(found.Why, "the runner gave none"))
@@ -180,7 +180,7 @@ func (d derivation) settle(r *cell.Result, found derived) {
 }
 
 // basis says what the verdict rests on.
-func (d derivation) basis(c cell.Cell) string {
+func (d Derivation) basis(c cell.Cell) string {
 	text := fmt.Sprintf("derived: %d calls of %d operators against the kernels that torch %s has for %s", d.Calls, d.Operators, d.Torch, c.Platform)
 	if d.DType != torchDTypes[c.DType] {
 		text += "; their dtypes are those of " + d.DType
@@ -190,7 +190,7 @@ func (d derivation) basis(c cell.Cell) string {
 
 // named lists the operators with their counts and the first one's reason; the
 // result's placement has all of them.
-func (d derived) named() string {
+func (d Derived) named() string {
 	var names []string
 	for _, o := range d.Operators {
 		names = append(names, fmt.Sprintf("%s ×%d", o.Operator, o.Count))
