@@ -12,7 +12,9 @@ from assay_runner import child
 from assay_runner.derive import answer, dispatch, rules, sheet
 from assay_runner.derive.dispatch import COMPOSED, Table
 from assay_runner.derive.judge import Row, judge
+from assay_runner.derive.limits import Limits
 from assay_runner.errors import BadRecipe
+from assay_runner.facts.trace import Trace, plainly
 
 CATALOGUE = pathlib.Path(__file__).parents[3] / "internal/catalog/data/recipes.json"
 COMPOSITES = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
@@ -117,6 +119,20 @@ def test_an_operator_that_is_missing_comes_before_a_dtype_and_the_frequent_first
     got = judge(rows, rules.TARGETS["mps"], SMALL).report()
     assert got["class"] == "unsupported-operator"
     assert [(f["operator"], f["count"]) for f in got["operators"]] == [("x.y.default", 5), ("aten.mode.default", 1)]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "refused"), [(12, 6, 0), (8, 6, 1), (6, 6, 0), (3, 6, 0), (4, 6, 1), (7, 1, 0)]
+)
+def test_a_pooling_that_does_not_divide_is_refused_on_mps(given, wanted, refused):
+    book = Limits()
+    with Trace(plainly, [book]):
+        torch.ops.aten._adaptive_avg_pool2d(torch.ones(1, 2, given, given), [wanted, wanted])
+    assert [f.count for f in book.found("mps")] == [1] * refused
+    assert book.found("rocm") == []
+    assert judge([], rules.TARGETS["mps"], SMALL, book.found("mps")).report()["verdict"] == (
+        "fails" if refused else "works"
+    )
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])

@@ -50,9 +50,9 @@ def report(verdict: str | None, kind: str = "", found: Sequence[Finding] = (), w
     return {"verdict": verdict, "class": kind, "operators": [vars(f) for f in frequent], "why": why}
 
 
-def judge(census: Iterable[Row], target: rules.Target, table: Table) -> Verdict:
-    """Looks every row up."""
-    verdict = Verdict()
+def judge(census: Iterable[Row], target: rules.Target, table: Table, refused: Iterable[Finding] = ()) -> Verdict:
+    """Looks every row up; calls that were seen to be refused for their sizes are missing too."""
+    verdict = Verdict(missing=list(refused))
     for row in census:
         operator = target.instead.get(row.operator, row.operator)
         if why := _missing(operator, target, table):
@@ -80,7 +80,7 @@ def _refused(operator: str, dtypes: Sequence[str], target: rules.Target) -> str:
     floating = sorted({dtype for dtype in dtypes if "float" in dtype})
     if operator in rules.SAME_DTYPE and len(floating) > 1:
         return f"its tensors are of different dtypes: {', '.join(floating)}"
-    return target.refuses.get((operator, dtypes[0]), "") if dtypes else ""
+    return ""
 
 
 def _add(found: list[Finding], operator: str, why: str, count: int) -> None:

@@ -16,8 +16,6 @@ class Target:
     lacks: Mapping[str, str] = field(default_factory=dict)  # dtype → why no tensor of it can be there
     instead: Mapping[str, str] = field(default_factory=dict)  # operator of the CPU's own → what is called there
     elsewhere: Mapping[str, str] = field(default_factory=dict)  # operator → why torch runs it on the CPU
-    # (operator, dtype of its first tensor) → why that kernel refuses it
-    refuses: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
 
 _NO_DOUBLE = "Metal has no 64-bit floating point, and torch makes no such tensor there"

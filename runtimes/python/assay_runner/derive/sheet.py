@@ -13,8 +13,10 @@ from assay_runner.facts import attempts
 
 from . import dispatch, rules
 from .judge import Row, judge, report
+from .limits import Limits
 
 SCHEMA = 1
+_BOOKS = {"limits": Limits}
 
 
 def of(
@@ -46,15 +48,16 @@ class _Seen:
         self.method, self.refusal, self.troubles = seen.method, refusal, seen.troubles
         self.dtype = str(dtype).removeprefix("torch.")
         self.rows = [Row(*row) for row in seen.books["operators"].rows()] if seen.books else []
+        self.limits: Limits = seen.books.get("limits", Limits())
 
 
 def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype) -> _Seen:
     """The census in the asked dtype, else in float32. Where tensors without memory carry a forward in float32 and not
     in the other, and nothing asked for their values, it is the dtype that stands in the way."""
-    seen = attempts.see(recipe, point, dtype)
+    seen = attempts.see(recipe, point, dtype, _BOOKS)
     if seen.method or dtype is torch.float32:
         return _Seen(seen, dtype)
-    wide = attempts.see(recipe, point)
+    wide = attempts.see(recipe, point, books=_BOOKS)
     refused = wide.method == attempts.SHAPES and seen.troubles and not rules.VALUES.search(seen.troubles[0])
     return _Seen(wide, torch.float32, seen.troubles[0] if refused else "")
 
@@ -62,7 +65,7 @@ def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype
 def _verdict(seen: _Seen, name: str, target: rules.Target, table: dispatch.Table) -> dict[str, Any]:
     if not seen.method:
         return report(None, why="its operators could not be seen: " + ("; ".join(seen.troubles) or "no way is known"))
-    found = judge(seen.rows, target, table).report()
+    found = judge(seen.rows, target, table, seen.limits.found(name)).report()
     if not seen.refusal or found["class"] == "unsupported-operator":
         return found
     # The trace is made of CPU tensors: what it says of a dtype holds for the CPU, and for others if it is no kernel's.

@@ -9,8 +9,9 @@ the class and the line that stood in the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -21,7 +22,7 @@ from . import feed, hollow, place
 from .census import Census
 from .flops import Flops
 from .liveness import Liveness
-from .trace import Run, Trace, plainly
+from .trace import Book, Run, Trace, plainly
 from .traffic import Traffic
 
 MOST_RUN = 50_000_000
@@ -60,15 +61,20 @@ class _Way:
         )
 
 
-def see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype = torch.float32) -> Seen:
-    """The recipe's forward at a point, in a dtype. Only what has no memory is looked at in another than float32: what
-    runs on the CPU would show what this CPU can."""
+def see(
+    recipe: Mapping[str, Any],
+    point: Mapping[str, Any],
+    dtype: torch.dtype = torch.float32,
+    books: Mapping[str, Callable[[], Book]] | None = None,
+) -> Seen:
+    """The recipe's forward at a point, in a dtype, with the usual books and more. Only what has no memory is looked at
+    in another dtype than float32: what runs on the CPU would show what this CPU can."""
     seen = Seen()
     for way in _ways(recipe):
         if way.method == CPU and dtype is not torch.float32:
             continue
         try:
-            _go(way, recipe, point, seen, dtype)
+            _go(way, recipe, point, seen, dtype, books or {})
         except Exception as error:  # noqa: BLE001 - a model's own code may raise anything; the next way may do
             seen.troubles.append(f"{way}: {place.described(error)}")
             continue
@@ -96,7 +102,12 @@ def _ways(recipe: Mapping[str, Any]) -> Iterator[_Way]:
 
 
 def _go(
-    way: _Way, recipe: Mapping[str, Any], point: Mapping[str, Any], seen: Seen, dtype: torch.dtype = torch.float32
+    way: _Way,
+    recipe: Mapping[str, Any],
+    point: Mapping[str, Any],
+    seen: Seen,
+    dtype: torch.dtype = torch.float32,
+    more: Mapping[str, Callable[[], Book]] = MappingProxyType({}),
 ) -> None:
     run: Run = plainly
     if way.method == CPU:
@@ -112,6 +123,7 @@ def _go(
         "flops": Flops(),
         "bytes": Traffic(),
         "activations": Liveness([*seen.model.parameters(), *seen.model.buffers(), *given.values()]),
+        **{name: book() for name, book in more.items()},
     }
     torch.manual_seed(0)
     # Not inference_mode: there composite operators are not taken apart, and torch's formulas are for their parts.
