@@ -13,6 +13,7 @@
 //	same.go          a cell against itself: how often is a difference seen?
 //	cold.go          one cold bench against the bare imports; further cells
 //	commands.go      commands that must be instant
+//	derived.go       derived verdicts against measured ones, scored (score.go)
 //	gpu.go           a worker's results from a GPU machine, as a table
 //
 // Nothing here is a test. Times differ between machines and minutes, so what
@@ -58,6 +59,7 @@ type options struct {
 	assay   string
 	python  string
 	gpu     string
+	truth   string
 	threads int
 	seed    uint64
 }
@@ -73,6 +75,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.assay, "assay", "bin/assay", "the program to measure")
 	f.StringVar(&o.python, "python", "", "use this Python instead of the managed environment")
 	f.StringVar(&o.gpu, "gpu", "", "a worker's journals from a GPU machine, with commas between, for the section gpu")
+	f.StringVar(&o.truth, "truth", "", "journals of tiny models, with commas between, for the section derived (default: measured now)")
 	f.IntVar(&o.threads, "threads", 0, "threads of the loops in bare and a-against-a (default: what detect recommends for this CPU)")
 	f.Uint64Var(&o.seed, "seed", 1, "decides the order in which sides alternate")
 	if err := f.Parse(args); err != nil {

@@ -32,6 +32,7 @@ func sections() []section {
 		{"cold", "one cold bench against the bare imports, and each further cell", (*bench).cold},
 		{"bare", "Assay's timed loop against the same loop in plain Python", (*bench).bare},
 		{"a-against-a", "a cell compared with itself", (*bench).same},
+		{"derived", "what is derived from torch's tables against what was measured", (*bench).derived},
 		{"gpu", "the key models on a GPU, from a worker's journal", (*bench).gpu},
 	}
 }

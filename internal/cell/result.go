@@ -289,9 +289,12 @@ type Context struct {
 	DeviceClockMHz     []float64         `json:"device_clock_mhz,omitempty"` // before and after, of the accelerator
 	DeviceTemperatureC []float64         `json:"device_temperature_c,omitempty"`
 	DeviceThrottled    *bool             `json:"device_throttled,omitempty"`
-	Affinity           int               `json:"affinity,omitempty"`     // CPUs that the child may run on
-	TF32               *bool             `json:"tf32,omitempty"`         // whether fp32 products may be computed in TF32
-	PowerSource        string            `json:"power_source,omitempty"` // mains, battery
+	DeviceMemoryBytes  *int64            `json:"device_memory_bytes,omitempty"` // what the device has, or the system recommends to use of it
+	UnifiedMemory      *bool             `json:"unified_memory,omitempty"`      // whether it is the host's own
+	Variables          map[string]string `json:"variables,omitempty"`           // of the environment: those that hide devices or change what runs there
+	Affinity           int               `json:"affinity,omitempty"`            // CPUs that the child may run on
+	TF32               *bool             `json:"tf32,omitempty"`                // whether fp32 products may be computed in TF32
+	PowerSource        string            `json:"power_source,omitempty"`        // mains, battery
 	LoadBefore         *float64          `json:"load_before,omitempty"`
 	Threads            int               `json:"threads,omitempty"`
 	InputsInside       string            `json:"inputs_inside,omitempty"` // what a sample includes: "forward only; inputs resident on the device"

@@ -31,6 +31,12 @@ func Checks() []Check {
 		{Name: "journals", Run: checkJournals, Given: func(d *Deps) bool { return d.Journals != nil }},
 		{Name: "cuda driver", Platforms: []platform.Name{platform.CUDA}, Run: checkDriver},
 		{Name: "cuda torch", Platforms: []platform.Name{platform.CUDA}, Run: checkTorchCUDA},
+		{Name: "rocm driver", Platforms: []platform.Name{platform.ROCm}, Run: checkKFD},
+		{Name: "rocm torch", Platforms: []platform.Name{platform.ROCm}, Run: checkTorchROCm},
+		{Name: "rocm variables", Platforms: []platform.Name{platform.ROCm}, Run: checkVariablesROCm},
+		{Name: "mps system", Platforms: []platform.Name{platform.MPS}, Run: checkMacOS},
+		{Name: "mps torch", Platforms: []platform.Name{platform.MPS}, Run: checkTorchMPS},
+		{Name: "mps fallback", Platforms: []platform.Name{platform.MPS}, Run: checkFallbackMPS},
 	}
 }
 

@@ -35,13 +35,9 @@ func checkTorchCUDA(ctx context.Context, d *Deps) Finding {
 	if driver == "" {
 		return skipped("there is no NVIDIA driver here")
 	}
-	env, err := d.Environment(ctx)
-	if err != nil {
-		return skipped("there is no environment")
-	}
-	lib, err := d.Libraries(ctx, env)
-	if err != nil {
-		return skipped("torch cannot be imported")
+	lib, problem := d.libraries(ctx)
+	if problem != "" {
+		return skipped("%s", problem)
 	}
 	if lib.CUDA == "" {
 		return fail("use a Python whose torch is built for CUDA, with --python PATH", "torch %s is built without CUDA", lib.Torch)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -33,6 +34,12 @@ type Deps struct {
 	Libraries func(ctx context.Context, env environment.Environment) (Libraries, error)
 	// Driver returns the version of NVIDIA's kernel driver; "" is none.
 	Driver func() string
+	// Seen is what a first look at this machine shows, without any library.
+	Seen func() detect.Sighting
+	// OpenKFD opens and closes AMD's compute driver.
+	OpenKFD func() error
+	// Getenv reads the environment.
+	Getenv func(string) string
 	// Limits returns the limits of this process; unknown ones are absent.
 	Limits func() Limits
 	// Now is the clock.
@@ -54,9 +61,16 @@ type Libraries struct {
 	Transformers string   `json:"transformers"`
 	CUDA         string   `json:"cuda"` // the CUDA that torch was built for; "" is none
 	HIP          string   `json:"hip"`
+	MPS          MPS      `json:"mps"`
 	Devices      []string `json:"devices"` // the GPUs that torch can use
 	Problem      string   `json:"problem"` // why it can use none, in torch's words
 	Seconds      float64  `json:"-"`       // the imports took
+}
+
+// MPS is torch's word on Apple's GPUs.
+type MPS struct {
+	Built     bool `json:"built"`     // for macOS on Apple silicon
+	Available bool `json:"available"` // and there is a GPU that it may use
 }
 
 // Limits are the limits of this process.
@@ -70,6 +84,7 @@ type Limits struct {
 func Live(folders environment.Folders, m *environment.Maker, getenv func(string) string, c environment.Choice) Deps {
 	c.NoSetup = true
 	open := func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, c) }
+	look := sync.OnceValue(func() detect.Sighting { return detect.Look(detect.Live()) })
 	return Deps{
 		Folders: folders,
 		Free:    environment.Free,
@@ -80,10 +95,35 @@ func Live(folders environment.Folders, m *environment.Maker, getenv func(string)
 		Environment: once(open),
 		Inspect:     m.Inspect,
 		Libraries:   onceLibraries(),
-		Driver:      func() string { return detect.Look(detect.Live()).Platforms[platform.CUDA].Driver },
+		Driver:      func() string { return look().Platforms[platform.CUDA].Driver },
+		Seen:        look,
+		OpenKFD:     openKFD,
+		Getenv:      getenv,
 		Limits:      limits,
 		Now:         time.Now,
 	}
+}
+
+// openKFD asks for what AMD's runtime asks for: to read and write.
+func openKFD() error {
+	f, err := os.OpenFile("/dev/kfd", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// libraries are those of the environment in use, or why there are none.
+func (d *Deps) libraries(ctx context.Context) (Libraries, string) {
+	env, err := d.Environment(ctx)
+	if err != nil {
+		return Libraries{}, "there is no environment"
+	}
+	lib, err := d.Libraries(ctx, env)
+	if err != nil {
+		return Libraries{}, "torch cannot be imported"
+	}
+	return lib, ""
 }
 
 // once keeps the answer: several checks ask, and each asking starts a process.
@@ -110,7 +150,8 @@ func onceLibraries() func(context.Context, environment.Environment) (Libraries, 
 const libraries = `import json, sys
 import torch, transformers
 out = {"torch": torch.__version__, "transformers": transformers.__version__,
-       "cuda": torch.version.cuda or "", "hip": getattr(torch.version, "hip", None) or "", "devices": [], "problem": ""}
+       "cuda": torch.version.cuda or "", "hip": getattr(torch.version, "hip", None) or "", "devices": [], "problem": "",
+       "mps": {"built": torch.backends.mps.is_built(), "available": torch.backends.mps.is_available()}}
 try:
     if torch.cuda.is_available():
         out["devices"] = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]

@@ -5,17 +5,31 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/platform"
 )
 
 func number(n uint64) *uint64 { return &n }
+
+// everyBuild is what no torch is, built for all: a machine on which every check
+// has something to look at.
+var everyBuild = Libraries{Torch: "2.15.0", Transformers: "5.22.2", CUDA: "13.2", HIP: "6.4", MPS: MPS{true, true}, Devices: []string{"a GPU"}, Seconds: 4.2}
+
+func saw(system, version string, mps, rocm detect.Seen) func() detect.Sighting {
+	return func() detect.Sighting {
+		s := detect.Sighting{OS: system, Platforms: map[platform.Name]detect.Seen{platform.MPS: mps, platform.ROCm: rocm}}
+		s.Kernel = version
+		return s
+	}
+}
 
 // healthy is a machine on which all is in order.
 func healthy(t *testing.T) Deps {
@@ -38,11 +52,14 @@ func healthy(t *testing.T) Deps {
 			return environment.Content{Packages: 64, Files: 1000}, nil
 		},
 		Libraries: func(context.Context, environment.Environment) (Libraries, error) {
-			return Libraries{Torch: "2.15.0+cu132", Transformers: "5.22.2", CUDA: "13.2", Devices: []string{"NVIDIA H200"}, Seconds: 4.2}, nil
+			return everyBuild, nil
 		},
-		Driver: func() string { return "580.82.07" },
-		Limits: func() Limits { return Limits{number(20000), number(8e9)} },
-		Now:    time.Now,
+		Driver:  func() string { return "580.82.07" },
+		Seen:    saw("darwin", "15.5", detect.Seen{Hardware: []string{"Apple M3 GPU"}}, detect.Seen{Hardware: []string{"AMD Instinct MI300X"}}),
+		OpenKFD: func() error { return nil },
+		Getenv:  func(string) string { return "" },
+		Limits:  func() Limits { return Limits{number(20000), number(8e9)} },
+		Now:     time.Now,
 		Hello: func(context.Context, environment.Environment) (string, error) {
 			return "python runner, protocol 1", nil
 		},
@@ -69,6 +86,7 @@ func TestSick(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("it is broken")
 	absent := func() string { return "" }
+	none := saw("linux", "6.8", detect.Seen{}, detect.Seen{})
 	for _, c := range []struct {
 		name   string
 		check  string
@@ -106,6 +124,36 @@ func TestSick(t *testing.T) {
 		{"an old driver", "cuda torch", "", func(d *Deps) { d.Driver = func() string { return "535.104.05" } }, Fail, "needs driver 580.0, and this is 535.104.05"},
 		{"torch without cuda", "cuda torch", "", func(d *Deps) { d.Libraries = has(Libraries{Torch: "2.15.0+cpu"}) }, Fail, "without CUDA"},
 		{"no gpu seen", "cuda torch", "", func(d *Deps) { d.Libraries = has(Libraries{CUDA: "13.2", Problem: "No CUDA GPUs are available"}) }, Fail, "No CUDA GPUs"},
+		{"no amd gpu", "rocm driver", "", func(d *Deps) { d.Seen = none }, Skipped, "no AMD GPU"},
+		{"no amd gpu, asked for", "rocm driver", platform.ROCm, func(d *Deps) { d.Seen = none }, Fail, "no AMD GPU"},
+		{"no amd gpu for torch", "rocm torch", "", func(d *Deps) { d.Seen = none }, Skipped, "no AMD GPU"},
+		{"no amd gpu to hide", "rocm variables", "", func(d *Deps) { d.Seen = none }, Skipped, "no AMD GPU"},
+		{"not of the group", "rocm driver", "", func(d *Deps) { d.OpenKFD = func() error { return fs.ErrPermission } }, Fail, "may not be opened"},
+		{"no kfd", "rocm driver", "", func(d *Deps) { d.OpenKFD = func() error { return fs.ErrNotExist } }, Fail, "there is no /dev/kfd"},
+		{"a sick kfd", "rocm driver", "", func(d *Deps) { d.OpenKFD = func() error { return broken } }, Fail, "it is broken"},
+		{"no render node", "rocm driver", "", func(d *Deps) {
+			d.Seen = saw("linux", "6.8", detect.Seen{}, detect.Seen{Hardware: []string{"AMD"}, Missing: "the render nodes are not there", Hint: "give them"})
+		}, Fail, "render nodes"},
+		{"torch without hip", "rocm torch", "", func(d *Deps) { d.Libraries = has(Libraries{Torch: "2.15.0+cu132"}) }, Fail, "not built for ROCm"},
+		{"hip without gpu", "rocm torch", "", func(d *Deps) { d.Libraries = has(Libraries{HIP: "6.4", Problem: "No HIP GPUs are available"}) }, Fail, "No HIP GPUs"},
+		{"no environment for hip", "rocm torch", "", func(d *Deps) { d.Environment = noEnvironment }, Skipped, "no environment"},
+		{"hidden devices", "rocm variables", "", func(d *Deps) { d.Getenv = setenv("HIP_VISIBLE_DEVICES", "1") }, Warn, "HIP_VISIBLE_DEVICES=1"},
+		{"no mac", "mps system", "", func(d *Deps) { d.Seen = none }, Skipped, "no Apple GPU"},
+		{"no mac, asked for", "mps system", platform.MPS, func(d *Deps) { d.Seen = none }, Fail, "the system is linux"},
+		{"no mac for torch", "mps torch", "", func(d *Deps) { d.Seen = none }, Skipped, "no Apple GPU"},
+		{"no mac to fall back", "mps fallback", "", func(d *Deps) { d.Seen = none }, Skipped, "no Apple GPU"},
+		{"an old macOS", "mps system", "", func(d *Deps) {
+			d.Seen = saw("darwin", "13.6", detect.Seen{Hardware: []string{"Apple M1 GPU"}}, detect.Seen{})
+		}, Fail, "macOS 13.6"},
+		{"torch for Rosetta", "mps torch", "", func(d *Deps) { d.Libraries = has(Libraries{Torch: "2.2.2"}) }, Fail, "without MPS"},
+		{"mps out of reach", "mps torch", "", func(d *Deps) {
+			lib := everyBuild
+			lib.MPS.Available = false
+			d.Libraries = has(lib)
+		}, Fail, "not available"},
+		{"imports fail for mps", "mps torch", "", func(d *Deps) { d.Libraries = noLibraries(broken) }, Skipped, "cannot be imported"},
+		{"fallback allowed", "mps fallback", "", func(d *Deps) { d.Getenv = setenv("PYTORCH_ENABLE_MPS_FALLBACK", "1") }, Warn, "partial"},
+		{"fallback refused", "mps fallback", "", func(d *Deps) { d.Getenv = setenv("PYTORCH_ENABLE_MPS_FALLBACK", "0") }, OK, "not set"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -180,6 +228,15 @@ func TestTooOldDriver(t *testing.T) {
 		if _, got := tooOld(c.driver, c.cuda); got != c.want {
 			t.Errorf("driver %s with CUDA %s: too old %v, want %v", c.driver, c.cuda, got, c.want)
 		}
+	}
+}
+
+func setenv(name, value string) func(string) string {
+	return func(asked string) string {
+		if asked == name {
+			return value
+		}
+		return ""
 	}
 }
 

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 
 	"assay/internal/cell"
 	"assay/internal/platform"
@@ -51,6 +52,20 @@ func smallerDType(c cell.Cell) (platform.DType, bool) {
 	}
 	p, _ := platform.Get(c.Platform)
 	return half, p.HasDType(half)
+}
+
+// halving are the platforms on whose devices half precision is worth trying
+// first: some lack it for an operator or altogether.
+var halving = []platform.Name{platform.CUDA, platform.ROCm, platform.MPS}
+
+// wider is the cell in fp32, where it asked a GPU for half precision of torch.
+func wider(c cell.Cell) (cell.Cell, bool) {
+	half := c.DType == platform.FP16 || c.DType == platform.BF16
+	if !half || c.Engine != platform.Torch || !slices.Contains(halving, c.Platform) {
+		return c, false
+	}
+	c.DType = platform.FP32
+	return c.Normal(), true
 }
 
 var dtypeBytes = map[platform.DType]int64{platform.FP32: 4, platform.FP16: 2, platform.BF16: 2, platform.INT8: 1, platform.A16W8: 1, platform.W8: 1, platform.W4: 1}

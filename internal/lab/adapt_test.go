@@ -6,6 +6,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/platform"
+	"assay/internal/runner"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -76,5 +77,47 @@ func TestFits(t *testing.T) {
 	}
 	if why := fits(c, 3_000_000_000_000, Presence{Present: true}, 0); why != "" {
 		t.Errorf("unknown memory must not forbid: %q", why)
+	}
+}
+
+// Half precision that a GPU lacks is given up for fp32, once, and the result
+// tells; memory that runs out then does not bring it back.
+func TestHalfPrecisionIsGivenUp(t *testing.T) {
+	t.Parallel()
+	index := 0
+	lacking := raise(&index, "NotImplementedError", `"cumsum" not implemented for 'Half'`)
+	halfless := func(wide func(int, runner.Job, func(runner.Event)) (runner.Exit, error)) *script {
+		return &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+			if job.Cell.DType != platform.FP32 {
+				return lacking(n, job, on)
+			}
+			return wide(n, job, on)
+		}}
+	}
+	plan := func(p platform.Name, d platform.DType) cell.Plan {
+		return cell.Plan{NoFallback: true, Cells: []cell.Cell{{Type: "x", Platform: p, DType: d}}}
+	}
+	for _, d := range []platform.DType{platform.FP16, platform.BF16} {
+		rs, obs, err := carry(t, halfless(good), bench{gpu: true}, plan(platform.CUDA, d))
+		if err != nil || len(rs) != 1 {
+			t.Fatalf("%d results, %v", len(rs), err)
+		}
+		r := rs[0]
+		if r.Verdict != cell.Works || r.Requested.DType != string(d) || r.Actual.DType != "fp32" || r.Attempts != 2 || len(obs.notes) == 0 {
+			t.Errorf("verdict %s, requested %+v, actual %+v, %d attempts", r.Verdict, r.Requested, r.Actual, r.Attempts)
+		}
+		if !strings.Contains(r.Note, "in "+string(d)+": unsupported-dtype: ") {
+			t.Errorf("the note does not say why: %q", r.Note)
+		}
+	}
+	oom := raise(&index, "torch.OutOfMemoryError", "CUDA out of memory")
+	if rs, _, err := carry(t, halfless(oom), bench{gpu: true}, plan(platform.CUDA, platform.FP16)); err != nil || rs[0].Failure == nil || rs[0].Failure.Class != cell.OutOfMemory {
+		t.Errorf("%v, %+v", err, rs)
+	}
+	for name, p := range map[string]cell.Plan{"no adaptation": plan(platform.CUDA, platform.FP16), "the CPU": plan(platform.CPU, platform.FP16)} {
+		p.NoAdapt = name == "no adaptation"
+		if rs, _, err := carry(t, halfless(good), bench{gpu: true}, p); err != nil || rs[0].Failure == nil || rs[0].Failure.Class != cell.UnsupportedDType {
+			t.Errorf("%s: %v, %+v", name, err, rs)
+		}
 	}
 }

@@ -20,6 +20,7 @@ type attempt struct {
 	recipe   Recipe
 	now      cell.Cell // settings as they are tried now
 	attempts int
+	widened  string // why half precision was given up for fp32; "" when it was not
 	began    time.Time
 	result   *cell.Result // once the check is done
 }
@@ -32,6 +33,9 @@ func (c *carrying) checkAll(ctx context.Context, routes []route) error {
 		return err
 	}
 	defer release()
+	if err := c.deriveAll(ctx, routes); err != nil {
+		return err
+	}
 	return c.each(ctx, groups(routes), func(ctx context.Context, g group) error {
 		done, err := c.check(ctx, g)
 		for _, a := range done {
@@ -41,10 +45,10 @@ func (c *carrying) checkAll(ctx context.Context, routes []route) error {
 	})
 }
 
-// announce finishes what cannot run here.
+// announce finishes what cannot run here and of which nothing is derived.
 func (c *carrying) announce(routes []route) {
 	for _, r := range routes {
-		if r.absent != "" {
+		if r.absent != "" && !c.derives(r) {
 			c.finish(c.unavailable(r))
 		}
 	}
@@ -273,15 +277,40 @@ func (c *carrying) settle(batch []*attempt, out outcome) {
 	}
 }
 
-// adapt lowers the settings of an attempt that ran out of memory.
+// adapt changes the settings of an attempt that ran out of memory, or whose
+// device does not compute in half precision, for another try.
 func (c *carrying) adapt(a *attempt, f *cell.Failure) bool {
-	if c.plan.NoAdapt || f.Class != cell.OutOfMemory {
+	if c.plan.NoAdapt {
 		return false
 	}
+	switch f.Class {
+	case cell.OutOfMemory:
+		return c.shrink(a)
+	case cell.UnsupportedDType:
+		return c.widen(a, f)
+	}
+	return false
+}
+
+// shrink lowers what needs memory. An attempt that was widened does not go
+// back to the half precision that failed.
+func (c *carrying) shrink(a *attempt) bool {
 	smaller, ok := lower(a.now, a.recipe.Seq, a.recipe.Image)
+	if !ok || a.widened != "" && smaller.DType != a.now.DType {
+		return false
+	}
+	c.obs.Note(a.now.Model() + " on " + a.now.Target + " ran out of memory: trying again with " + changed(a.now, smaller))
+	a.now = smaller
+	return true
+}
+
+// widen drops half precision that failed to fp32.
+func (c *carrying) widen(a *attempt, f *cell.Failure) bool {
+	wider, ok := wider(a.now)
 	if ok {
-		c.obs.Note(a.now.Model() + " on " + a.now.Target + " ran out of memory: trying again with " + changed(a.now, smaller))
-		a.now = smaller
+		a.widened = fmt.Sprintf("in %s: %s: %s", a.now.DType, f.Class, f.Detail)
+		c.obs.Note(a.now.Model() + " on " + a.now.Target + " fails in " + string(a.now.DType) + ": trying again with " + changed(a.now, wider))
+		a.now = wider
 	}
 	return ok
 }

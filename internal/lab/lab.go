@@ -2,7 +2,8 @@
 //
 // A plan's cells are first laid onto what the machine has (route.go): a target
 // that is not there becomes an unavailable result and, unless forbidden, a
-// fallback cell elsewhere. Cells that differ only in batch or input size form a
+// fallback cell elsewhere; where its platform's operators are known on any
+// machine, its verdict is derived instead (derive.go). Cells that differ only in batch or input size form a
 // group (group.go), because one loaded model serves them all. Each group is
 // checked once in a child of its own, side by side with others as far as
 // workers and memory allow (slots.go); what works is then timed, if the plan
@@ -55,6 +56,7 @@ type Recipes interface {
 type Presence struct {
 	Present     bool
 	Reason      string // why it is not present
+	Derives     bool   // not present, but what would run there can be derived
 	Software    bool   // an emulator or a software adapter: evidence is emulated, times do not count
 	MemoryBytes int64  // of the device; 0 is unknown
 	Threads     int    // that its settings recommend; 0 leaves it to the runner
@@ -89,6 +91,9 @@ type Lab struct {
 	// disturb; alone asks for silence, otherwise company is welcome. Nil is
 	// for tests, where nothing else runs.
 	Hush func(ctx context.Context, alone bool, note func(string)) (release func(), err error)
+	// Tables is the folder in which runners keep what they read of their
+	// libraries; "" keeps nothing.
+	Tables string
 	// Exports is the folder of exported models, for engines that run a graph.
 	Exports string
 	// Context holds what is the same for every result: versions, environment.

@@ -15,6 +15,9 @@ type route struct {
 	here  Presence  // of cell's target
 	// absent is why asked cannot run; "" when it can.
 	absent string
+	// derives is whether a verdict of asked follows from what is known of its
+	// platform, though it cannot run.
+	derives bool
 	// runs is false when there is nothing to run: absent and no fallback.
 	runs bool
 }
@@ -33,7 +36,7 @@ func (c *carrying) route(asked cell.Cell) route {
 	if here.Present {
 		return route{asked: asked, cell: asked, here: here, runs: true}
 	}
-	r := route{asked: asked, cell: asked, absent: here.Reason}
+	r := route{asked: asked, cell: asked, absent: here.Reason, derives: here.Derives}
 	if c.plan.Strict || c.plan.NoFallback {
 		return r
 	}

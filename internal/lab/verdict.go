@@ -93,6 +93,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.OverheadMS = &overhead
 	r.Context = describe(r.Context, p.Report)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
+	r.Note = joinNotes(a.widened, r.Note)
 	fitted(&r, p.Report)
 	a.result = &r
 }
@@ -274,7 +275,7 @@ func changed(from, to cell.Cell) string {
 // describe adds what the engine saw of the machine's state to the context.
 func describe(c cell.Context, p runner.Report) cell.Context {
 	versions := maps.Clone(c.Versions)
-	c.Versions = nil // it is shared by all results, and decoding would write into it
+	c.Versions, c.Variables = nil, nil // they are shared by all results, and decoding would write into them
 	if len(p.Context) > 0 {
 		// A context that does not read costs only itself.
 		_ = json.Unmarshal(p.Context, &c)

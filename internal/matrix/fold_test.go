@@ -283,3 +283,21 @@ func TestFoldPermutes(t *testing.T) {
 		}
 	})
 }
+
+// What was derived of a platform never speaks where something ran there, in
+// whatever order and however new; it speaks where the platform is not there.
+func TestDerivedStandsBelowWhatRan(t *testing.T) {
+	t.Parallel()
+	derived := observe("bert", "mps", known(cell.Derived), later(9))
+	absent := observe("bert", "mps", known(cell.None), verdict(cell.Unavailable), later(8))
+	for _, e := range []cell.Evidence{cell.Measured, cell.Emulated, cell.Compiled} {
+		ran := observe("bert", "mps", known(e), failing(cell.UnsupportedOperator))
+		s := foldSquare(platform.MPS, []Observation{derived, absent, ran}, noon)
+		if s.Verdict != cell.Fails || s.Evidence != e || len(s.Disagreement) != 1 {
+			t.Errorf("%s: %s by %s, against %v", e, s.Verdict, s.Evidence, s.Disagreement)
+		}
+	}
+	if s := foldSquare(platform.MPS, []Observation{absent, derived}, noon); s.Verdict != cell.Works || s.Evidence != cell.Derived || len(s.Disagreement) != 0 {
+		t.Errorf("%s by %s, against %v", s.Verdict, s.Evidence, s.Disagreement)
+	}
+}

@@ -88,8 +88,8 @@ var dtypes = []DType{FP32, FP16, BF16, INT8, A16W8, W8, W4}
 var all = []Platform{
 	{CPU, "CPU", "", []Engine{Torch, ONNXRuntime, Wasm, Noop}, []DType{FP32, BF16, FP16}, nil, true},
 	{CUDA, "CUDA (NVIDIA)", "0", []Engine{Torch, ONNXRuntime}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
-	{ROCm, "ROCm (AMD)", "0", []Engine{Torch}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, false},
-	{MPS, "MPS (Apple)", "", []Engine{Torch, CoreML}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, false},
+	{ROCm, "ROCm (AMD)", "0", []Engine{Torch}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
+	{MPS, "MPS (Apple)", "", []Engine{Torch, CoreML}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
 	{OpenVINO, "OpenVINO (Intel)", "CPU", []Engine{EngOpenVINO}, []DType{FP32, FP16, BF16, INT8, W8, W4}, []Name{CPU}, true},
 	{QNN, "QNN (Qualcomm)", "", []Engine{EngQNN}, []DType{FP16, INT8, A16W8, FP32}, []Name{CPU}, true},
 	{WebNN, "WebNN (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16}, []Name{CPU}, false},

@@ -3,6 +3,7 @@ package platform
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -55,6 +56,17 @@ func (t Target) DType() DType {
 		return p.DTypes[0]
 	}
 	return FP32
+}
+
+// derivable are the platforms of which torch's own list of kernels tells, on
+// any machine, which operators they have.
+var derivable = []Name{ROCm, MPS}
+
+// Derives reports whether a verdict on the target can be derived where the
+// target is not there.
+func (t Target) Derives() bool {
+	t = t.Normal()
+	return t.Engine == Torch && slices.Contains(derivable, t.Platform)
 }
 
 // String writes the target in its shortest form: what is a default is left out.

@@ -24,6 +24,7 @@ const (
 	CatalogJob JobKind = "catalog" // answer with the model types of the installed transformers
 	ProbeJob   JobKind = "probe"   // answer with what the detection probe Options["name"] sees
 	FactsJob   JobKind = "facts"   // answer with what is derived of the recipe's model at the first point
+	DeriveJob  JobKind = "derive"  // answer with what follows of the recipe's model on Options["platforms"], which are not here
 	NoopJob    JobKind = "noop"    // do what Cell.Task says; see the protocol's last table
 )
 

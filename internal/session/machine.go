@@ -103,7 +103,7 @@ func (m machine) Presence(t platform.Target) lab.Presence {
 	}
 	p, ok := m.report.Get(t.Platform)
 	if !ok || p.Status != detect.Present {
-		return lab.Presence{Reason: reason(p, t)}
+		return lab.Presence{Reason: reason(p, t), Derives: t.Derives()}
 	}
 	if p.Engine != nil && p.Engine.Name != t.Engine && !isSecond {
 		return lab.Presence{Reason: fmt.Sprintf("this version of Assay does not run the engine %s on %s yet", t.Engine, t.Platform)}

@@ -141,7 +141,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	l := &lab.Lab{
 		Runner: r, Recipes: s.weighted(r, obs.Note), Machine: m,
 		Workers: s.o.Workers, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Context: s.context(r), Cost: s.o.Cost,
+		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
 	}
 	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
 }
@@ -158,6 +158,14 @@ func (s *Session) collect(plan cell.Plan, note func(string)) error {
 		note(fmt.Sprintf("the cache of exported models was cleared of %d entries, %.1f GB (its limit is %.1f GB)", n, float64(done.Freed)/1e9, float64(limit)/1e9))
 	}
 	return err
+}
+
+// tables is the folder of what runners read of their libraries.
+func (s *Session) tables() string {
+	if s.o.Cache == "" {
+		return ""
+	}
+	return filepath.Join(s.o.Cache, "tables")
 }
 
 // exports is the folder of exported models. Without a cache they last as long

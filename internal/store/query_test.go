@@ -198,7 +198,9 @@ func TestFinished(t *testing.T) {
 	s := newStore(t)
 	full := result(1)
 	full.Timing = cell.Thorough
-	write(t, s, "a", result(0), full, result(1), failed(cell.Environment), unavailable())
+	derived := result(2)
+	derived.Evidence = cell.Derived
+	write(t, s, "a", result(0), full, result(1), failed(cell.Environment), unavailable(), derived)
 	for name, c := range map[string]struct {
 		host     string
 		versions map[string]string

@@ -129,15 +129,16 @@ var thoroughness = []cell.Timing{cell.Functional, cell.Quick, cell.Thorough}
 // Finished returns the cells, by hash, that a host has a result of with these
 // versions of software, and the most thorough timing of each: what a resumed
 // run need not do again. A cell that the machine itself broke is not finished,
-// nor one whose device was not there: it may be there now.
+// nor one whose device was not there, whatever was derived of it: it may be
+// there now.
 func (s *Store) Finished(ctx context.Context, hostID string, versions map[string]string) (done map[string]cell.Timing, err error) {
 	ses, _, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ses.Close()) }()
-	query := "SELECT cell_hash, timing FROM results WHERE host_id = ? AND verdict <> ? AND coalesce(failure_class, '') <> ?"
-	args := []any{hostID, string(cell.Unavailable), string(cell.Environment)}
+	query := "SELECT cell_hash, timing FROM results WHERE host_id = ? AND verdict <> ? AND evidence <> ? AND coalesce(failure_class, '') <> ?"
+	args := []any{hostID, string(cell.Unavailable), string(cell.Derived), string(cell.Environment)}
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		query += " AND versions[?] = ?"
 		args = append(args, name, versions[name])

@@ -121,11 +121,12 @@ class Watch:
         self._load = self._machine.load()
         self._before = self._now()
         self._gpu: Nvidia | None = None
+        self._room: dict[str, Any] = {}
         self._gpu_before: tuple[float | None, float | None] = (None, None)
 
     def opened(self) -> None:
         """The device is open: its own sensors can be read from now on."""
-        self._gpu = self._device.sensors()
+        self._gpu, self._room = self._device.sensors(), self._device.room()
         if self._gpu:
             self._gpu_before = self._gpu.clock_mhz(), self._gpu.temperature_c()
 
@@ -153,6 +154,8 @@ class Watch:
         (clock0, hot0, count0), (clock1, hot1, count1) = self._before, self._now()
         return {
             **self._gpu_report(),
+            **self._room,
+            "variables": self._device.variables(),
             "versions": versions(self._device),
             "governor": self._machine.governor(),
             "clock_mhz": _both(clock0, clock1),

@@ -7,7 +7,8 @@ a platform's row also says which build it takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,35 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 
 @dataclass(frozen=True)
+class Memory:
+    """How a device's memory is asked for; each takes torch's module and the device, and gives bytes."""
+
+    used: Callable[[Any, torch.device], int]  # by the driver's counter, whoever uses them
+    room: Callable[[Any, torch.device], int]  # all that there is, or all that the system recommends to use
+    unified: bool = False  # it is the host's memory too
+    peak: str = ""  # the module's functions for the allocator's peak; "" where it keeps none
+    reset: str = ""
+
+
+def _taken(module: Any, device: torch.device) -> int:
+    free, total = module.mem_get_info(device)
+    return total - free
+
+
+_OWN = Memory(
+    _taken, lambda module, device: module.mem_get_info(device)[1],
+    peak="max_memory_allocated", reset="reset_peak_memory_stats",
+)  # fmt: skip
+# Metal's allocator keeps no peak. Its pool only grows until it is emptied: what the driver counts after an inference is
+# the most that was taken since.
+_UNIFIED = Memory(
+    lambda module, device: module.driver_allocated_memory(),
+    lambda module, device: module.recommended_max_memory(),
+    unified=True,
+)
+
+
+@dataclass(frozen=True)
 class Kind:
     """A platform as torch sees it."""
 
@@ -27,26 +57,31 @@ class Kind:
     module: Callable[[], Any]  # torch.cuda, torch.mps, …
     build: Callable[[], bool]  # whether this torch was built for the platform
     wanted: str  # what to install when it was not
-    driver_memory: str = ""  # the module's function giving (free, total)
-    framework_peak: str = ""  # the module's functions for the allocator's peak
-    framework_reset: str = ""
-    events: bool = False
+    memory: Memory | None = None
+    events: bool = False  # whether its events keep time
+    numbered: bool = True  # whether there can be several
+    variables: tuple[str, ...] = ()  # of the environment: those that hide devices or change what runs on them
 
 
 KINDS: dict[str, Kind] = {
-    "cpu": Kind("cpu", lambda: None, lambda: True, ""),
+    "cpu": Kind("cpu", lambda: None, lambda: True, "", numbered=False),
     "cuda": Kind(
-        "cuda", lambda: torch.cuda, lambda: torch.version.cuda is not None, "a CUDA build of torch",
-        "mem_get_info", "max_memory_allocated", "reset_peak_memory_stats", True,
+        "cuda", lambda: torch.cuda, lambda: torch.version.cuda is not None and torch.version.hip is None,
+        "a CUDA build of torch", _OWN, events=True, variables=("CUDA_VISIBLE_DEVICES",),
     ),
     "rocm": Kind(
-        "cuda", lambda: torch.cuda, lambda: torch.version.hip is not None, "a ROCm build of torch",
-        "mem_get_info", "max_memory_allocated", "reset_peak_memory_stats", True,
+        "cuda", lambda: torch.cuda, lambda: torch.version.hip is not None, "a ROCm build of torch", _OWN, events=True,
+        variables=(
+            "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "HSA_OVERRIDE_GFX_VERSION",
+        ),
     ),
-    "mps": Kind("mps", lambda: torch.mps, lambda: torch.backends.mps.is_built(), "torch for macOS on Apple silicon"),
+    "mps": Kind(
+        "mps", lambda: torch.mps, lambda: torch.backends.mps.is_built(), "torch for macOS on Apple silicon", _UNIFIED,
+        numbered=False, variables=("PYTORCH_ENABLE_MPS_FALLBACK", "PYTORCH_MPS_HIGH_WATERMARK_RATIO"),
+    ),
     "xpu": Kind(
         "xpu", lambda: torch.xpu, lambda: getattr(torch.version, "xpu", None) is not None, "an XPU build of torch",
-        "mem_get_info", "max_memory_allocated", "reset_peak_memory_stats", True,
+        _OWN, events=True, variables=("ZE_AFFINITY_MASK",),
     ),
 }  # fmt: skip
 
@@ -78,8 +113,8 @@ class Device:
         available = torch.backends.mps.is_available() if self.kind.type == "mps" else self.module.is_available()
         if not available:
             raise AbsentDevice(f"torch {torch.__version__} finds no {self.platform} device on this machine")
-        if self.kind.type == "mps":
-            return torch.device("mps")
+        if not self.kind.numbered:
+            return torch.device(self.kind.type)
         n, count = int(index) if index.isdigit() else 0, self.module.device_count()
         if n >= count:
             raise AbsentDevice(f"there is no {self.platform}:{n}: torch finds {count} device(s)")
@@ -115,23 +150,31 @@ class Device:
 
     def used(self) -> int | None:
         """Bytes of the device's memory in use, by the driver's counter, whoever uses them."""
-        if self.kind.type == "mps":
-            return self.module.driver_allocated_memory()
-        if not self.kind.driver_memory or not hasattr(self.module, self.kind.driver_memory):
-            return None
-        free, total = getattr(self.module, self.kind.driver_memory)(self.torch)
-        return total - free
+        return self.kind.memory.used(self.module, self.torch) if self.kind.memory else None
+
+    def room(self) -> dict[str, Any]:
+        """How much memory there is for the device, and whether it is the host's own. Nothing on the CPU."""
+        if self.kind.memory is None:
+            return {}
+        return {
+            "device_memory_bytes": self.kind.memory.room(self.module, self.torch),
+            "unified_memory": self.kind.memory.unified,
+        }
+
+    def variables(self, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """The variables that are set and hide devices or change what runs on them."""
+        return {name: environ[name] for name in self.kind.variables if name in environ}
 
     def reset_framework_peak(self) -> None:
         """Begins a new peak of torch's allocator."""
-        if self.kind.framework_reset:
-            getattr(self.module, self.kind.framework_reset)(self.torch)
+        if self.kind.memory and self.kind.memory.reset:
+            getattr(self.module, self.kind.memory.reset)(self.torch)
 
     def framework_peak(self) -> int | None:
         """The most bytes that torch's allocator had given out since the reset."""
-        if not self.kind.framework_peak:
+        if not self.kind.memory or not self.kind.memory.peak:
             return None
-        return getattr(self.module, self.kind.framework_peak)(self.torch)
+        return getattr(self.module, self.kind.memory.peak)(self.torch)
 
     def empty_cache(self) -> None:
         """Gives back what torch's allocator keeps for later."""

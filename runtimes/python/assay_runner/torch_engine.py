@@ -203,7 +203,7 @@ def _checked(
     report["finite"] = numerics.finite(found, expected)
     report["constant"] = outputs.constant(found)
     if not session.device.cpu:
-        report["placement"]["nodes"] = _census(session, built, placed)
+        report["placement"] |= _census(session, built, placed)
     if expected is None:
         report["numerics_note"] = known.note or "no reference could be computed"
         return report
@@ -226,10 +226,10 @@ def _run(session: Session, built: models.Built, placed: Mapping[str, torch.Tenso
         return seen, timing.once(call, session.device)
 
 
-def _census(session: Session, built: models.Built, placed: Mapping[str, torch.Tensor]) -> dict[str, int]:
-    with torch.inference_mode(), placement.Census() as census:
+def _census(session: Session, built: models.Built, placed: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    with placement.fallbacks() as elsewhere, torch.inference_mode(), placement.Census() as census:
         built.model(**placed, **session.recipe.get("call", {}))
-    return dict(census.nodes)
+    return {"nodes": dict(census.nodes), "left_over": elsewhere}
 
 
 def _control(

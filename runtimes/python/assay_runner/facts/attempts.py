@@ -9,8 +9,9 @@ the class and the line that stood in the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -21,7 +22,7 @@ from . import feed, hollow, place
 from .census import Census
 from .flops import Flops
 from .liveness import Liveness
-from .trace import Run, Trace, plainly
+from .trace import Book, Run, Trace, plainly
 from .traffic import Traffic
 
 MOST_RUN = 50_000_000
@@ -60,12 +61,20 @@ class _Way:
         )
 
 
-def see(recipe: Mapping[str, Any], point: Mapping[str, Any]) -> Seen:
-    """The recipe's forward at a point."""
+def see(
+    recipe: Mapping[str, Any],
+    point: Mapping[str, Any],
+    dtype: torch.dtype = torch.float32,
+    books: Mapping[str, Callable[[], Book]] | None = None,
+) -> Seen:
+    """The recipe's forward at a point, in a dtype, with the usual books and more. Only what has no memory is looked at
+    in another dtype than float32: what runs on the CPU would show what this CPU can."""
     seen = Seen()
     for way in _ways(recipe):
+        if way.method == CPU and dtype is not torch.float32:
+            continue
         try:
-            _go(way, recipe, point, seen)
+            _go(way, recipe, point, seen, dtype, books or {})
         except Exception as error:  # noqa: BLE001 - a model's own code may raise anything; the next way may do
             seen.troubles.append(f"{way}: {place.described(error)}")
             continue
@@ -92,21 +101,29 @@ def _ways(recipe: Mapping[str, Any]) -> Iterator[_Way]:
         yield _Way(CPU)
 
 
-def _go(way: _Way, recipe: Mapping[str, Any], point: Mapping[str, Any], seen: Seen) -> None:
+def _go(
+    way: _Way,
+    recipe: Mapping[str, Any],
+    point: Mapping[str, Any],
+    seen: Seen,
+    dtype: torch.dtype = torch.float32,
+    more: Mapping[str, Callable[[], Book]] = MappingProxyType({}),
+) -> None:
     run: Run = plainly
     if way.method == CPU:
-        given = inputs.make(recipe, point, 0, torch.float32)
-        seen.model = models.build(recipe, torch.float32, 0).model
+        given = inputs.make(recipe, point, 0, dtype)
+        seen.model = models.build(recipe, dtype, 0).model
     else:
         run = shapes = hollow.Hollow()
-        given = feed.make(recipe, point, shapes)
-        seen.model = hollow.model(recipe, shapes, way.experts)
+        given = feed.make(recipe, point, shapes, dtype)
+        seen.model = hollow.model(recipe, shapes, way.experts, dtype)
     seen.given = outputs.describe(given)
     books = {
         "operators": Census(),
         "flops": Flops(),
         "bytes": Traffic(),
         "activations": Liveness([*seen.model.parameters(), *seen.model.buffers(), *given.values()]),
+        **{name: book() for name, book in more.items()},
     }
     torch.manual_seed(0)
     # Not inference_mode: there composite operators are not taken apart, and torch's formulas are for their parts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,6 +41,11 @@ class Census:
         for (name, _), row in self._rows.items():
             total[name] += row.count
         return total
+
+    def rows(self) -> Iterator[tuple[str, tuple[str, ...], int]]:
+        """Operator, dtypes and count, in order of appearance."""
+        for (name, dtypes), row in self._rows.items():
+            yield name, dtypes, row.count
 
     def report(self) -> dict[str, Any]:
         """The rows, the most frequent first; bounded, and saying what was left out."""

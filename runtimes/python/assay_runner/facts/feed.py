@@ -13,15 +13,18 @@ from assay_runner.expressions import evaluate
 
 from .hollow import MOST_BYTES, Hollow
 
-
-def make(recipe: Mapping[str, Any], point: Mapping[str, Any], run: Hollow) -> dict[str, torch.Tensor]:
-    """The named inputs of a point."""
-    return {spec["name"]: _input(recipe, spec, point, run) for spec in recipe.get("inputs", [])}
+Values = Mapping[str, Any]
 
 
-def _input(recipe: Mapping[str, Any], spec: Mapping[str, Any], point: Mapping[str, Any], run: Hollow) -> torch.Tensor:
+def make(recipe: Values, point: Values, run: Hollow, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+    """The named inputs of a point; floats are of the dtype."""
+    return {spec["name"]: _input(recipe, spec, point, run, dtype) for spec in recipe.get("inputs", [])}
+
+
+def _input(recipe: Values, spec: Values, point: Values, run: Hollow, dtype: torch.dtype) -> torch.Tensor:
     shape = [evaluate(entry, inputs.sizes(recipe, point)) for entry in spec.get("shape", [])]
-    dtype = getattr(torch, spec.get("dtype", "float32"), torch.float32)
-    if spec.get("kind") != "value" and math.prod(shape) * dtype.itemsize > MOST_BYTES and min(shape) > 0:
-        return run.blank(shape, dtype)
-    return inputs.make({**recipe, "inputs": [spec]}, point, 0, torch.float32)[spec["name"]]
+    asked = getattr(torch, spec.get("dtype", "float32"), torch.float32)
+    own = dtype if asked.is_floating_point else asked
+    if spec.get("kind") != "value" and math.prod(shape) * own.itemsize > MOST_BYTES and min(shape) > 0:
+        return run.blank(shape, own)
+    return inputs.make({**recipe, "inputs": [spec]}, point, 0, dtype)[spec["name"]]

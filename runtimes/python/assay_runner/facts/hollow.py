@@ -86,13 +86,16 @@ class Hollow:
         return found
 
 
-def model(recipe: Mapping[str, Any], run: Hollow, experts: str | None = None) -> torch.nn.Module:
+def model(
+    recipe: Mapping[str, Any], run: Hollow, experts: str | None = None, dtype: torch.dtype = torch.float32
+) -> torch.nn.Module:
     """The recipe's model with weights that take no memory; `experts` names an implementation of mixtures."""
     made = models.config(recipe)
     if experts is not None:
         made._experts_implementation = experts
-    with Trace(run, ()), _unsampled():
+    with models.default_dtype(dtype), Trace(run, ()), _unsampled():
         built = models.model_class(recipe)(made).eval()
+    models.keep_float32(built, dtype)
     _empty_parameters(built, run)
     return built
 

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"assay/internal/cell"
+	"assay/internal/lab"
+	"assay/internal/runner"
+	"assay/internal/runner/python"
+)
+
+// derived holds what is derived from torch's tables against what was measured,
+// where both can be had: every type at size tiny on this CPU, and what the
+// journals of --truth hold.
+func (b *bench) derived(ctx context.Context) (findings, error) {
+	truth, err := b.truth(ctx)
+	if err != nil {
+		return findings{}, err
+	}
+	cases, err := b.derive(ctx, truth)
+	if err != nil {
+		return findings{}, err
+	}
+	var f findings
+	grid := Grid{Title: "Derived against measured: cells whose support was got wrong", Head: []string{"cell", "derived", "measured", "in the words of the run, or of the table"}}
+	for _, s := range scored(cases) {
+		f.rows = append(f.rows, s.row())
+		grid.Rows = append(grid.Rows, s.wrong...)
+	}
+	if len(grid.Rows) > 0 {
+		f.grids = []Grid{grid}
+	}
+	return f, nil
+}
+
+// truth are measured results of torch on tiny models: those of the journals, or
+// else of a sweep that is made now.
+func (b *bench) truth(ctx context.Context) ([]cell.Result, error) {
+	var all []cell.Result
+	for _, path := range strings.FieldsFunc(b.options.truth, func(r rune) bool { return r == ',' }) {
+		_, results, err := readJournal(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, results...)
+	}
+	if len(all) > 0 {
+		return all, nil
+	}
+	selector := []string{"--all"}
+	if b.quick {
+		selector = []string{"bert", "deberta", "fnet", "t5"}
+	}
+	r, _, err := b.failing(ctx, append([]string{"test", "--platform", "cpu", "--size", "tiny", "--dtype", "fp32,fp16,bf16"}, selector...)...)
+	return r.Results, err
+}
+
+// trial is a measured result beside what is derived of its cell.
+type trial struct {
+	measured cell.Result
+	derived  lab.Derived
+}
+
+// support reports whether a measured failure is one of support: an operator or
+// a dtype that the device does not take. Wrong numbers are none, and tables
+// cannot foresee them; what has no recipe or no package never came so far.
+func (t trial) support() bool {
+	f := t.measured.Failure
+	return f != nil && (f.Class == cell.UnsupportedOperator || f.Class == cell.UnsupportedDType || f.Class == cell.ModelError)
+}
+
+// derive asks a runner, two questions at a time, for every result that ran.
+func (b *bench) derive(ctx context.Context, results []cell.Result) ([]trial, error) {
+	r, err := python.Runner{Python: b.env.Python, Env: b.env.Environ()}.StartRestarting(ctx)
+	if err != nil {
+		return nil, err
+	}
+	trials := make([]*trial, len(results))
+	queue := make(chan int)
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for i := range queue {
+				trials[i] = b.ask(ctx, r, results[i])
+			}
+		})
+	}
+	for i := range results {
+		queue <- i
+	}
+	close(queue)
+	wg.Wait()
+	var out []trial
+	for _, t := range trials {
+		if t != nil {
+			out = append(out, *t)
+		}
+	}
+	return out, errors.Join(context.Cause(ctx), r.Close())
+}
+
+// ask derives one measured cell; nil for what did not run, or has no recipe of
+// the catalogue.
+func (b *bench) ask(ctx context.Context, r runner.Runner, measured cell.Result) *trial {
+	c := measured.Cell
+	if measured.Evidence != cell.Measured || measured.Actual == nil || c.Size != cell.Tiny || ctx.Err() != nil {
+		return nil
+	}
+	recipe, err := b.catalog.Recipe(c.Type, c.Task, c.Size, "")
+	if err != nil {
+		return nil
+	}
+	t := &trial{measured: measured}
+	job := runner.Job{
+		Kind: runner.DeriveJob, Cell: c, Recipe: recipe, Threads: 1, Points: []runner.Point{{Batch: c.Batch, Seq: c.Seq, Image: c.Image}},
+		Options: map[string]any{"platforms": []string{string(c.Platform)}, "tables": filepath.Join(b.tmp, "tables")},
+	}
+	_, err = r.Run(ctx, job, func(e runner.Event) {
+		var d lab.Derivation
+		if data, ok := e.(runner.Data); ok && json.Unmarshal(data.Data, &d) == nil {
+			t.derived = d.Targets[string(c.Platform)]
+		}
+	})
+	if err != nil {
+		b.say(fmt.Sprintf("   %s: %v", c.Type, err))
+	}
+	return t
+}

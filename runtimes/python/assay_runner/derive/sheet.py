@@ -1,0 +1,74 @@
+"""The answer of a ``derive`` job: one census, and a verdict for each platform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import torch
+
+from assay_runner import devices
+from assay_runner.errors import BadRecipe
+from assay_runner.facts import attempts
+
+from . import dispatch, rules
+from .judge import Row, judge, report
+from .limits import Limits
+
+SCHEMA = 1
+_BOOKS = {"limits": Limits}
+
+
+def of(
+    recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: str, platforms: Iterable[str], folder: str = ""
+) -> dict[str, Any]:
+    """What is derived of the recipe at a point; `folder` keeps torch's table."""
+    if not recipe.get("class"):
+        raise BadRecipe("the job has no recipe that names a class")
+    targets = {name: rules.TARGETS[name] for name in platforms if name in rules.TARGETS}
+    if not targets:
+        raise BadRecipe(f"the job names none of the platforms that can be derived: {', '.join(rules.TARGETS)}")
+    table, seen = dispatch.table(folder), _see(recipe, point, devices.dtype(dtype))
+    return {
+        "schema": SCHEMA,
+        "evidence": "derived",
+        "torch": table.torch,
+        "method": seen.method or None,
+        "dtype": seen.dtype,
+        "calls": sum(row.count for row in seen.rows),
+        "operators": len({row.operator for row in seen.rows}),
+        "targets": {name: _verdict(seen, name, target, table) for name, target in targets.items()},
+    }
+
+
+class _Seen:
+    """A census, in what dtype it was made, and why it was not made in the one that was asked for."""
+
+    def __init__(self, seen: attempts.Seen, dtype: torch.dtype, refusal: str = "") -> None:
+        self.method, self.refusal, self.troubles = seen.method, refusal, seen.troubles
+        self.dtype = str(dtype).removeprefix("torch.")
+        self.rows = [Row(*row) for row in seen.books["operators"].rows()] if seen.books else []
+        self.limits: Limits = seen.books.get("limits", Limits())
+
+
+def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype) -> _Seen:
+    """The census in the asked dtype, else in float32. Where tensors without memory carry a forward in float32 and not
+    in the other, and nothing asked for their values, it is the dtype that stands in the way."""
+    seen = attempts.see(recipe, point, dtype, _BOOKS)
+    if seen.method or dtype is torch.float32:
+        return _Seen(seen, dtype)
+    wide = attempts.see(recipe, point, books=_BOOKS)
+    refused = wide.method == attempts.SHAPES and seen.troubles and not rules.VALUES.search(seen.troubles[0])
+    return _Seen(wide, torch.float32, seen.troubles[0] if refused else "")
+
+
+def _verdict(seen: _Seen, name: str, target: rules.Target, table: dispatch.Table) -> dict[str, Any]:
+    if not seen.method:
+        return report(None, why="its operators could not be seen: " + ("; ".join(seen.troubles) or "no way is known"))
+    found = judge(seen.rows, target, table, seen.limits.found(name)).report()
+    if not seen.refusal or found["class"] == "unsupported-operator":
+        return found
+    # The trace is made of CPU tensors: what it says of a dtype holds for the CPU, and for others if it is no kernel's.
+    if name == "cpu" or rules.MISMATCH.search(seen.refusal):
+        return report("fails", "unsupported-dtype", why=seen.refusal)
+    return report(None, why="it cannot be traced in the asked dtype: " + seen.refusal)
