@@ -220,8 +220,31 @@ func TestSettings(t *testing.T) {
 	if cudaSettings(nil, gib(8), CPU{}) != nil {
 		t.Error("settings without a capability are a guess")
 	}
-	if s := qnnSettings([]string{"htp v68"}); s.DType != platform.INT8 {
-		t.Errorf("HTP v68 gets %s", s.DType)
+	for id, want := range map[string]platform.DType{"sm8350": platform.INT8, "sm8650": platform.FP16} {
+		row, _ := findSoC(id)
+		if s := qnnSettings(row); s.DType != want {
+			t.Errorf("%s gets %s", id, s.DType)
+		}
+	}
+}
+
+func TestSoCsAreDistinct(t *testing.T) {
+	t.Parallel()
+	table := socs()
+	if row, known := findSoC(table.Default); !known || row.ID != table.Default || !row.Emulated {
+		t.Errorf("the default %q is not a system that the emulator runs", table.Default)
+	}
+	ids, models := map[string]bool{}, map[int]bool{}
+	for _, row := range table.SoCs {
+		if row.ID == "" || row.Title == "" || row.Model == 0 || row.HTP == 0 || ids[row.ID] || models[row.Model] {
+			t.Errorf("%+v lacks something, or is there twice", row)
+		}
+		ids[row.ID], models[row.Model] = true, true
+		for _, name := range row.Names {
+			if found, _ := findSoC("Qualcomm " + strings.ToUpper(name)); found.ID != row.ID {
+				t.Errorf("%s is taken for %s, not for %s", name, found.ID, row.ID)
+			}
+		}
 	}
 }
 

@@ -132,11 +132,11 @@ func openvinoSettings(id string, capabilities []string, memory *int64, c CPU) *S
 	return onDevice(platform.FP32, "no smaller dtype is listed", memory, c)
 }
 
-// qnnSettings is by generation of the tensor processor: v68 has no fp16.
-func qnnSettings(features []string) *Settings {
+// qnnSettings is by what the tensor processor computes in.
+func qnnSettings(row soc) *Settings {
 	const whyBatch, whyThreads = "the NPU compiles for fixed shapes", "the NPU does the work"
-	if slices.Contains(features, "htp v68") {
-		return reasons(Settings{DType: platform.INT8, Batch: 1, Threads: 1}, "this generation of the HTP has no fp16", whyBatch, whyThreads)
+	if !row.FP16 {
+		return reasons(Settings{DType: platform.INT8, Batch: 1, Threads: 1}, "this HTP has no fp16", whyBatch, whyThreads)
 	}
 	return reasons(Settings{DType: platform.FP16, Batch: 1, Threads: 1}, "the HTP computes in fp16 without calibration", whyBatch, whyThreads)
 }

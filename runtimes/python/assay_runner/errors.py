@@ -60,5 +60,9 @@ class WrongExport(RunnerError):
         self.max_rel, self.tried = max_rel, list(tried)
 
 
+class UnsupportedGraph(RunnerError):
+    """The vendor's compiler cannot take the graph, or parts that it cannot do without."""
+
+
 class LibraryAbsent(RunnerError, ModuleNotFoundError):
     """A vendor's library that the engine needs is not there."""

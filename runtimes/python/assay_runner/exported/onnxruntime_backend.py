@@ -8,12 +8,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import onnxruntime as ort
 
 from assay_runner.errors import AbsentDevice, UnsupportedDType
 
 from .backend import Arrays, Asked, Exported, LeftOver, Placement
+from .ort_session import Bound, options
 from .store import Store
 
 PROVIDERS = {"cpu": ["CPUExecutionProvider"], "cuda": ["CUDAExecutionProvider", "CPUExecutionProvider"]}
@@ -43,36 +43,18 @@ class OnnxRuntime:
         return Session(self._asked, prepared)
 
 
-class Session:
+class Session(Bound):
     """A session with its inputs and outputs bound."""
 
     evidence = ""
 
     def __init__(self, asked: Asked, exported: Exported) -> None:
-        self._names = [spec["name"] for spec in exported.outputs]
         self._provider = PROVIDERS[asked.platform][0]
         self._exported, self._asked, self.key = exported, asked, exported.key
-        self._session = ort.InferenceSession(
-            str(exported.graph), sess_options=_options(asked), providers=PROVIDERS[asked.platform]
+        session = ort.InferenceSession(
+            str(exported.graph), sess_options=options(asked), providers=PROVIDERS[asked.platform]
         )
-        self._binding = self._session.io_binding()
-        self._feeds: Arrays = {}
-
-    def bind(self, feeds: Arrays) -> None:
-        """Inputs where the provider reads them; outputs are the session's own."""
-        self._feeds = feeds  # the binding holds no reference
-        for name, array in feeds.items():
-            self._binding.bind_cpu_input(name, array)
-        for name in self._names:
-            self._binding.bind_output(name, "cpu")
-
-    def run(self) -> None:
-        """One inference, awaited."""
-        self._session.run_with_iobinding(self._binding)
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        """What the last run gave."""
-        return dict(zip(self._names, self._binding.copy_outputs_to_cpu(), strict=True))
+        super().__init__(session, [spec["name"] for spec in exported.outputs])
 
     def placement(self) -> Placement:
         """Counted by a profile of one run in a session of its own: the timed one is not slowed by it."""
@@ -89,21 +71,13 @@ class Session:
         return {"versions": {"onnxruntime": ort.__version__}, "provider": self._provider}
 
 
-def _options(asked: Asked) -> ort.SessionOptions:
-    options = ort.SessionOptions()
-    options.log_severity_level = 3
-    if asked.threads:
-        options.intra_op_num_threads = asked.threads
-    return options
-
-
 def _profiled(graph: Path, asked: Asked, feeds: Arrays) -> Counter[tuple[str, str]]:
     """(provider, operator) → how many nodes ran there."""
-    options = _options(asked)
+    profiling = options(asked)
     with tempfile.TemporaryDirectory() as folder:
-        options.enable_profiling = True
-        options.profile_file_prefix = str(Path(folder) / "profile")
-        session = ort.InferenceSession(str(graph), sess_options=options, providers=PROVIDERS[asked.platform])
+        profiling.enable_profiling = True
+        profiling.profile_file_prefix = str(Path(folder) / "profile")
+        session = ort.InferenceSession(str(graph), sess_options=profiling, providers=PROVIDERS[asked.platform])
         session.run(None, dict(feeds))
         events = json.loads(Path(session.end_profiling()).read_text())
     return Counter(
