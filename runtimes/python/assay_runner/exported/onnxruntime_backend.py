@@ -47,6 +47,7 @@ class Session:
     """A session with its inputs and outputs bound."""
 
     evidence = ""
+    items = 1
 
     def __init__(self, asked: Asked, exported: Exported) -> None:
         self._names = [spec["name"] for spec in exported.outputs]
