@@ -82,6 +82,7 @@ class Queue(Compiled):
         super().__init__(compiled, asked, names, key)
         self._queue = ov.AsyncInferQueue(compiled)
         self._requests = list(self._queue)
+        self._request = self._requests[0]  # which speaks for all
         self.items = WAVES * len(self._requests)
 
     def bind(self, feeds: Arrays) -> None:
@@ -93,10 +94,6 @@ class Queue(Compiled):
         for _ in range(self.items):
             self._queue.start_async()
         self._queue.wait_all()
-
-    def outputs(self) -> dict[str, np.ndarray]:
-        """What the last inference of the first request gave."""
-        return _outputs(self._compiled, self._requests[0], self._names)
 
 
 SCENARIOS: dict[str, tuple[str, type[Compiled]]] = {
