@@ -31,6 +31,8 @@ type carryFlags struct {
 	threads, workers int
 	timeout          time.Duration
 	strict, noAdapt  bool
+	scenario, shapes string
+	via              string
 	plan, junit      string
 	jsonl            bool
 	flags            *pflag.FlagSet
@@ -50,6 +52,9 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.IntVar(&f.image, "image", 0, "image side in pixels (default: the recipe's)")
 	fs.IntVar(&f.seed, "seed", 0, "seed of weights and inputs")
 	fs.IntVar(&f.threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
+	fs.StringVar(&f.scenario, "scenario", "", "latency or throughput: one inference after the other, or as many in flight as the device likes (openvino; default latency)")
+	fs.StringVar(&f.shapes, "shapes", "", "static or dynamic: shapes of an exported graph (default static)")
+	fs.StringVar(&f.via, "via", "", "onnx or torch: how OpenVINO gets the model (default: onnx, and torch where that fails)")
 	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most four)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
 	fs.BoolVar(&f.strict, "strict", false, "no fallback, and partial counts as failing")
@@ -65,7 +70,7 @@ func (f *carryFlags) addOutput(c *cobra.Command) {
 }
 
 // settings are the flags that a plan file says itself, cell by cell.
-var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads"}
+var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "scenario", "shapes", "via"}
 
 // check refuses numbers that mean nothing, and what a plan file says already.
 func (f *carryFlags) check() error {

@@ -35,7 +35,7 @@ func (a *app) median(st *store.Store, c cell.Cell) float64 {
 	var ms []float64
 	for _, x := range stored {
 		r := x.Result.Cell
-		if x.Result.Latency != nil && r.Checkpoint == c.Checkpoint && r.DType == c.DType && r.Batch == c.Batch && r.Seq == c.Seq && r.Image == c.Image {
+		if x.Result.Latency != nil && r.Checkpoint == c.Checkpoint && r.Scenario == c.Scenario && r.Mode == c.Mode && r.DType == c.DType && r.Batch == c.Batch && r.Seq == c.Seq && r.Image == c.Image {
 			ms = append(ms, x.Result.Latency.MedianMS)
 		}
 	}

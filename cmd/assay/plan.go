@@ -69,6 +69,7 @@ func (f *carryFlags) cells(c cell.Cell) []cell.Cell {
 		for _, b := range f.batches {
 			for _, n := range seqs {
 				c.DType, c.Batch, c.Seq, c.Image, c.Seed, c.Threads = d, b, n, f.image, f.seed, f.threads
+				c.Scenario, c.Shapes, c.Via = f.scenario, f.shapes, f.via
 				out = append(out, c)
 			}
 		}

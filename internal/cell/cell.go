@@ -30,6 +30,12 @@ const (
 	Infer    = "infer"
 	Generate = "generate"
 	Train    = "train"
+
+	ForLatency    = "latency"    // one inference after the other; written as ""
+	ForThroughput = "throughput" // as many in flight as the device likes
+
+	StaticShapes  = "static"  // a graph of fixed shapes; written as ""
+	DynamicShapes = "dynamic" // batch and length stay free in it
 )
 
 // Cell is a model on a target with its settings. Zero fields mean the default;
@@ -56,7 +62,10 @@ type Cell struct {
 	Threads    int             `json:"threads,omitempty"`
 	Seed       int             `json:"seed,omitempty"`
 	Mode       string          `json:"mode,omitempty"`
-	Hash       string          `json:"hash,omitempty"` // of the normalised cell; not hashed
+	Scenario   string          `json:"scenario,omitempty"` // "" is latency; the two are never compared
+	Shapes     string          `json:"shapes,omitempty"`   // of an exported graph; "" is static
+	Via        string          `json:"via,omitempty"`      // how an engine gets the model: onnx, torch; "" is the first that goes
+	Hash       string          `json:"hash,omitempty"`     // of the normalised cell; not hashed
 }
 
 // Where returns the cell's target.
@@ -64,10 +73,29 @@ func (c Cell) Where() platform.Target {
 	return platform.Target{Platform: c.Platform, Device: c.Device, Engine: c.Engine, Browser: c.Browser}
 }
 
-// On returns the cell moved to another target.
+// special are settings that only some engines have, with their values; the
+// first is the default, which is left out of a normal cell.
+var special = []struct {
+	name   string
+	of     func(*Cell) *string
+	values []string
+	has    func(platform.Engine) bool
+}{
+	{"scenario", func(c *Cell) *string { return &c.Scenario }, []string{ForLatency, ForThroughput}, platform.Engine.KeepsBusy},
+	{"shapes", func(c *Cell) *string { return &c.Shapes }, []string{StaticShapes, DynamicShapes}, platform.Engine.RunsGraphs},
+	{"via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch"}, platform.Engine.Converts},
+}
+
+// On returns the cell moved to another target. A setting that the engine there
+// does not have is dropped.
 func (c Cell) On(t platform.Target) Cell {
 	t = t.Normal()
 	c.Platform, c.Device, c.Engine, c.Browser = t.Platform, t.Device, t.Engine, t.Browser
+	for _, s := range special {
+		if !s.has(t.Engine) {
+			*s.of(&c) = ""
+		}
+	}
 	return c.Normal()
 }
 
@@ -98,6 +126,11 @@ func (c Cell) Normal() Cell {
 	}
 	if c.Batch == 0 {
 		c.Batch = 1
+	}
+	for _, s := range special {
+		if v := s.of(&c); *v == s.values[0] {
+			*v = ""
+		}
 	}
 	c.Hash = c.hash()
 	return c
@@ -163,6 +196,16 @@ func (c Cell) Validate() error {
 	}
 	if !slices.Contains([]string{Infer, Generate, Train}, n.Mode) {
 		return fmt.Errorf("unknown mode %q: the modes are infer, generate, train", n.Mode)
+	}
+	for _, s := range special {
+		v := *s.of(&n)
+		switch {
+		case v == "":
+		case !slices.Contains(s.values, v):
+			return fmt.Errorf("unknown %s %q: it is one of %s", s.name, v, strings.TrimPrefix(strings.Join(s.values, ", "), ", "))
+		case !s.has(n.Engine):
+			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.name, v, s.name, n.Target)
+		}
 	}
 	for _, f := range []struct {
 		name   string

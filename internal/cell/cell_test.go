@@ -86,6 +86,11 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "bert", Batch: -1}, "batch -1 is out of range"},
 		{Cell{Type: "bert", Platform: "CUDA", DType: "int8"}, "cuda does not run in int8"},
 		{Cell{Type: "bert", Platform: "cpu", Target: "cuda:1"}, "contradicts"},
+		{Cell{Type: "bert", Target: "openvino", Scenario: "burst"}, "it is one of latency, throughput"},
+		{Cell{Type: "bert", Scenario: "throughput"}, "the engine torch has no scenario"},
+		{Cell{Type: "bert", Shapes: "dynamic"}, "the engine torch has no shapes"},
+		{Cell{Type: "bert", Target: "cpu/onnxruntime", Via: "torch"}, "the engine onnxruntime has no via"},
+		{Cell{Type: "bert", Target: "openvino", Via: "tflite"}, "it is one of onnx, torch"},
 	} {
 		if err := tc.c.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
@@ -98,6 +103,24 @@ func TestSpellingsAreOne(t *testing.T) {
 	a, b := Cell{Type: "bert", Platform: "CUDA", DType: "float16"}.Normal(), Cell{Type: "bert", Target: "cuda", DType: "fp16"}.Normal()
 	if a != b {
 		t.Errorf("%+v and %+v differ", a, b)
+	}
+}
+
+// A default that is written out is the same cell; another value is another
+// cell, and is dropped where the engine does not have the setting.
+func TestSettingsOfSomeEngines(t *testing.T) {
+	t.Parallel()
+	plain := Cell{Type: "bert", Target: "openvino"}.Normal()
+	if c := (Cell{Type: "bert", Target: "openvino", Scenario: "latency", Shapes: "static"}).Normal(); c != plain {
+		t.Errorf("%+v and %+v differ", c, plain)
+	}
+	busy := Cell{Type: "bert", Target: "openvino", Scenario: "throughput", Shapes: "dynamic", Via: "torch"}.Normal()
+	if busy.Hash == plain.Hash || busy.Validate() != nil {
+		t.Errorf("%+v: %v", busy, busy.Validate())
+	}
+	moved := busy.On(platform.Target{Platform: platform.CPU})
+	if want := (Cell{Type: "bert"}).Normal(); moved != want {
+		t.Errorf("on the CPU it is %+v, want %+v", moved, want)
 	}
 }
 

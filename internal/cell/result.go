@@ -184,6 +184,17 @@ type Placement struct {
 	Nodes  map[string]int `json:"nodes,omitempty"` // provider or device → count of operations
 	// LeftOver are operations that did not run where they were asked to.
 	LeftOver []LeftOver `json:"left_over,omitempty"`
+	// Counters are what one run of the check spent where, the longest first,
+	// for engines that count.
+	Counters []Counter `json:"counters,omitempty"`
+}
+
+// Counter is the operations of one kind that ran with one kernel.
+type Counter struct {
+	Operator string `json:"operator"`
+	Kernel   string `json:"kernel"`
+	Count    int    `json:"count"`
+	US       int64  `json:"us"` // microseconds, all of them together
 }
 
 // LeftOver counts the operations of one kind that ran elsewhere, with the
@@ -202,7 +213,8 @@ type Exported struct {
 	Found    bool         `json:"found"`    // it was there already
 	Opset    int          `json:"opset"`
 	Exporter string       `json:"exporter"`
-	Steps    []ExportStep `json:"steps"` // how the graph was made friendly to accelerators
+	Via      string       `json:"via,omitempty"` // onnx, or torch where the engine converted the model itself
+	Steps    []ExportStep `json:"steps"`         // how the graph was made friendly to accelerators
 	Check    ExportCheck  `json:"check"`
 }
 
@@ -299,6 +311,8 @@ type Context struct {
 	Threads            int               `json:"threads,omitempty"`
 	InputsInside       string            `json:"inputs_inside,omitempty"` // what a sample includes: "forward only; inputs resident on the device"
 	AttnImpl           string            `json:"attn_implementation,omitempty"`
+	EngineSettings     map[string]string `json:"engine_settings,omitempty"` // as the engine tells them: hints, streams, threads
+	Precisions         map[string]int    `json:"precisions,omitempty"`      // what the nodes computed in → how many
 	EnvironmentID      string            `json:"environment,omitempty"`
 }
 

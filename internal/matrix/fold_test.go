@@ -39,6 +39,7 @@ func later(hours int) change {
 }
 func verdict(v cell.Verdict) change   { return func(x *Observation) { x.Verdict = v } }
 func functional(x *Observation)       { x.Timing = cell.Functional }
+func throughput(x *Observation)       { x.Cell.Scenario = cell.ForThroughput }
 func hostDispatchOnly(x *Observation) { x.Latency.Sync = "host-dispatch only" }
 
 func full(checkpoint string) change {
@@ -160,6 +161,7 @@ func TestSpeedup(t *testing.T) {
 		{"no samples", cpu, observe("bert", "cuda", took(4), func(x *Observation) { x.Latency.SamplesMS = nil }), false},
 		{"a clock that stood still", cpu, observe("bert", "cuda", took(0)), false},
 		{"wrong output", cpu, observe("bert", "cuda", took(4), failing(cell.WrongOutput)), false},
+		{"throughput", cpu, observe("bert", "cuda", took(4), throughput), false},
 	} {
 		s := square(t, platform.CUDA, tt.cpu, tt.cuda)
 		if got := s.Speedup != nil; got != tt.want {
@@ -173,7 +175,7 @@ func TestSpeedup(t *testing.T) {
 
 func TestLatencyIsNeverThatOfATestRunOrAnEmulator(t *testing.T) {
 	t.Parallel()
-	for _, f := range []change{functional, known(cell.Emulated)} {
+	for _, f := range []change{functional, known(cell.Emulated), throughput} {
 		if s := square(t, platform.CPU, observe("bert", "cpu", took(5), f)); s.Latency != nil {
 			t.Errorf("%+v", s.Latency)
 		}

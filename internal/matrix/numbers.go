@@ -60,7 +60,7 @@ type Speedup struct {
 // headline's size; row holds the CPU's, for the speed-up.
 func (s *Square) measure(list, row []Observation) {
 	ran := filter(list, func(x Observation) bool {
-		return x.Evidence == cell.Measured && (x.Verdict == cell.Works || x.Verdict == cell.Partial)
+		return x.Evidence == cell.Measured && (x.Verdict == cell.Works || x.Verdict == cell.Partial) && x.Cell.Scenario == ""
 	})
 	slices.SortStableFunc(ran, simplest)
 	for _, x := range ran {
@@ -85,6 +85,7 @@ func simplest(a, b Observation) int {
 	return cmp.Or(
 		rank(!timed(a), !timed(b)),
 		rank(a.Cell.Mode != cell.Infer, b.Cell.Mode != cell.Infer),
+		rank(a.Cell.Shapes != "", b.Cell.Shapes != ""),
 		cmp.Compare(a.Cell.Batch, b.Cell.Batch),
 		cmp.Compare(dtypeOrder(a.Cell), dtypeOrder(b.Cell)),
 		foldOrder(a, b),
@@ -190,11 +191,12 @@ func speedup(x Observation, row []Observation) *Speedup {
 	return &Speedup{At: at(x), Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi, P: c.P, Warnings: c.Warnings}
 }
 
-// fair leaves out what was not synchronised with its device: such a time
-// is that of handing work over, not of doing it.
+// fair leaves out what was not synchronised with its device: such a time is
+// that of handing work over, not of doing it. A time of the throughput scenario
+// is what an inference costs, not how long it takes: it is no latency.
 func fair(x Observation) bool {
 	works := x.Verdict == cell.Works || x.Verdict == cell.Partial
-	return works && timed(x) && x.SubjectHash != "" && x.Latency.Sync == ""
+	return works && timed(x) && x.SubjectHash != "" && x.Latency.Sync == "" && x.Cell.Scenario == ""
 }
 
 func sameSubject(a, b Observation) bool {

@@ -49,6 +49,14 @@ func (e Engine) RunsGraphs() bool {
 	return slices.Contains([]Engine{ONNXRuntime, EngOpenVINO, EngQNN, CoreML, ORTWeb, Wasm}, e)
 }
 
+// KeepsBusy reports whether the engine can be measured with as many inferences
+// in flight as its device likes: the throughput scenario.
+func (e Engine) KeepsBusy() bool { return e == EngOpenVINO }
+
+// Converts reports whether the engine reads models by another way than a graph
+// in ONNX too: directly from torch.
+func (e Engine) Converts() bool { return e == EngOpenVINO }
+
 // Platform is what is known of a platform before any machine is looked at.
 type Platform struct {
 	Name  Name

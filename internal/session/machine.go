@@ -88,6 +88,11 @@ var second = map[platform.Engine]struct {
 	platform.CoreML:      {"coremltools", true},
 }
 
+// chosen are devices that are no device: the platform chooses one of its own
+// when the model is compiled. They are there when any is, the first of which
+// stands for them.
+var chosen = map[platform.Name]string{platform.OpenVINO: "AUTO"}
+
 // Presence looks the target's device up.
 func (m machine) Presence(t platform.Target) lab.Presence {
 	t = t.Normal()
@@ -109,7 +114,7 @@ func (m machine) Presence(t platform.Target) lab.Presence {
 		return lab.Presence{Reason: fmt.Sprintf("this version of Assay does not run the engine %s on %s yet", t.Engine, t.Platform)}
 	}
 	for _, d := range p.Devices {
-		if t.Device == "" || d.ID == t.Device {
+		if t.Device == "" || d.ID == t.Device || t.Device == chosen[t.Platform] {
 			return presence(d)
 		}
 	}

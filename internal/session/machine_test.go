@@ -89,6 +89,10 @@ func TestPresence(t *testing.T) {
 		{"empty", "cuda", lab.Presence{Reason: "assay setup"}},
 		{"epyc-vm", "cpu/noop", lab.Presence{Present: true, Threads: 1}},
 		{"epyc-vm", "cpu", lab.Presence{Present: true, MemoryBytes: 23 << 30, Threads: 2}},
+		{"epyc-vm-openvino-qnn", "openvino:CPU", lab.Presence{Present: true, Threads: 2}},
+		{"epyc-vm-openvino-qnn", "openvino:AUTO", lab.Presence{Present: true, Threads: 2}},
+		{"epyc-vm-openvino-qnn", "openvino:NPU", lab.Presence{Reason: "there is no device NPU"}},
+		{"h200", "openvino:AUTO", lab.Presence{Reason: "assay setup"}},
 		{"epyc-vm", "webgpu@firefox", lab.Presence{Reason: "web"}},
 	} {
 		target, err := platform.ParseTarget(tc.target)

@@ -90,6 +90,7 @@ func cellColumns(c cell.Cell) row {
 		{"device", text(c.Device)}, {"engine", text(c.Engine)}, {"browser", text(c.Browser)}, {"size", c.Size}, {"weights", c.Weights},
 		{"dtype", string(c.DType)}, {"batch", int32(c.Batch)}, {"seq", whole(c.Seq)}, {"image", whole(c.Image)},
 		{"threads", whole(c.Threads)}, {"seed", int64(c.Seed)}, {"mode", c.Mode},
+		{"scenario", text(c.Scenario)}, {"shapes", text(c.Shapes)}, {"via", text(c.Via)},
 	}
 }
 

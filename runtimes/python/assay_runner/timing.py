@@ -14,7 +14,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from assay_runner.devices import Device
@@ -41,6 +41,10 @@ class Rule:
         """The rule of a job; what it leaves out has the defaults."""
         known = {k: v for k, v in (timing or {}).items() if k in Rule.__dataclass_fields__ and v is not None}
         return Rule(**known)
+
+    def shared(self, items: int) -> Rule:
+        """The rule for calls that are so many inferences each: the least count is one of inferences."""
+        return replace(self, min_n=math.ceil(self.min_n / items))
 
 
 @dataclass

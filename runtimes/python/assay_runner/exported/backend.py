@@ -32,6 +32,7 @@ class Asked:
     dtype: str
     threads: int  # 0 leaves the engine's own choice
     scenario: str = "latency"  # or throughput
+    profile: bool = False  # counters may be on: nothing is timed
     options: Mapping[str, Any] = field(default_factory=dict)  # the job's
 
 
@@ -52,6 +53,7 @@ class Placement:
     device: str
     nodes: Mapping[str, int] | None = None
     left_over: Sequence[LeftOver] = ()
+    counters: Sequence[Mapping[str, Any]] = ()  # operator, kernel, count, us: what one run spent where
 
     def report(self) -> dict[str, Any]:
         """As the protocol has it."""
@@ -59,6 +61,7 @@ class Placement:
             "device": self.device,
             "nodes": dict(self.nodes) if self.nodes is not None else None,
             "left_over": [asdict(row) for row in self.left_over],
+            "counters": [dict(row) for row in self.counters],
         }
 
 
@@ -81,6 +84,9 @@ class Compiled(Protocol):
 
     key: str
     """Of the store's entry that holds what the engine reads: what a user is given to use elsewhere."""
+
+    items: int
+    """How many inferences one run makes: one, but where throughput is measured."""
 
     def bind(self, feeds: Arrays) -> None:
         """Puts the inputs to where the engine takes them from: no part of a timed run."""

@@ -2,6 +2,9 @@
 
 `check` compares each point's outputs with those that torch gave when the model was exported; `time` finds the artefact
 that the check left and needs no torch model at all. What both report is what torch's own engine reports.
+
+Where throughput is measured one run is many inferences in flight. A sample is then its time divided by their number:
+the time that an inference costs, which is less than the time that one takes.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, back
 from .store import Store
 
 INSIDE = "inference only; inputs bound before"
+IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound before"
 
 
 def run(job: Mapping[str, Any], emit: Any) -> None:
@@ -45,7 +49,8 @@ class Session:
         if not self.options.get("exports"):
             raise BadRecipe("the job does not say in which folder exported models lie: options.exports")
         self.store = Store(Path(self.options["exports"]))
-        self.exporter = Exporter(job, emit, self.store, export.Options())
+        options = export.Options(dynamic=self.cell.get("shapes") == "dynamic")
+        self.exporter = Exporter(job, emit, self.store, options)
         self.torch = self.exporter.session
         self.points = self.torch.points
         self.host = memory.Host()
@@ -54,6 +59,8 @@ class Session:
             device=str(self.cell.get("device") or ""),
             dtype=str(self.cell.get("dtype") or "fp32"),
             threads=int(job.get("threads") or 0),
+            scenario=str(self.cell.get("scenario") or "latency"),
+            profile=job.get("kind") == "check",
             options=self.options,
         )
         with emit.in_phase("import"):
@@ -114,7 +121,7 @@ class Session:
             "weights_digest": artefact["weights_digest"],
             "weights_missing": artefact["missing"],
             "weights_unused": artefact["unused"],
-            "inputs_inside": INSIDE,
+            "inputs_inside": INSIDE if compiled.items == 1 else IN_FLIGHT.format(compiled.items),
             "energy_j": None,
             "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,
         }
@@ -163,11 +170,12 @@ def _numerics(session: Session, artefact: Artefact, found: Tensors, expected: Te
 
 
 def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
-    rule, emit, device = timing.Rule.of(session.job.get("timing")), session.emit, session.torch.device
+    emit, device = session.emit, session.torch.device
     with session.exporter.artefact(point) as artefact:
         linux.reset_peak()
         compiled = session.compiled(artefact, point)
         compiled.bind(session.feeds(artefact, point))
+        rule = timing.Rule.of(session.job.get("timing")).shared(compiled.items)
         with timing.quiet():
             with emit.in_phase("first"):
                 first_ms = timing.once(compiled.run, device)
@@ -178,10 +186,14 @@ def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
             emit.timed("end")
         report = session.report(artefact, compiled, _tensors(compiled), None)
         return report | {
-            "samples_ms": samples.ms,
+            "samples_ms": [ms / compiled.items for ms in samples.ms],
             "device_samples_ms": None,
-            "cpu_ms_per_iter": samples.cpu_ms_per_iter,
-            "warmup": {"count": warm.count, "mean_ms": warm.mean_ms, "stable": warm.stable},
+            "cpu_ms_per_iter": samples.cpu_ms_per_iter / compiled.items,
+            "warmup": {
+                "count": warm.count * compiled.items,
+                "mean_ms": None if warm.mean_ms is None else warm.mean_ms / compiled.items,
+                "stable": warm.stable,
+            },
             "sync": "",
             "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
         }

@@ -1,0 +1,35 @@
+-- Settings that only some engines have; null is the default: latency, static
+-- shapes, the first way that goes.
+ALTER TABLE results ADD COLUMN scenario VARCHAR;
+ALTER TABLE results ADD COLUMN shapes VARCHAR;
+ALTER TABLE results ADD COLUMN via VARCHAR;
+
+-- A time of the throughput scenario is what an inference costs while others are
+-- in flight, not how long one takes.
+CREATE OR REPLACE VIEW hardware_results AS
+SELECT
+    id,
+    model AS model_id,
+    type AS model_type,
+    coalesce(actual_platform, platform) AS hardware,
+    CASE
+        WHEN verdict IN ('fails', 'unavailable') THEN false
+        WHEN evidence IN ('measured', 'emulated') THEN true
+    END AS success,
+    list_sum([phases_ms[p] FOR p IN ['download', 'read', 'processor', 'build', 'convert', 'compile', 'device', 'to_device']]) / 1000
+        AS load_time,
+    CASE WHEN timing IN ('quick', 'full') AND evidence = 'measured' AND scenario IS NULL THEN median_ms / 1000 END AS inference_time,
+    coalesce(device_peak_bytes - coalesce(device_baseline_bytes, 0), host_peak_bytes - coalesce(host_baseline_bytes, 0)) / 1e6 AS memory_usage,
+    failure_class || coalesce(': ' || failure_detail, '') AS error,
+    started_at AS timestamp,
+    (SELECT shape::VARCHAR FROM outputs o WHERE o.result_id = r.id AND o.position = 1) AS output_shape,
+    evidence,
+    verdict,
+    coalesce(fallback_from, requested_target) AS requested,
+    size,
+    weights,
+    coalesce(actual_dtype, dtype) AS dtype,
+    coalesce(actual_batch, batch) AS batch,
+    mode,
+    host_id AS host
+FROM results r;
