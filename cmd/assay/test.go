@@ -17,6 +17,7 @@ import (
 
 func testCommand(a *app) *cobra.Command {
 	f := &carryFlags{}
+	var consistency bool
 	c := &cobra.Command{
 		Use:   "test [MODEL…]",
 		Short: "Does the model work there? Load it, run it, check its output",
@@ -28,13 +29,18 @@ any owner/name[@revision] of the Hub, or a folder with a config.json. Times of t
 		Example: `  assay test bert
   assay test bert-base-uncased --platform auto
   assay test --key --platform cpu,cuda --dtype fp32,fp16
-  assay test bert --platform cuda --strict`,
+  assay test bert --platform cuda --strict
+  assay test --consistency bert`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if consistency {
+				return a.consistency(c.Context(), f, args)
+			}
 			return a.runCells(c.Context(), f, args, "test", cell.Functional)
 		},
 	}
 	f.add(c, "auto")
 	f.addOutput(c)
+	c.Flags().BoolVar(&consistency, "consistency", false, "compare the outputs of all platforms here with each other, and of a batch with a single input")
 	return c
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -232,10 +234,30 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 	case a.now.Engine.RunsGraphs():
 		j.Options = map[string]any{"exports": c.Exports}
 	}
+	if c.Keep != "" && kind == runner.CheckJob {
+		j.Options = withFiles(j.Options, c.Keep, batch)
+	}
 	for _, a := range batch {
 		j.Points = append(j.Points, runner.Point{Batch: a.now.Batch, Seq: a.now.Seq, Image: a.now.Image})
 	}
 	return j
+}
+
+// Kept is the file of a cell's outputs in a folder of kept ones.
+func Kept(folder string, c cell.Cell) string { return filepath.Join(folder, c.Hash+".npz") }
+
+// withFiles adds where the outputs of each attempt are to be kept.
+func withFiles(options map[string]any, folder string, batch []*attempt) map[string]any {
+	files := make([]string, len(batch))
+	for i, a := range batch {
+		files[i] = Kept(folder, a.now)
+	}
+	options = maps.Clone(options)
+	if options == nil {
+		options = map[string]any{}
+	}
+	options["keep"] = files
+	return options
 }
 
 // preloads says whether imports before the fork are worth it: the repeats of
@@ -320,7 +342,11 @@ func (c *carrying) seconds(ctx context.Context, done []*attempt) ([]*attempt, er
 	var moved []route
 	for _, a := range done {
 		if r, ok := c.second(a.route, a.result.Failure); ok {
-			a.result.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent, Cost: c.cost(r)}
+			link := cell.Fallback{To: r.cell.Target, Reason: r.absent, Cost: c.cost(r)}
+			if a.result.Fallback != nil { // this was a fallback itself
+				link.From = a.result.Fallback.From
+			}
+			a.result.Fallback = &link
 			c.obs.Note(a.cell.Model() + " fails on " + a.cell.Target + " (" + r.absent + "): running on " + r.cell.Target + " instead")
 			moved = append(moved, r)
 		}

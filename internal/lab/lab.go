@@ -96,6 +96,9 @@ type Lab struct {
 	Tables string
 	// Exports is the folder of exported models, for engines that run a graph.
 	Exports string
+	// Keep is a folder for the outputs of checked cells, a file named by each
+	// cell's hash; "" keeps none.
+	Keep string
 	// Context holds what is the same for every result: versions, environment.
 	Context cell.Context
 	// Cost is how much slower one cell is than the other where both were ever

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"assay/internal/cell"
@@ -40,16 +41,17 @@ func (c *carrying) route(asked cell.Cell) route {
 	if c.plan.Strict || c.plan.NoFallback {
 		return r
 	}
-	if to, here, ok := c.fallback(asked); ok {
+	if to, here, ok := c.fallback(asked, ""); ok {
 		r.cell, r.here, r.runs = to, here, true
 	}
 	return r
 }
 
-// fallback moves a cell to the first platform of its fallback order that is here.
-func (c *carrying) fallback(asked cell.Cell) (cell.Cell, Presence, bool) {
+// fallback moves a cell to the first platform of its fallback order that is
+// here, of those behind one that was tried.
+func (c *carrying) fallback(asked cell.Cell, tried platform.Name) (cell.Cell, Presence, bool) {
 	p, _ := platform.Get(asked.Platform)
-	for _, name := range p.Fallback {
+	for _, name := range p.Fallback[slices.Index(p.Fallback, tried)+1:] {
 		t := platform.Target{Platform: name}.Normal()
 		to, _ := platform.Get(name)
 		if here := c.Machine.Presence(t); here.Present && to.HasDType(asked.DType) {
@@ -86,15 +88,17 @@ var elsewhere = map[cell.FailureClass]bool{
 	cell.UnsupportedDType:    true,
 	cell.OutOfMemory:         true,
 	cell.Driver:              true,
+	cell.Export:              true,
 }
 
 // second is the route after a failure on a platform that was there, if the
-// plan allows one and another platform may do better.
+// plan allows one and another platform may do better: the next of the asked
+// platform's fallback order, whether this was the asked one or a fallback.
 func (c *carrying) second(r route, f *cell.Failure) (route, bool) {
-	if c.plan.Strict || c.plan.NoFallback || r.absent != "" || f == nil || !elsewhere[f.Class] {
+	if c.plan.Strict || c.plan.NoFallback || f == nil || !elsewhere[f.Class] {
 		return route{}, false
 	}
-	to, here, ok := c.fallback(r.asked)
+	to, here, ok := c.fallback(r.asked, r.cell.Platform)
 	reason := fmt.Sprintf("%s: %s", f.Class, f.Detail)
 	return route{asked: r.asked, cell: to, here: here, absent: reason, runs: ok}, ok
 }

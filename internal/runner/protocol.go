@@ -25,6 +25,7 @@ const (
 	ProbeJob   JobKind = "probe"   // answer with what the detection probe Options["name"] sees
 	FactsJob   JobKind = "facts"   // answer with what is derived of the recipe's model at the first point
 	DeriveJob  JobKind = "derive"  // answer with what follows of the recipe's model on Options["platforms"], which are not here
+	CompareJob JobKind = "compare" // answer with how far kept outputs are from each other
 	NoopJob    JobKind = "noop"    // do what Cell.Task says; see the protocol's last table
 )
 

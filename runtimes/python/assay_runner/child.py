@@ -23,6 +23,7 @@ KINDS = {
     "catalog": "catalog.answer",
     "probe": "probes.answer",
     "facts": "facts.answer",
+    "compare": "comparing.answer",
     "derive": "derive.answer",
 }
 """The jobs that need no engine: kind → module and function of this package."""

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import torch
 
 _CACHES = frozenset({"past_key_values", "cache_params", "mems", "rnn_state", "state", "past_buckets_states"})
@@ -54,6 +55,20 @@ def digest(tensors: Tensors) -> str:
         total.update(f"{name} {list(t.shape)} {t.dtype}\n".encode())
         total.update(t.contiguous().view(-1).view(torch.uint8).numpy())
     return total.hexdigest()[:16]
+
+
+def keep(job: Mapping[str, Any], index: int, tensors: Tensors) -> None:
+    """Writes a point's outputs to the file that the job names for it, if it names one."""
+    files = (job.get("options") or {}).get("keep") or []
+    if index < len(files) and files[index]:
+        arrays = {n: (t.float() if t.dtype is torch.bfloat16 else t).numpy() for n, t in tensors.items()}
+        np.savez(files[index], **arrays)
+
+
+def kept(file: str) -> Tensors:
+    """What such a file holds."""
+    with np.load(file, allow_pickle=False) as arrays:
+        return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
 
 
 def constant(tensors: Tensors) -> bool:

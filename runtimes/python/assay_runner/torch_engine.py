@@ -198,6 +198,7 @@ def _checked(
     with watched[0] as mixture, watched[1] as chosen, session.emit.in_phase("run"):
         seen, run_ms = _run(session, built, placed)
     found = outputs.home(seen)
+    outputs.keep(session.job, session.emit.index or 0, found)
     report = session.report(built, point, seen) | {"experts": mixture.report(), "kernels": chosen or None}
     report["phases_ms"] = {"run": run_ms}
     report["finite"] = numerics.finite(found, expected)

@@ -1,0 +1,61 @@
+package lab
+
+import (
+	"testing"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+	"assay/internal/runner"
+)
+
+// everyCPU is a machine with a CPU that OpenVINO drives too.
+type everyCPU struct{ bench }
+
+func (m everyCPU) Presence(t platform.Target) Presence {
+	if t.Platform == platform.OpenVINO {
+		return Presence{Present: true, Threads: 2}
+	}
+	return m.bench.Presence(t)
+}
+
+// TestTheChainIsWalked: an absent GPU leads to OpenVINO, and a model that
+// cannot be exported for it to the CPU; each result is its target's own.
+func TestTheChainIsWalked(t *testing.T) {
+	t.Parallel()
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if job.Cell.Platform == platform.OpenVINO {
+			return raise(nil, "assay_runner.errors.ExportFailed", "no exporter can")(n, job, on)
+		}
+		return good(n, job, on)
+	}}
+	rs, _, err := carry(t, s, everyCPU{}, cells(cell.Cell{Type: "x", Platform: platform.CUDA}))
+	if err != nil || len(rs) != 3 {
+		t.Fatalf("%d results, %v: %+v", len(rs), err, rs)
+	}
+	asked, between, ran := rs[0], rs[1], rs[2]
+	if asked.Verdict != cell.Unavailable || asked.Fallback.To != "openvino" {
+		t.Errorf("the asked target's result: %+v", asked)
+	}
+	if between.Verdict != cell.Fails || between.Failure.Class != cell.Export || between.Fallback.From != "cuda" || between.Fallback.To != "cpu" {
+		t.Errorf("the first fallback's result: %+v, %+v", between, between.Fallback)
+	}
+	if ran.Verdict != cell.Works || ran.Cell.Platform != platform.CPU || ran.Fallback.From != "cuda" {
+		t.Errorf("the second fallback's result: %+v", ran)
+	}
+}
+
+// TestTheChainEnds: a model that fails on the last platform is not tried
+// again, and a plan without fallbacks has none.
+func TestTheChainEnds(t *testing.T) {
+	t.Parallel()
+	fails := &script{do: raise(nil, "assay_runner.errors.ExportFailed", "no exporter can")}
+	rs, _, err := carry(t, fails, everyCPU{}, cells(cell.Cell{Type: "x", Platform: platform.OpenVINO}))
+	if err != nil || len(rs) != 2 || rs[1].Fallback.To != "" {
+		t.Errorf("%d results, %v: %+v", len(rs), err, rs)
+	}
+	plan := cells(cell.Cell{Type: "x", Platform: platform.CUDA})
+	plan.NoFallback = true
+	if rs, _, err = carry(t, &script{do: good}, everyCPU{}, plan); err != nil || len(rs) != 1 {
+		t.Errorf("%d results without fallbacks, %v", len(rs), err)
+	}
+}
