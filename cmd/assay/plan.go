@@ -48,6 +48,9 @@ func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catal
 			return cell.Plan{}, err
 		}
 		for _, t := range targets {
+			if t, err = ofGraphs(m, t); err != nil {
+				return cell.Plan{}, err
+			}
 			p.Cells = append(p.Cells, f.cells(m.On(t))...)
 		}
 	}
@@ -161,6 +164,10 @@ func (a *app) models(ctx context.Context, f *carryFlags, args []string, cat *cat
 // described is a model that a config.json describes, in a folder or on the Hub;
 // ok is false for one of the catalogue's.
 func (a *app) described(ctx context.Context, f *carryFlags, name string, cat *catalog.Catalog) (c cell.Cell, ok bool, err error) {
+	if strings.HasSuffix(name, ".onnx") {
+		c, err = onnxFile(name, f)
+		return c, true, err
+	}
 	if isPath(name) {
 		c, err = a.folder(name, f, cat)
 		return c, true, err

@@ -38,6 +38,9 @@ const (
 	DynamicShapes = "dynamic" // batch and length stay free in it
 )
 
+// ONNX is the type of a user's own ONNX file; the checkpoint is its path.
+const ONNX = "onnx"
+
 // Cell is a model on a target with its settings. Zero fields mean the default;
 // Normal fills those in that have one value everywhere, and leaves alone those
 // that the recipe or the machine decides (Seq, Image, Threads, Task, Class).

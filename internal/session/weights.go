@@ -74,7 +74,7 @@ func (w *weighted) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) 
 // place is where a cell's weights lie, whole; nil for those that are drawn.
 func (w *weighted) place(ctx context.Context, c cell.Cell) (*runner.Weights, error) {
 	switch {
-	case c.Engine == platform.Noop || c.Weights == cell.Random:
+	case c.Engine == platform.Noop || c.Weights == cell.Random || c.Type == cell.ONNX: // a graph holds its own
 		return nil, nil
 	case c.Weights == cell.Hub && filepath.IsAbs(c.Checkpoint), c.Weights == cell.Hub && c.Checkpoint == "":
 		return nil, &hub.Error{Kind: hub.BadName, Problem: "the cell names no checkpoint of the Hub, so there are no published weights to take"}

@@ -25,11 +25,13 @@ def answer(job: dict[str, Any], emit: Emit) -> None:
 
     ``options.recipe`` is one that another release made: it is the answer where it still holds.
     """
-    from . import adopting, given, making
+    from . import adopting, given, making, onnxfile
 
     cell, options = job.get("cell") or {}, job.get("options") or {}
     if options.get("recipe") and adopting.holds(options["recipe"]):
         recipe = options["recipe"]
+    elif str(options.get("config", "")).endswith(".onnx"):
+        recipe = onnxfile.recipe(Path(options["config"]))
     elif options.get("config"):
         trusted = bool(options.get("trust_remote_code"))
         recipe = given.recipe(Path(options["config"]), cell.get("task", ""), trusted)

@@ -22,6 +22,7 @@ from assay_runner.outputs import Tensors
 
 from .artefact import Artefact, Exporter
 from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, backend
+from .files import FileExporter
 from .store import Store
 
 INSIDE = "inference only; inputs bound before"
@@ -50,7 +51,8 @@ class Session:
             raise BadRecipe("the job does not say in which folder exported models lie: options.exports")
         self.store = Store(Path(self.options["exports"]))
         options = export.Options(dynamic=self.cell.get("shapes") == "dynamic")
-        self.exporter = Exporter(job, emit, self.store, options)
+        maker = FileExporter if (job.get("recipe") or {}).get("graph") else Exporter
+        self.exporter = maker(job, emit, self.store, options)
         self.torch = self.exporter.session
         self.points = self.torch.points
         self.host = memory.Host()

@@ -1,0 +1,155 @@
+"""The artefact of an ONNX file that a user brings: no torch model, so ONNX Runtime is what it is held against.
+
+The reference is the file as it is, run by ONNX Runtime without any optimisation; the artefact is the same graph with
+its free axes fixed and the rewriting steps done, which must give the same numbers.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir
+import torch
+
+from assay_runner import export, inputs, numerics, subject, torch_engine
+from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.export import steps, writing
+from assay_runner.outputs import Tensors
+
+from .artefact import INPUTS, REFERENCE, Artefact, versions
+from .store import Store, key_of
+
+LABEL = "onnxruntime, not optimised"
+
+
+class FileExporter:
+    """Finds or makes the artefacts of one job about a file."""
+
+    def __init__(self, job: Mapping[str, Any], emit: Any, store: Store, options: export.Options) -> None:
+        cell = {**(job.get("cell") or {}), "platform": "cpu", "device": "", "engine": "torch", "dtype": "fp32"}
+        recipe = dict(job.get("recipe") or {})
+        self._file = Path(recipe.pop("graph"))
+        self.session = torch_engine.Session({**job, "cell": cell, "recipe": recipe, "kind": "file"}, emit)
+        self._emit, self._store, self._options = emit, store, options
+
+    @contextmanager
+    def artefact(self, point: Mapping[str, Any]) -> Iterator[Artefact]:
+        """The artefact of a point, held while the context lasts."""
+        facts = {"subject": self._subject(point), "options": asdict(self._options), "versions": versions(), "file": 1}
+        with self._store.entry("onnx", key_of(facts), lambda folder: self._make(point, folder)) as entry:
+            yield Artefact(entry)
+
+    def _subject(self, point: Mapping[str, Any]) -> str:
+        return subject.digest(self.session.recipe, {"weights": "file"}, point, self.session.seed)
+
+    def _make(self, point: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        session, emit = self.session, self._emit
+        tensors = session.inputs(point)
+        with emit.in_phase("reference"):
+            expected = _run(self._file, tensors, optimised=False)
+        with emit.in_phase("convert"):
+            graph = self._written(tensors, expected, folder)
+        with emit.in_phase("control"):
+            damaged = _run(self._file, session.inputs(point, other=1), optimised=False)
+        for name, arrays in ((INPUTS, tensors), (REFERENCE, expected)):
+            np.savez(folder / name, **{key: t.numpy() for key, t in arrays.items()})
+        change = min(numerics.compare(damaged, expected).max_rel, 1e6)
+        return {
+            "subject_hash": self._subject(point),
+            "type": "onnx",
+            "size": "full",
+            "checkpoint": session.recipe.get("checkpoint"),
+            "recipe": session.recipe,
+            "sizes": inputs.sizes(session.recipe, point),
+            "seed": session.seed,
+            "parameters": session.recipe.get("parameters", 0),
+            "attention": None,
+            "unused": [],
+            "missing": [],
+            "weights_digest": session.recipe["config"]["sha256"],
+            "versions": versions(),
+            "reference": LABEL,
+            "graph": asdict(graph),
+            "control": {
+                "kind": "other-input",
+                "change": change,
+                "snr_db": numerics.signal_to_noise_db(damaged, expected),
+                "note": "",
+            },
+        }
+
+    def _written(self, tensors: Mapping[str, torch.Tensor], expected: Tensors, folder: Path) -> export.Graph:
+        """The graph with fixed shapes and the rewriting steps; without the steps where they change its numbers."""
+        fixed = folder / "fixed.onnx"
+        _fix(self._file, tensors, fixed)
+        model = onnx_ir.load(fixed)
+        done = steps.apply(model)
+        writing.write(model, folder)
+        check = _check(folder / writing.FILE, tensors, expected)
+        if not check["pass"]:
+            done = []
+            shutil.copy(fixed, folder / writing.FILE)
+            check = _check(folder / writing.FILE, tensors, expected)
+        for left in folder.glob("fixed.onnx*"):
+            left.unlink()
+        if "error" in check:
+            raise ExportFailed(f"the graph cannot be run with fixed shapes: {check['error']}")
+        if not check["pass"]:
+            raise WrongExport("the graph with fixed shapes gives other numbers than the file", check["max_rel"])
+        model = onnx_ir.load(folder / writing.FILE)
+        return export.Graph(
+            file=writing.FILE,
+            opset=model.opset_imports[""],
+            inputs=writing.describe(model.graph.inputs),
+            outputs=writing.describe(model.graph.outputs),
+            exporter="none: a file",
+            steps=done,
+            tried=[],
+            operators=writing.operators(model),
+            check=check,
+        )
+
+
+def _fix(file: Path, tensors: Mapping[str, torch.Tensor], to: Path) -> None:
+    """Writes the model with the shapes that the inputs have."""
+    model = onnx.load(file)
+    for value in model.graph.input:
+        if value.name not in tensors:
+            continue
+        shape = value.type.tensor_type.shape
+        del shape.dim[:]
+        for n in tensors[value.name].shape:
+            shape.dim.add().dim_value = n
+    onnx.save(model, to, save_as_external_data=model.ByteSize() > writing.INLINE_BYTES, location="fixed.onnx.data")
+
+
+def _run(file: Path, tensors: Mapping[str, torch.Tensor], optimised: bool = True) -> Tensors:
+    import onnxruntime as ort
+
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = torch.get_num_threads()
+    if not optimised:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(file, options, providers=["CPUExecutionProvider"])
+    feeds = {i.name: tensors[i.name].numpy() for i in session.get_inputs()}
+    names = [o.name for o in session.get_outputs()]
+    return {name: torch.from_numpy(array) for name, array in zip(names, session.run(None, feeds), strict=True)}
+
+
+def _check(file: Path, tensors: Mapping[str, torch.Tensor], expected: Tensors) -> dict[str, Any]:
+    import onnxruntime as ort
+
+    engine = f"onnxruntime {ort.__version__}"
+    try:
+        report = numerics.compare(_run(file, tensors), expected).report(numerics.TOLERANCE["fp32"], LABEL)
+    except Exception as error:  # noqa: BLE001 - the runtime raises types of its own for each status
+        return {"engine": engine, "pass": False, "max_rel": None, "error": f"{type(error).__name__}: {error}"[:500]}
+    return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}
