@@ -52,8 +52,12 @@ func (c *carrying) route(asked cell.Cell) route {
 func (c *carrying) fallback(asked cell.Cell, tried platform.Name) (cell.Cell, Presence, bool) {
 	p, _ := platform.Get(asked.Platform)
 	for _, name := range p.Fallback[slices.Index(p.Fallback, tried)+1:] {
-		t := platform.Target{Platform: name}.Normal()
 		to, _ := platform.Get(name)
+		t := platform.Target{Platform: name}
+		if asked.Type == cell.ONNX && to.HasEngine(platform.ONNXRuntime) {
+			t.Engine = platform.ONNXRuntime // torch runs no graph
+		}
+		t = t.Normal()
 		if here := c.Machine.Presence(t); here.Present && to.HasDType(asked.DType) {
 			return asked.On(t), here, true
 		}
