@@ -75,8 +75,7 @@ def _by_torch(subject: Subject) -> onnx_ir.Model:
 
     def trace(lines: frozenset[Place]) -> onnx_ir.Model:
         with traceable(subject, lines), torch.no_grad():
-            # Exported here and not by torch.onnx, which would go on to try with the bytecode tracer: slow, and of no use
-            # for what this forward does.
+            # Not left to torch.onnx, which goes on to the bytecode tracer: slow, and of no use for such a forward.
             program = torch.export.export(subject.model, (), given, dynamic_shapes=shapes, strict=False)
             return torch.onnx.export(
                 program,
