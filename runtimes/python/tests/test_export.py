@@ -3,6 +3,7 @@ import json
 
 import onnx
 import onnx_ir
+import onnxruntime
 import pytest
 import torch
 import torch_recipes
@@ -185,11 +186,13 @@ def test_companions(name, tensor, kind):
 
 
 def test_ways_that_do_not_differ_are_tried_once():
-    def count(**tensors):
-        return len(ways.possible(Subject(torch.nn.Identity(), tensors, {}, {})))
+    def count(dynamic, **tensors):
+        return len(ways.possible(Subject(torch.nn.Identity(), tensors, {}, {}, export.Options(dynamic=dynamic))))
 
     ids, mask = torch.tensor([[1]]), torch.tensor([[1]])
-    assert count(input_ids=ids) < count(input_ids=ids, attention_mask=mask) == len(ways.WAYS)
+    assert count(False, input_ids=ids) < count(False, input_ids=ids, attention_mask=mask)
+    assert count(False, input_ids=ids, attention_mask=mask) < len(ways.WAYS)
+    assert count(True, input_ids=ids, attention_mask=mask) == len(ways.WAYS)
 
 
 def test_a_failure_names_its_operator_or_line():
@@ -225,3 +228,16 @@ def test_known_tensors_stay_real_and_masks_are_counted():
         x = torch.ones(3, requires_grad=False)
         x[torch.tensor([True, False, True])] = 0.0
         assert x.tolist() == [0.0, 1.0, 0.0]
+
+
+def test_free_axes(bert, tmp_path):
+    graph = export.to_onnx(*bert, tmp_path, export.Options(dynamic=True))
+    assert [row["shape"] for row in graph.inputs] == [["batch", "sequence"]] * 2
+    assert graph.outputs[0]["shape"] == ["batch", "sequence", 256]
+    assert not graph.tried
+    model, tensors, call, _ = bert
+    other = {name: torch.cat([t[:, :9]] * 3) for name, t in tensors.items()}
+    session = onnxruntime.InferenceSession(tmp_path / graph.file)
+    (found,) = session.run(None, {name: t.numpy() for name, t in other.items()})
+    with torch.inference_mode():
+        torch.testing.assert_close(torch.from_numpy(found), model(**other, **call).logits, rtol=1e-4, atol=1e-4)

@@ -14,10 +14,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 import onnx_ir
 import torch
 
+from assay_runner.export import axes
 from assay_runner.export.following import Place, retraced
 from assay_runner.export.subject import Subject, traceable
 
@@ -34,11 +36,12 @@ class Exporter:
 def _by_transformers(subject: Subject) -> onnx_ir.Model:
     from transformers.exporters.exporter_onnx import OnnxConfig, OnnxExporter
 
-    config = OnnxConfig(opset_version=subject.options.opset)
+    given, shapes = _shown(subject)
+    config = OnnxConfig(opset_version=subject.options.opset, dynamic=shapes is not None, dynamic_shapes=shapes)
 
     def trace(lines: frozenset[Place]) -> onnx_ir.Model:
         with traceable(subject, lines), _nothing_beforehand():
-            return OnnxExporter().export(subject.model, dict(subject.tensors), config).model
+            return OnnxExporter().export(subject.model, dict(given), config).model
 
     return retraced(trace)
 
@@ -60,12 +63,22 @@ def _nothing_beforehand() -> Iterator[None]:
         utils.precompute_export_inputs = own
 
 
+def _shown(subject: Subject) -> tuple[dict[str, torch.Tensor], dict[str, Any] | None]:
+    """The inputs that a tracer is shown, and which of their axes it leaves free."""
+    if not subject.options.dynamic:
+        return dict(subject.tensors), None
+    return axes.doubled(subject.tensors), axes.free(subject.tensors)
+
+
 def _by_torch(subject: Subject) -> onnx_ir.Model:
+    given, shapes = _shown(subject)
+
     def trace(lines: frozenset[Place]) -> onnx_ir.Model:
         with traceable(subject, lines), torch.no_grad():
+            # Not left to torch.onnx, which goes on to the bytecode tracer: slow, and of no use for such a forward.
+            program = torch.export.export(subject.model, (), given, dynamic_shapes=shapes, strict=False)
             return torch.onnx.export(
-                subject.model,
-                kwargs=dict(subject.tensors),
+                program,
                 input_names=list(subject.tensors),
                 output_names=list(subject.expected),
                 opset_version=subject.options.opset,

@@ -12,7 +12,7 @@ import onnx_ir
 
 from assay_runner import reference
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import checking, exporters, naming, steps, traces, writing
+from assay_runner.export import axes, checking, exporters, naming, steps, traces, writing
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject
 from assay_runner.export.ways import Way, possible
@@ -77,10 +77,12 @@ def first_good(subject: Subject, folder: Path) -> Graph:
 
 
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Graph]:
-    fixed = subject.fixed(way.constants)
+    options = replace(subject.options, dynamic=way.dynamic)
+    fixed = replace(subject.fixed(way.constants), options=options)
     with _undisturbed(subject), way.kernels(subject.model), exporters.quiet():
         model = way.exporter.export(fixed)
         naming.settle(model, fixed.tensors)
+        axes.named(model)
         done = _frozen(subject, fixed) + steps.apply(model)
     writing.write(model, folder)
     names = list(subject.expected)

@@ -15,15 +15,18 @@ from assay_runner.export.subject import Subject
 
 @dataclass(frozen=True)
 class Way:
-    """One way: by whom, with which inputs as constants, and with the model's plainest kernels or its own choice."""
+    """One way: by whom, with which inputs as constants, with the model's plainest kernels or its own choice, and with
+    free axes or fixed ones."""
 
     exporter: exporters.Exporter
     constants: frozenset[str]
     plain: bool = False
+    dynamic: bool = False
 
     def label(self) -> str:
         """How the way is named among those that were tried."""
-        more = [f"constant {kind}" for kind in sorted(self.constants)] + ["plain kernels"] * self.plain
+        more = [f"constant {kind}" for kind in sorted(self.constants)]
+        more += ["plain kernels"] * self.plain + ["free axes"] * self.dynamic
         return ", ".join([self.exporter.name(), *more])
 
     @contextmanager
@@ -40,6 +43,8 @@ _LAYOUT = frozenset({constants.LAYOUT})
 _ALL = frozenset({constants.LAYOUT, constants.MASK})
 
 WAYS = (
+    Way(exporters.TRANSFORMERS, frozenset(), dynamic=True),
+    Way(exporters.TORCH, frozenset(), dynamic=True),
     Way(exporters.TRANSFORMERS, _LAYOUT),
     Way(exporters.TRANSFORMERS, _ALL),
     Way(exporters.TORCH, _LAYOUT),
@@ -49,11 +54,11 @@ WAYS = (
 
 
 def possible(subject: Subject) -> list[Way]:
-    """The ways that differ for this subject."""
+    """The ways that differ for this subject. Where free axes were asked for, fixed ones are the last resort."""
     least = _ALL if subject.options.constant_masks else frozenset()
     has = {kind for kind in _ALL if constants.companions(subject.tensors, frozenset({kind}))}
-    ways = [replace(way, constants=(way.constants | least) & has) for way in WAYS if way.exporter.here()]
-    return list(dict.fromkeys(ways))
+    asked = [way for way in WAYS if way.exporter.here() and (subject.options.dynamic or not way.dynamic)]
+    return list(dict.fromkeys(replace(way, constants=(way.constants | least) & has) for way in asked))
 
 
 @contextmanager
