@@ -40,7 +40,9 @@ def test_nothing_is_kept_where_no_file_is_named(tmp_path: Path) -> None:
 
 
 def test_every_pair_and_every_batch(tmp_path: Path) -> None:
-    one, two, three = (kept(tmp_path, n, {"y": torch.tensor([[1.0, v]])}) for n, v in (("a", 2.0), ("b", 2.5), ("c", 2.0)))
+    one, two, three = (
+        kept(tmp_path, n, {"y": torch.tensor([[1.0, v]])}) for n, v in (("a", 2.0), ("b", 2.5), ("c", 2.0))
+    )
     many = kept(tmp_path, "d", {"y": torch.tensor([[1.0, 2.2], [9.0, 9.0]])})
     emit = Emit()
     comparing.answer({"options": {"files": [one, two, three], "batches": [[one, many]]}}, emit)
