@@ -92,6 +92,9 @@ func (b *bench) derive(ctx context.Context, results []cell.Result) ([]trial, err
 		})
 	}
 	for i := range results {
+		if i%100 == 0 {
+			b.say(fmt.Sprintf("   %d of %d", i, len(results)))
+		}
 		queue <- i
 	}
 	close(queue)

@@ -169,6 +169,14 @@ def test_a_model_that_looks_at_values_is_judged_by_its_operators():
     assert [row["verdict"] for row in got["targets"].values()] == ["works", "works"]
 
 
+def test_a_model_that_needs_its_values_is_run_for_its_dtypes():
+    got = sheet.of(recipe("fastspeech2_conformer"), {"batch": 1}, "fp16", ["rocm"])
+    assert got["targets"]["rocm"]["class"] == "unsupported-dtype"
+    assert got["targets"]["rocm"]["why"].startswith("run on the CPU: RuntimeError: Input type")
+    alone = sheet.of(recipe("fastspeech2_conformer"), {"batch": 1}, "fp16", ["cpu"])
+    assert alone["targets"]["cpu"]["verdict"] == "works"  # what the CPU itself says is no derivation
+
+
 def test_what_cannot_be_seen_has_no_verdict():
     unseen = torch_recipes.BERT | {"size": "full", "program": "generate"}
     (row,) = sheet.of(unseen, {"batch": 1}, "fp32", ["mps"])["targets"].values()

@@ -66,7 +66,10 @@ SAME_DTYPE = frozenset(
 )
 
 # What torch says when dtypes do not go together, wherever it runs: a trace that ends so would end so on any device.
-MISMATCH = re.compile(r"same dtype|expected scalar type|should be the same|expected m1 and m2|Index put requires")
+MISMATCH = re.compile(
+    r"same dtype|expected scalar type|should be the same|expected m1 and m2|Index put requires"
+    r"|Type promoting not supported"
+)
 
 # What the trace says when the model looks at a value, of which tensors without memory have none.
 VALUES = re.compile(r"DataDependentOutputException|DynamicOutputShapeException|GuardOnDataDependent")

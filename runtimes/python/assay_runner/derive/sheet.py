@@ -28,7 +28,7 @@ def of(
     targets = {name: rules.TARGETS[name] for name in platforms if name in rules.TARGETS}
     if not targets:
         raise BadRecipe(f"the job names none of the platforms that can be derived: {', '.join(rules.TARGETS)}")
-    table, seen = dispatch.table(folder), _see(recipe, point, devices.dtype(dtype))
+    table, seen = dispatch.table(folder), _see(recipe, point, devices.dtype(dtype), list(targets) != ["cpu"])
     return {
         "schema": SCHEMA,
         "evidence": "derived",
@@ -51,15 +51,20 @@ class _Seen:
         self.limits: Limits = seen.books.get("limits", Limits())
 
 
-def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype) -> _Seen:
-    """The census in the asked dtype, else in float32. Where tensors without memory carry a forward in float32 and not
-    in the other, and nothing asked for their values, it is the dtype that stands in the way."""
+def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype, others: bool) -> _Seen:
+    """The census in the asked dtype, else in float32, with what stands against the asked one."""
     seen = attempts.see(recipe, point, dtype, _BOOKS)
     if seen.method or dtype is torch.float32:
         return _Seen(seen, dtype)
     wide = attempts.see(recipe, point, books=_BOOKS)
-    refused = wide.method == attempts.SHAPES and seen.troubles and not rules.VALUES.search(seen.troubles[0])
-    return _Seen(wide, torch.float32, seen.troubles[0] if refused else "")
+    trouble = seen.troubles[0] if seen.troubles else ""
+    if wide.method == attempts.SHAPES and trouble and not rules.VALUES.search(trouble):
+        # Tensors without memory carry it in float32 and not in the other, and nothing asked for their values.
+        return _Seen(wide, torch.float32, trouble)
+    # It needs values. A run on the CPU has them; of what ends it, what holds for other devices is taken. Of the CPU
+    # itself nothing is derived so: that would be no derivation.
+    stop = attempts.stopped(recipe, point, dtype) if others else ""
+    return _Seen(wide, torch.float32, stop if rules.MISMATCH.search(stop) else "")
 
 
 def _verdict(seen: _Seen, name: str, target: rules.Target, table: dispatch.Table) -> dict[str, Any]:

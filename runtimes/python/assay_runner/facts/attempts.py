@@ -87,8 +87,23 @@ def see(
     return seen
 
 
+def stopped(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype) -> str:
+    """What ends a real run on the CPU in a dtype; "" when it goes through, or the model is too large to be tried."""
+    if not _small(recipe):
+        return ""
+    try:
+        _go(_Way(CPU), recipe, point, Seen(), dtype)
+    except Exception as error:  # noqa: BLE001 - a model's own code may raise anything: that is what is asked for
+        return f"{_Way(CPU)}: {place.described(error)}"
+    return ""
+
+
+def _small(recipe: Mapping[str, Any]) -> bool:
+    return recipe.get("size") == "tiny" and (recipe.get("parameters") or MOST_RUN) < MOST_RUN
+
+
 def _ways(recipe: Mapping[str, Any]) -> Iterator[_Way]:
-    small = recipe.get("size") == "tiny" and (recipe.get("parameters") or MOST_RUN) < MOST_RUN
+    small = _small(recipe)
     if recipe.get("program"):  # more than one forward: what it runs next may depend on what came out
         yield from (_Way(CPU),) if small else ()
         return
