@@ -60,8 +60,8 @@ class WrongExport(RunnerError):
         self.max_rel, self.tried = max_rel, list(tried)
 
 
-class UnsupportedGraph(RunnerError):
-    """The vendor's compiler cannot take the graph, or parts that it cannot do without."""
+class RefusedGraph(RunnerError):
+    """The engine cannot read or compile the graph: an operator that it lacks, or a form of one."""
 
 
 class LibraryAbsent(RunnerError, ModuleNotFoundError):

@@ -47,7 +47,6 @@ class Session(Bound):
     """A session with its inputs and outputs bound."""
 
     evidence = ""
-    items = 1
 
     def __init__(self, asked: Asked, exported: Exported) -> None:
         self._provider = PROVIDERS[asked.platform][0]

@@ -13,6 +13,8 @@ from .backend import Arrays, Asked
 class Bound:
     """A session that reads its inputs where they lie; outputs are its own."""
 
+    items = 1
+
     def __init__(self, session: ort.InferenceSession, names: Sequence[str]) -> None:
         self._session, self._names = session, list(names)
         self._binding = session.io_binding()

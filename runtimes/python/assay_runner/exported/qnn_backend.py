@@ -1,39 +1,41 @@
 """QNN: Qualcomm's tensor processor (HTP), through ONNX Runtime's provider for it.
 
-A graph goes three steps. It must have fixed shapes, which is checked. It is quantised where the cell asks for whole
-numbers. Then the provider compiles it for one system on chip, and what came out, the context, is kept: a graph whose
-fused parts are binaries, with the placement of its nodes beside it. Loading that is all that later cells do.
+A graph goes four steps. It must have fixed shapes, which is checked. It is rewritten where the HTP needs it
+(`qnn_steps`), and quantised where the cell asks for whole numbers (`qnn_quantising`). Then the provider compiles it
+for one system on chip (`qnn_compiling`), and what came out, the context, is kept with the placement of its nodes
+(`qnn_placement`) beside it. Loading that is all that later cells do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import onnx_ir
 import onnxruntime as ort
 
-from assay_runner.errors import ExportFailed, UnsupportedGraph
+from assay_runner.errors import ExportFailed
+from assay_runner.export import writing
 
-from . import qnn_placement
+from . import qnn_quantising, qnn_steps
 from .backend import Asked, Exported, LeftOver, Placement
 from .ort_session import Bound, options
+from .qnn_compiling import CONTEXT, Compiler
 from .qnn_provider import Provider, provider
 from .store import Entry, Store, key_of
-
-CONTEXT = "model_ctx.onnx"
-QUANTISED = "model_qdq.onnx"
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A graph to be compiled, and what is known of it."""
+    """A graph to be compiled: its file, its key, and what was done to it."""
 
     exported: Exported
+    key: str
     graph: Path
-    facts: dict[str, Any] = field(default_factory=dict)
+    done: dict[str, Any] = field(default_factory=dict)
 
 
 class QNN:
@@ -45,60 +47,58 @@ class QNN:
         self._held = ExitStack()  # entries stay in use for as long as this process may read them
 
     def prepare(self, exported: Exported) -> Prepared:
-        """The graph, quantised where that was asked for."""
+        """The graph as the HTP wants it, quantised where that was asked for."""
         fixed(exported.inputs)
-        if self._asked.dtype == "fp16":
-            return Prepared(exported, exported.graph)
-        facts = {"of": exported.key, "dtype": self._asked.dtype, "onnxruntime": ort.__version__, "samples": _samples()}
-        entry = self._entry("qdq", facts, lambda folder: self._quantise(exported, folder))
-        return Prepared(exported, entry.path(QUANTISED), {"kept_floating": len(entry.manifest["floating"])})
+        rewritten = self._rewritten(exported)
+        return rewritten if self._asked.dtype == "fp16" else self._quantised(rewritten)
 
     def compile(self, prepared: Prepared) -> Session:
         """The context of the graph, found or made, on the device."""
         facts = {
-            "of": prepared.exported.key,
+            "of": prepared.key,
             "dtype": self._asked.dtype,
             "versions": {"onnxruntime": ort.__version__, "onnxruntime-qnn": self._provider.version},
             "options": {name: value for name, value in self._provider.options.items() if name != "backend_path"},
             "emulated": self._provider.emulated,
         }
-        entry = self._entry("qnn", facts, lambda folder: self._make(prepared, folder))
+        compiler = Compiler(self._asked, self._provider)
+        entry = self._entry("qnn", facts, lambda folder: compiler.context(prepared.graph, folder))
         return Session(self._asked, self._provider, prepared, entry)
 
-    def _entry(self, kind: str, facts: dict[str, Any], make: Any) -> Entry:
+    def _rewritten(self, exported: Exported) -> Prepared:
+        steps = [step.name for step in qnn_steps.STEPS]
+
+        def make(folder: Path) -> dict[str, Any]:
+            model = onnx_ir.load(exported.graph)
+            done = qnn_steps.apply(model)
+            if done:  # else the graph is used where it lies
+                writing.write(model, folder)
+            return {"steps": done}
+
+        entry = self._entry("qnn-graph", {"of": exported.key, "considered": steps}, make)
+        done = entry.manifest["steps"]
+        graph = entry.path(writing.FILE) if done else exported.graph
+        return Prepared(exported, entry.manifest["key"], graph, {"steps": done} if done else {})
+
+    def _quantised(self, rewritten: Prepared) -> Prepared:
+        def make(folder: Path) -> dict[str, Any]:
+            samples = rewritten.exported.calibration(qnn_quantising.SAMPLES)
+            return {"floating": qnn_quantising.quantised(rewritten.graph, samples, self._asked.dtype, folder)}
+
+        facts = {
+            "of": rewritten.key,
+            "dtype": self._asked.dtype,
+            "versions": {"onnxruntime": ort.__version__},
+            "samples": qnn_quantising.SAMPLES,
+        }
+        entry = self._entry("qnn-quantised", facts, make)
+        kept = {"kept_floating": len(entry.manifest["floating"])}
+        graph = entry.path(qnn_quantising.FILE)
+        return Prepared(rewritten.exported, entry.manifest["key"], graph, rewritten.done | kept)
+
+    def _entry(self, kind: str, facts: dict[str, Any], make: Callable[[Path], dict[str, Any]]) -> Entry:
         key = key_of({"kind": kind, **facts})
         return self._held.enter_context(self._store.entry(kind, key, lambda folder: facts | make(folder)))
-
-    def _quantise(self, exported: Exported, folder: Path) -> dict[str, Any]:
-        from .qnn_quantising import SAMPLES, quantised
-
-        samples = exported.calibration(SAMPLES)
-        return {"floating": quantised(exported.graph, samples, self._asked.dtype, folder / QUANTISED)}
-
-    def _make(self, prepared: Prepared, folder: Path) -> dict[str, Any]:
-        """Compiles the graph and says where its nodes went."""
-        making = options(self._asked)
-        for name, value in {
-            "ep.context_enable": "1",
-            "ep.context_embed_mode": "0",  # binaries beside the graph: a protobuf holds 2 GB at most
-            "ep.context_file_path": str(folder / CONTEXT),
-            "session.record_ep_graph_assignment_info": "1",
-        }.items():
-            making.add_session_config_entry(name, value)
-        try:
-            session = self._provider.session(prepared.graph, making)
-        except ort.capi.onnxruntime_pybind11_state.EPFail as error:
-            raise UnsupportedGraph(f"Qualcomm's compiler could not finish the graph: {_said(error)}") from error
-        nodes, others = qnn_placement.counted(session, self._device, self._provider)
-        why = qnn_placement.reasons(prepared.graph, self._asked, self._provider) if others else {}
-        left = qnn_placement.left_over(others, why)
-        if not (folder / CONTEXT).exists():
-            raise UnsupportedGraph(f"no node of the graph runs on the HTP: {_refusals(left)}")
-        return {"nodes": nodes, "left_over": left}
-
-    @property
-    def _device(self) -> str:
-        return self._provider.soc.id if self._provider.soc else "htp"
 
 
 class Session(Bound):
@@ -113,9 +113,9 @@ class Session(Bound):
 
     def placement(self) -> Placement:
         """As ONNX Runtime assigned the nodes when the context was made."""
-        manifest, soc = self._entry.manifest, self._provider.soc
+        manifest = self._entry.manifest
         left = [LeftOver(**row) for row in manifest["left_over"]]
-        return Placement(soc.id if soc else "htp", manifest["nodes"], left)
+        return Placement(self._provider.device, manifest["nodes"], left)
 
     def facts(self) -> dict[str, Any]:
         """Versions, and what the graph was compiled for."""
@@ -125,7 +125,7 @@ class Session(Bound):
             "provider": "QNN HTP emulator" if self._provider.emulated else "QNN HTP",
             "soc": {"id": soc.id, "soc_model": soc.model, "htp": soc.htp} if soc else None,
             "context_found": not self._entry.made,
-            **self._prepared.facts,
+            **self._prepared.done,
         }
 
 
@@ -138,19 +138,3 @@ def fixed(inputs: Sequence[Any]) -> None:
                 f"QNN needs fixed shapes, and the input {spec['name']} leaves {', '.join(free)} free: export the model "
                 "with fixed sizes"
             )
-
-
-def _samples() -> int:
-    from .qnn_quantising import SAMPLES
-
-    return SAMPLES
-
-
-def _said(error: Exception) -> str:
-    """The provider's own words, without ONNX Runtime's prefix."""
-    return str(error).rpartition("EP_FAIL : ")[2].strip()
-
-
-def _refusals(left: Sequence[dict[str, Any]]) -> str:
-    rows = [f"{row['operator']} ×{row['count']}" + (f" ({row['why']})" if row["why"] else "") for row in left[:5]]
-    return ", ".join(rows) or "the graph is empty"

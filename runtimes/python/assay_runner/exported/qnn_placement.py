@@ -20,21 +20,23 @@ import onnxruntime as ort
 
 from .backend import Asked, LeftOver
 from .ort_session import options
+from .qnn_hiding import MARK
 from .qnn_provider import Provider
 
 _REFUSED = re.compile(r"Operator type: (\S+) Node name: (.*?) Node index: \d+.*\n\s*REASON : (.+)")
 _MOST = 160  # letters of a reason
 
 
-def counted(session: ort.InferenceSession, device: str, provider: Provider) -> tuple[dict[str, int], list[Any]]:
-    """How many nodes ran where, and those that are not the provider's."""
+def counted(session: ort.InferenceSession, provider: Provider) -> tuple[dict[str, int], list[Any]]:
+    """How many nodes ran where, and those that are not the provider's. What only hides others is no node of the
+    model."""
     nodes: Counter[str] = Counter()
     others = []
     for part in session.get_provider_graph_assignment_info():
-        own = part.ep_name in provider.names
-        nodes[device if own else "cpu"] += len(part.get_nodes())
-        others += [] if own else part.get_nodes()
-    return dict(nodes), others
+        own, found = part.ep_name in provider.names, [node for node in part.get_nodes() if MARK not in node.name]
+        nodes[provider.device if own else "cpu"] += len(found)
+        others += [] if own else found
+    return {place: n for place, n in nodes.items() if n}, others
 
 
 def left_over(others: list[Any], reasons: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -43,12 +43,17 @@ class Provider:
     devices: tuple[Any, ...]  # of the plug-in; none where the provider is built in
     options: Mapping[str, str]
 
-    def session(self, graph: Path, options: ort.SessionOptions) -> ort.InferenceSession:
-        """A session that offers the graph to the provider first."""
+    def session(self, graph: Path | bytes, options: ort.SessionOptions) -> ort.InferenceSession:
+        """A session that offers the graph, a file or its content, to the provider first."""
         if self.devices:
             options.add_provider_for_devices(list(self.devices), dict(self.options))
-            return ort.InferenceSession(str(graph), sess_options=options)
-        return ort.InferenceSession(str(graph), sess_options=options, providers=[(BUILT_IN, dict(self.options)), HOST])
+            return ort.InferenceSession(graph, sess_options=options)
+        return ort.InferenceSession(graph, sess_options=options, providers=[(BUILT_IN, dict(self.options)), HOST])
+
+    @property
+    def device(self) -> str:
+        """How the device is called in a placement."""
+        return self.soc.id if self.soc else "htp"
 
     @property
     def names(self) -> frozenset[str]:

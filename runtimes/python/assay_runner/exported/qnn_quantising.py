@@ -19,6 +19,8 @@ from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config,
 
 from .backend import Arrays
 
+FILE = "model_qdq.onnx"
+
 SAMPLES = 32
 """Sets of inputs to calibrate with: with eight, outputs of the checked inputs were seen to be cut off."""
 
@@ -45,9 +47,9 @@ class Samples(CalibrationDataReader):
         return next(({**sample} for sample in self._left), None)
 
 
-def quantised(graph: Path, samples: Sequence[Arrays], dtype: str, file: Path) -> list[str]:
-    """Writes the quantised graph and returns the names of the nodes that stay in floating point."""
-    simple = file.with_name("simple.onnx")
+def quantised(graph: Path, samples: Sequence[Arrays], dtype: str, folder: Path) -> list[str]:
+    """Writes the quantised graph into a folder and gives the names of the nodes that stay in floating point."""
+    simple = folder / "simple.onnx"
     with _quiet():
         beside = graph.with_name(f"{graph.name}.data").exists()
         source = simple if qnn_preprocess_model(graph, simple, save_as_external_data=beside) else graph
@@ -59,8 +61,8 @@ def quantised(graph: Path, samples: Sequence[Arrays], dtype: str, file: Path) ->
             weight_type=QuantType.QUInt8,
             nodes_to_exclude=kept,
         )
-        quantize(source, file, config)
-    for leftover in file.parent.glob("simple.onnx*"):
+        quantize(source, folder / FILE, config)
+    for leftover in folder.glob("simple.onnx*"):
         leftover.unlink()
     return kept
 
