@@ -93,9 +93,9 @@ def _exporters() -> None:
 
 def preload(job: Mapping[str, Any]) -> None:
     """Imports the modelling modules of the job's recipe, and what models take from the library while they are built."""
-    if (
-        job.get("recipe") and not job["recipe"].get("code") and job["recipe"].get("type") != "onnx"
-    ):  # a model's own code is only ever run in a child
+    recipe = job.get("recipe") or {}
+    # A model's own code is only ever run in a child; a graph has none.
+    if recipe and not recipe.get("code") and recipe.get("type") != "onnx":
         importlib.import_module("transformers.modeling_utils")
         _classes(job["recipe"])
         if _uses_timm(job["recipe"].get("config")) and find_spec("timm"):
