@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"assay/internal/cell"
@@ -25,6 +27,8 @@ func sections(d Document) []section {
 	return []section{
 		{"Fastest platform", "Speed-up over the CPU of the same host: same subject, size, dtype and batch, both timed.",
 			notMeasured + ": no model was timed on the CPU and on another platform of one host.", fastestGrid(d.Fastest), false},
+		{"Coverage", "Models with right numbers. Whole: everything ran on the target; left-overs: some operations elsewhere. Shares are of the models that run on the CPU by torch.",
+			notMeasured + ".", coverageGrid(d.Coverage), false},
 		{"Performance", "Median of the repeats' medians [95 % interval, from six repeats on].",
 			notMeasured + ": no cell was timed (assay bench times cells).", performanceGrid(d.Performance), true},
 		{"Memory", "Host: growth beyond what the process had at its start. Device: the driver's counter, less what was held before where that is known. Framework: its own peak.",
@@ -44,6 +48,40 @@ func fastestGrid(rows []matrix.Fastest) grid {
 			strings.Join(r.Among, " "), r.Latency.Host)
 	}
 	return g
+}
+
+// coverageGrid is shown where it sums something up: for several models.
+func coverageGrid(rows []matrix.Coverage) grid {
+	g := grid{head: []string{"target", "size", "dtype", "models", "whole", "left-overs", "fail", "whole of base", "run of base", "evidence", "failures"}, numbers: []int{3, 4, 5, 6, 7, 8}}
+	for _, r := range rows {
+		if r.Models < fewModels {
+			continue
+		}
+		failed := r.Models - r.Whole - r.WithLeftOvers
+		g.add(r.Target, r.Size, string(r.DType), fmt.Sprint(r.Models), fmt.Sprint(r.Whole), fmt.Sprint(r.WithLeftOvers), fmt.Sprint(failed),
+			percent(r.WholeShare, r.Base), percent(r.RunShare, r.Base), counted(r.Evidence), counted(r.Fails))
+	}
+	return g
+}
+
+const fewModels = 5
+
+func percent(share *float64, base int) string {
+	if share == nil {
+		return notMeasured
+	}
+	return fmt.Sprintf("%.1f %% of %d", 100**share, base)
+}
+
+// counted lists counts, the largest first.
+func counted[K ~string](counts map[K]int) string {
+	keys := slices.Sorted(maps.Keys(counts))
+	slices.SortStableFunc(keys, func(a, b K) int { return counts[b] - counts[a] })
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = fmt.Sprintf("%d %s", counts[k], k)
+	}
+	return strings.Join(out, ", ")
 }
 
 func ratioSpan(s matrix.Speedup) string {

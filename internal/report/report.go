@@ -77,6 +77,7 @@ type Document struct {
 	Counts      map[cell.Verdict]int `json:"counts"`
 	Matrix      matrix.Matrix        `json:"matrix"`
 	Families    []matrix.FamilyRow   `json:"families"`
+	Coverage    []matrix.Coverage    `json:"coverage"`
 	Problems    []Problem            `json:"problems"`
 	Unavailable []Absence            `json:"unavailable"`
 	Performance []Performance        `json:"performance"`
@@ -102,6 +103,7 @@ func NewDocument(observations []matrix.Observation, o Options) Document {
 	d.Matrix = matrix.Fold(observations, matrix.Options{Now: o.Now, Models: o.Models})
 	d.Families, d.Counts = d.Matrix.Families(), d.Matrix.Count()
 	d.Problems, d.Unavailable = problems(d.Matrix), absences(d.Matrix)
+	d.Coverage = matrix.Coverages(observations)
 	order := orderOf(d.Matrix)
 	latest := newest(observations, order)
 	d.Performance, d.Memory = performance(latest), memoryUse(latest)
