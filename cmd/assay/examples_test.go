@@ -27,8 +27,10 @@ type example struct {
 var notRun = map[string]string{
 	"make run":  "it runs the matrix that the examples of assay matrix run, and would build this tree anew",
 	"make test": "it runs this test",
-	"assay bench --key --size full --platform cuda --dtype fp16":             "thirteen models of true size take hours without a GPU",
-	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8": "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
+	"assay detect --platform rocm --python ~/rocm/bin/python":                 "it names a Python with a ROCm build",
+	"assay test bert --platform rocm --dtype fp16 --python ~/rocm/bin/python": "it names a Python with a ROCm build",
+	"assay bench --key --size full --platform cuda --dtype fp16":              "thirteen models of true size take hours without a GPU",
+	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8":  "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
 }
 
 // statuses are the exit statuses that a line may end with where 0 is not the
@@ -42,14 +44,14 @@ var statuses = map[string][]int{
 }
 
 var (
-	fence    = regexp.MustCompile("(?ms)^```[a-z]*\n(.*?)^```")
+	fence    = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```")
 	codeSpan = regexp.MustCompile("`((?:bin/)?assay(?:-worker)? [^`]+)`")
 	mention  = regexp.MustCompile(`assay (test|bench|matrix)$`) // of a command that needs models
 	comment  = regexp.MustCompile(`\s+#.*$`)
 )
 
-// examples are all command lines of the help texts, README, docs/weights.md and
-// docs/platforms.
+// examples are all command lines of the help texts, README, docs/weights.md,
+// docs/exporting.md and docs/platforms.
 func examples(t testing.TB) []example {
 	t.Helper()
 	var out []example
@@ -69,13 +71,16 @@ func examples(t testing.TB) []example {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range append(files, "../../README.md", "../../docs/weights.md") {
+	for _, f := range append(files, "../../README.md", "../../docs/weights.md", "../../docs/exporting.md") {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, block := range fence.FindAllStringSubmatch(string(b), -1) {
-			for line := range strings.Lines(block[1]) {
+			if block[1] != "" && block[1] != "sh" {
+				continue // a file's content, not a command
+			}
+			for line := range strings.Lines(block[2]) {
 				add(filepath.Base(f), line)
 			}
 		}
