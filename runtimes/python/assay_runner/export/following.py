@@ -87,7 +87,7 @@ def _follows(func: Any, leaves: list[Any], kwargs: dict) -> bool:
         return False
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     if tensors:
-        return all(map(_known, tensors))
+        return all(map(known, tensors))
     return func in _COUNTED or func in _DRAWN or (func in _TABLES and _whole(kwargs.get("dtype")))
 
 
@@ -96,7 +96,8 @@ def _whole(dtype: torch.dtype | None) -> bool:
     return dtype is not None and not (dtype.is_floating_point or dtype.is_complex)
 
 
-def _known(tensor: torch.Tensor) -> bool:
+def known(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has values: it is not being traced."""
     wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     return type(tensor) is torch.Tensor and not isinstance(tensor, FakeTensor) and not wrapped
 
@@ -138,7 +139,7 @@ def _counted(args: tuple) -> tuple:
 
 
 def _mask(index: Any) -> bool:
-    return isinstance(index, torch.Tensor) and index.dtype is torch.bool and index.dim() > 0 and _known(index)
+    return isinstance(index, torch.Tensor) and index.dtype is torch.bool and index.dim() > 0 and known(index)
 
 
 def _drawn_like(func: Any, args: tuple, kwargs: dict) -> tuple[Any, tuple, dict]:
