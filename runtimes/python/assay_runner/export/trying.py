@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -79,7 +77,8 @@ def first_good(subject: Subject, folder: Path) -> Graph:
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Graph]:
     options = replace(subject.options, dynamic=way.dynamic)
     fixed = replace(subject.fixed(way.constants), options=options)
-    with _undisturbed(subject), way.kernels(subject.model), exporters.quiet():
+    # What exporters leave in a model, tensors without numbers above all, is forgotten afterwards.
+    with reference.forgetting(subject.model), way.kernels(subject.model), exporters.quiet():
         model = way.exporter.export(fixed)
         naming.settle(model, fixed.tensors)
         axes.named(model)
@@ -111,10 +110,3 @@ def _frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
             "why": f"{', '.join(names)} say how the other inputs are laid out: fixed as the shapes are",
         }
     ]
-
-
-@contextmanager
-def _undisturbed(subject: Subject) -> Iterator[None]:
-    """What exporters leave in a model (tensors without numbers, above all) is gone afterwards."""
-    with reference.forgetting(subject.model):
-        yield
