@@ -37,9 +37,7 @@ def hidden(model: onnx.ModelProto, names: Iterable[str]) -> onnx.ModelProto:
     return result
 
 
-def _looped(
-    node: onnx.NodeProto, types: dict[str, onnx.ValueInfoProto], constants: set[str]
-) -> list[onnx.NodeProto]:
+def _looped(node: onnx.NodeProto, types: dict[str, onnx.ValueInfoProto], constants: set[str]) -> list[onnx.NodeProto]:
     inside = copy.deepcopy(node)
     given = [name for name in dict.fromkeys(node.input) if name and name not in constants]
     carried = {name: f"{name}{MARK}.{node.name}" for name in given}
