@@ -10,6 +10,7 @@
 //	sweep.go         thousands of no-op cells to queryable rows
 //	harness.go       the harness's CPU time while a model is timed
 //	bare.go          Assay's timed loop against the same loop in plain Python
+//	openvino.go      full models on OpenVINO against its own benchmark program
 //	same.go          a cell against itself: how often is a difference seen?
 //	cold.go          one cold bench against the bare imports; further cells
 //	commands.go      commands that must be instant

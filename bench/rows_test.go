@@ -118,3 +118,27 @@ func TestDiffering(t *testing.T) {
 		t.Errorf("%d differ, want 2", n)
 	}
 }
+
+func TestAppMedian(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]float64{
+		`{"execution_results":{"latency (ms)":"726.25","avg latency":"724.50"}}`: 726.25,
+		`{"execution_results":{"latency (ms)":"0"}}`:                             0,
+		`{"execution_results":{}}`:                                               0,
+		`not json`:                                                               0,
+	} {
+		got, err := appMedian([]byte(text))
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
+		}
+	}
+}
+
+func TestCacheRow(t *testing.T) {
+	t.Parallel()
+	first := carried{phases: map[string]float64{"convert": 9000, "compile": 1000, "build": 500}}
+	again := carried{phases: map[string]float64{"convert": 100, "compile": 400}}
+	if row := cacheRow("bert", cell.Full, first, again); row.Data["share"] != 0.05 {
+		t.Errorf("%+v", row)
+	}
+}

@@ -31,6 +31,7 @@ func sections() []section {
 		{"harness-cpu", "the harness's CPU time while a model is timed", (*bench).harness},
 		{"cold", "one cold bench against the bare imports, and each further cell", (*bench).cold},
 		{"bare", "Assay's timed loop against the same loop in plain Python", (*bench).bare},
+		{"openvino", "full models on OpenVINO: the cache, and its own benchmark program", (*bench).openvino},
 		{"a-against-a", "a cell compared with itself", (*bench).same},
 		{"derived", "what is derived from torch's tables against what was measured", (*bench).derived},
 		{"gpu", "the key models on a GPU, from a worker's journal", (*bench).gpu},

@@ -24,6 +24,10 @@ var unitEvidence = []struct {
 	{"lost", cell.Environment, "the runner was lost: it ended with status 1", "assay doctor", Evidence{Lost: "it ended with status 1\nand more"}},
 	{"lost beats a signal", cell.Environment, "the runner was lost: gone", "assay doctor", Evidence{Lost: "gone", Signal: int(syscall.SIGSEGV)}},
 	{"protocol", cell.Environment, "the child broke the protocol: a line is longer than 8 MiB", "assay doctor", Evidence{ProtocolError: "a line is longer than 8 MiB", Signal: int(syscall.SIGKILL)}},
+	{"an operator that the engine lacks", cell.UnsupportedOperator, "RefusedGraph: OpenVINO refuses the graph: No conversion rule found for operations: Det-18", "", Evidence{
+		Exception: "assay_runner.errors.RefusedGraph", Message: "OpenVINO refuses the graph: No conversion rule found for operations: Det-18", Phase: "convert"}},
+	{"a graph that the engine refuses", cell.Export, "RefusedGraph: OpenVINO refuses the graph: Eltwise shape infer input shapes dim index: 1 mismatch", "", Evidence{
+		Exception: "assay_runner.errors.RefusedGraph", Message: "OpenVINO refuses the graph: Eltwise shape infer input shapes dim index: 1 mismatch", Phase: "compile"}},
 	{"no exporter", cell.Export, "ExportFailed: no exporter could do it: aten.unique2 (modeling_x.py:12)", "", Evidence{
 		Exception: "assay_runner.errors.ExportFailed", Message: "no exporter could do it: aten.unique2 (modeling_x.py:12)", Phase: "convert"}},
 	{"a wrong graph", cell.WrongOutput, "WrongExport: the graph differs from the model by 0.5", "", Evidence{

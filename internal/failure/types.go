@@ -59,6 +59,7 @@ var kinds = []kind{
 	{"assay_runner.errors.ExportFailed", cell.Export, false},
 	{"assay_runner.errors.RefusedGraph", cell.UnsupportedOperator, false},
 	{"assay_runner.errors.WrongExport", cell.WrongOutput, false},
+	{"assay_runner.errors.RefusedGraph", cell.Export, true}, // what the engine says tells whether it lacks an operator
 }
 
 // kindOf finds the row of an exception by its name, then by those of its

@@ -6,7 +6,7 @@ chose, then with the plainest it has. An exporter (`exporters`) sees a forward t
 in which everything that follows from known values alone is computed and not traced (`following`). What it made goes
 through the rewriting steps (`steps`), is written (`writing`) and is run in ONNX Runtime against torch's outputs
 (`checking`). The first graph that passes is the answer; `trying` keeps the account of those that did not, and `traces`
-reads out of their errors where they stopped.
+reads out of their errors where they stopped. `to_openvino` does the same without ONNX between (`openvino_form`).
 
 Nothing is kept between calls, and no engine stays open: caches and sessions are built around this package.
 """
@@ -23,7 +23,7 @@ from assay_runner.errors import ExportFailed
 from assay_runner.export.graph import Graph, Options
 from assay_runner.outputs import Tensors
 
-__all__ = ["Graph", "Options", "to_onnx"]
+__all__ = ["Graph", "Options", "to_onnx", "to_openvino"]
 
 _DEFAULT = Options()
 
@@ -41,9 +41,33 @@ def to_onnx(
     Raises ExportFailed where no exporter could, and WrongExport where what they wrote computes something else.
     """
     from assay_runner.export import trying
+
+    return trying.first_good(_subject(model, tensors, call, expected, options), folder)
+
+
+def to_openvino(
+    model: torch.nn.Module,
+    tensors: Mapping[str, torch.Tensor],
+    call: Mapping[str, Any],
+    expected: Tensors,
+    folder: Path,
+    options: Options = _DEFAULT,
+) -> Graph:
+    """Writes folder/model.xml straight from the torch model, as `to_onnx` does."""
+    from assay_runner.export import openvino_form
+
+    return openvino_form.first_good(_subject(model, tensors, call, expected, options), folder)
+
+
+def _subject(
+    model: torch.nn.Module,
+    tensors: Mapping[str, torch.Tensor],
+    call: Mapping[str, Any],
+    expected: Tensors,
+    options: Options,
+) -> Any:
     from assay_runner.export.subject import Subject
 
     if not hasattr(model, "config") or type(model).__module__.startswith("assay_runner."):
         raise ExportFailed("the model is run as several calls, which no single graph holds: export its parts instead")
-    subject = Subject(model, tensors, call, expected, options)
-    return trying.first_good(subject, folder)
+    return Subject(model, tensors, call, expected, options)

@@ -30,24 +30,24 @@ class Exporter:
 
     here: Callable[[], bool]
     name: Callable[[], str]
-    export: Callable[[Subject], onnx_ir.Model]
+    export: Callable[[Subject], Any]  # a model in ONNX, or in the form of an engine's own
 
 
 def _by_transformers(subject: Subject) -> onnx_ir.Model:
     from transformers.exporters.exporter_onnx import OnnxConfig, OnnxExporter
 
-    given, shapes = _shown(subject)
+    given, shapes = shown(subject)
     config = OnnxConfig(opset_version=subject.options.opset, dynamic=shapes is not None, dynamic_shapes=shapes)
 
     def trace(lines: frozenset[Place]) -> onnx_ir.Model:
-        with traceable(subject, lines), _nothing_beforehand():
+        with traceable(subject, lines), nothing_beforehand():
             return OnnxExporter().export(subject.model, dict(given), config).model
 
     return retraced(trace)
 
 
 @contextmanager
-def _nothing_beforehand() -> Iterator[None]:
+def nothing_beforehand() -> Iterator[None]:
     """Inside, transformers' exporter computes no inputs of its own (cu_seqlens, position_ids): the graph would ask for
     them, and what they follow from is known here."""
     from transformers.exporters import utils
@@ -63,7 +63,7 @@ def _nothing_beforehand() -> Iterator[None]:
         utils.precompute_export_inputs = own
 
 
-def _shown(subject: Subject) -> tuple[dict[str, torch.Tensor], dict[str, Any] | None]:
+def shown(subject: Subject) -> tuple[dict[str, torch.Tensor], dict[str, Any] | None]:
     """The inputs that a tracer is shown, and which of their axes it leaves free."""
     if not subject.options.dynamic:
         return dict(subject.tensors), None
@@ -71,7 +71,7 @@ def _shown(subject: Subject) -> tuple[dict[str, torch.Tensor], dict[str, Any] | 
 
 
 def _by_torch(subject: Subject) -> onnx_ir.Model:
-    given, shapes = _shown(subject)
+    given, shapes = shown(subject)
 
     def trace(lines: frozenset[Place]) -> onnx_ir.Model:
         with traceable(subject, lines), torch.no_grad():

@@ -26,7 +26,7 @@ class Graph:
     """
 
     file: str
-    opset: int
+    opset: int  # 0 where the format has none
     inputs: list[dict[str, Any]]
     outputs: list[dict[str, Any]]
     exporter: str

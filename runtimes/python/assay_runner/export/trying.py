@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,14 +25,14 @@ class Trials:
     tried: list[dict[str, str]] = field(default_factory=list)
     errors: list[Exception] = field(default_factory=list)
     wrong: list[float | None] = field(default_factory=list)
-    unrun: tuple[onnx_ir.Model, Graph] | None = None  # a graph that the checking engine could not run
+    unrun: tuple[Any, Graph] | None = None  # a graph that the checking engine could not run
 
     def failed(self, way: Way, error: Exception) -> None:
         """A way raised."""
         self.errors.append(error)
         self.tried.append({"exporter": way.label(), "error": traces.line(error)})
 
-    def doubted(self, way: Way, model: onnx_ir.Model, graph: Graph) -> None:
+    def doubted(self, way: Way, model: Any, graph: Graph) -> None:
         """A way gave a graph that did not pass its check."""
         if "error" in graph.check:
             self.unrun = self.unrun or (model, graph)
@@ -56,19 +56,16 @@ class Trials:
         return ExportFailed(f"no exporter could write this model as a graph; {stopped}", place, self.tried)
 
 
+Export = Callable[[Way, Subject, Path], tuple[Any, Graph]]
+"""Exports by one way, writes what came out and checks it."""
+
+
 def first_good(subject: Subject, folder: Path) -> Graph:
-    """Writes the first graph that passes its check. Where none does, one that the checking engine could not run is
-    kept: that is no proof against it."""
+    """Writes the first graph in ONNX that passes its check. Where none does, one that the checking engine could not
+    run is kept: that is no proof against it."""
     trials = Trials()
-    for way in possible(subject):
-        try:
-            model, graph = _export(way, subject, folder)
-        except Exception as error:  # noqa: BLE001 - what stops one exporter, the next one may not meet
-            trials.failed(way, error)
-            continue
-        if graph.check.get("pass"):
-            return replace(graph, tried=trials.tried)
-        trials.doubted(way, model, graph)
+    if graph := first_passing(subject, folder, possible(subject), _export, trials):
+        return graph
     if trials.unrun is None:
         raise trials.failure()
     model, graph = trials.unrun
@@ -76,14 +73,26 @@ def first_good(subject: Subject, folder: Path) -> Graph:
     return replace(graph, tried=trials.tried)
 
 
+def first_passing(subject: Subject, folder: Path, ways: Sequence[Way], export: Export, trials: Trials) -> Graph | None:
+    """The first graph that passes its check; the trials have what the others said."""
+    for way in ways:
+        try:
+            model, graph = export(way, subject, folder)
+        except Exception as error:  # noqa: BLE001 - what stops one exporter, the next one may not meet
+            trials.failed(way, error)
+            continue
+        if graph.check.get("pass"):
+            return replace(graph, tried=trials.tried)
+        trials.doubted(way, model, graph)
+    return None
+
+
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Graph]:
-    options = replace(subject.options, dynamic=way.dynamic)
-    fixed = replace(subject.fixed(way.constants), options=options)
-    with _undisturbed(subject), way.kernels(subject.model), exporters.quiet():
-        model = way.exporter.export(fixed)
+    model, fixed = exported(way, subject)
+    with exporters.quiet():
         naming.settle(model, fixed.tensors)
         axes.named(model)
-        done = _frozen(subject, fixed) + steps.apply(model)
+        done = frozen(subject, fixed) + steps.apply(model)
     writing.write(model, folder)
     names = list(subject.expected)
     found = writing.describe(model.graph.outputs)
@@ -100,7 +109,15 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
     )
 
 
-def _frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
+def exported(way: Way, subject: Subject) -> tuple[Any, Subject]:
+    """What an exporter makes of the subject, and the subject as it saw it."""
+    fixed = replace(subject.fixed(way.constants), options=replace(subject.options, dynamic=way.dynamic))
+    with _undisturbed(subject), way.kernels(subject.model), exporters.quiet():
+        return way.exporter.export(fixed), fixed
+
+
+def frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
+    """The step that made constants of inputs, if any became one."""
     names = [name for name in subject.tensors if name not in fixed.tensors]
     if not names:
         return []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -53,11 +53,12 @@ WAYS = (
 )
 
 
-def possible(subject: Subject) -> list[Way]:
-    """The ways that differ for this subject. Where free axes were asked for, fixed ones are the last resort."""
+def possible(subject: Subject, ways: Sequence[Way] | None = None) -> list[Way]:
+    """Those of the ways, of WAYS where none are given, that differ for this subject. Where free axes were asked for,
+    fixed ones are the last resort."""
     least = _ALL if subject.options.constant_masks else frozenset()
     has = {kind for kind in _ALL if constants.companions(subject.tensors, frozenset({kind}))}
-    asked = [way for way in WAYS if way.exporter.here() and (subject.options.dynamic or not way.dynamic)]
+    asked = [way for way in ways or WAYS if way.exporter.here() and (subject.options.dynamic or not way.dynamic)]
     return list(dict.fromkeys(replace(way, constants=(way.constants | least) & has) for way in asked))
 
 

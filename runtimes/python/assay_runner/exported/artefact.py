@@ -6,7 +6,7 @@ import ctypes
 import functools
 import gc
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -29,10 +29,25 @@ _FAILURES = {kind.__name__: kind for kind in (ExportFailed, WrongExport)}
 
 
 @dataclass(frozen=True)
+class Form:
+    """A format that models are exported to: who writes it, and whose versions it depends on beside the common ones."""
+
+    kind: str
+    via: str  # how an engine then got the model
+    write: Callable[..., export.Graph]
+    libraries: tuple[str, ...] = ()
+
+
+ONNX = Form("onnx", "onnx", export.to_onnx)
+DIRECT = Form("openvino-direct", "torch", export.to_openvino, ("openvino",))
+
+
+@dataclass(frozen=True)
 class Artefact:
     """An entry of the store that is a model."""
 
     entry: Entry
+    form: Form
 
     @property
     def graph(self) -> Path:
@@ -57,23 +72,24 @@ class Exporter:
         self._emit, self._store, self._options = emit, store, options
 
     @contextmanager
-    def artefact(self, point: Mapping[str, Any]) -> Iterator[Artefact]:
-        """The artefact of a point, held while the context lasts. A model that could not be exported with the same
-        versions before is not tried again: the same exception is raised."""
-        key = key_of(self._facts(point))
-        with self._store.entry("onnx", key, lambda folder: self._make(point, folder)) as entry:
+    def artefact(self, point: Mapping[str, Any], form: Form = ONNX) -> Iterator[Artefact]:
+        """The artefact of a point in a form, held while the context lasts. A model that could not be exported with the
+        same versions before is not tried again: the same exception is raised."""
+        key = key_of(self._facts(point, form))
+        with self._store.entry(form.kind, key, lambda folder: self._make(point, form, folder)) as entry:
             if entry.made:
                 _give_back()
             if failed := entry.manifest.get("failed"):
                 raise _FAILURES[failed["type"]](failed["message"])
-            yield Artefact(entry)
+            yield Artefact(entry, form)
 
-    def _facts(self, point: Mapping[str, Any]) -> dict[str, Any]:
+    def _facts(self, point: Mapping[str, Any], form: Form) -> dict[str, Any]:
         session = self.session
         return {
             "subject": subject.digest(session.recipe, self._weights(), point, session.seed),
             "options": asdict(self._options),
-            "versions": versions(),
+            "form": form.kind,
+            "versions": versions(form.libraries),
             "code": _code(),
         }
 
@@ -86,7 +102,7 @@ class Exporter:
         given = session.job["weights"]
         return {"weights": checkpoints.digest(checkpoints.files(given["folder"], bool(given.get("pickle"))))}
 
-    def _make(self, point: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    def _make(self, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
         session, emit = self.session, self._emit
         tensors = session.inputs(point)
         built = session.built()
@@ -106,12 +122,12 @@ class Exporter:
             "unused": built.unused,
             "missing": built.weights.get("missing", []),
             "weights_digest": built.weights["weights"] if "missing" in built.weights else "",
-            "versions": versions(),
+            "versions": versions(form.libraries),
             "reference": known.label,
         }
         try:
             with emit.in_phase("convert"):
-                graph = export.to_onnx(
+                graph = form.write(
                     built.model, tensors, session.recipe.get("call", {}), expected, folder, self._options
                 )
         except (ExportFailed, WrongExport) as error:
@@ -149,10 +165,10 @@ class Exporter:
         return {"kind": kind, "change": measured.change, "snr_db": snr, "note": measured.note}
 
 
-def versions() -> dict[str, str]:
+def versions(more: Sequence[str] = ()) -> dict[str, str]:
     """The versions of what an exported graph depends on."""
     found = {}
-    for name in _LIBRARIES:
+    for name in (*_LIBRARIES, *more):
         try:
             found[name] = version(name)
         except PackageNotFoundError:

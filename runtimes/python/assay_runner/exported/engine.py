@@ -9,7 +9,8 @@ the time that an inference costs, which is less than the time that one takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,20 @@ import numpy as np
 import torch
 
 from assay_runner import export, inputs, linux, memory, numerics, outputs, timing
-from assay_runner.errors import BadRecipe
+from assay_runner.errors import BadRecipe, ExportFailed, RefusedGraph, WrongExport
 from assay_runner.outputs import Tensors
 
-from .artefact import Artefact, Exporter
+from .artefact import DIRECT, ONNX, Artefact, Exporter, Form
 from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, backend
 from .files import FileExporter
 from .store import Store
 
 INSIDE = "inference only; inputs bound before"
+FORMS: Mapping[str, Mapping[str, tuple[Form, ...]]] = {
+    "openvino": {"": (ONNX, DIRECT), "onnx": (ONNX,), "torch": (DIRECT,)},
+}
+"""Engine → the cell's `via` → the forms in which it takes a model, in the order in which they are tried."""
+
 IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound before"
 
 
@@ -56,6 +62,7 @@ class Session:
         self.torch = self.exporter.session
         self.points = self.torch.points
         self.host = memory.Host()
+        self.forms = FORMS.get(str(self.cell["engine"]), {}).get(str(self.cell.get("via") or ""), (ONNX,))
         self.asked = Asked(
             platform=str(self.cell.get("platform") or ""),
             device=str(self.cell.get("device") or ""),
@@ -82,6 +89,24 @@ class Session:
         """The graph's inputs at a point, as arrays."""
         made = inputs.make(self.torch.recipe, point, self.torch.seed + other, torch.float32)
         return {spec["name"]: np.ascontiguousarray(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
+
+    @contextmanager
+    def ready(self, point: Mapping[str, Any]) -> Iterator[tuple[Artefact, Compiled]]:
+        """The first form of the model that the engine takes, compiled, and held while the context lasts."""
+        with ExitStack() as held:
+            refusals: list[Exception] = []
+            for form in self.forms:
+                try:
+                    with ExitStack() as trial:
+                        artefact = trial.enter_context(self.exporter.artefact(point, form))
+                        compiled = self.compiled(artefact, point)
+                        held.enter_context(trial.pop_all())
+                    break
+                except (ExportFailed, WrongExport, RefusedGraph) as error:
+                    refusals.append(error)
+            else:
+                raise refusals[0]
+            yield artefact, compiled
 
     def compiled(self, artefact: Artefact, point: Mapping[str, Any]) -> Compiled:
         """The artefact on its engine, each step in its phase."""
@@ -113,6 +138,7 @@ class Session:
                 "key": artefact["key"],
                 "prepared": compiled.key,
                 "found": not artefact.entry.made,
+                "via": artefact.form.via,
                 **{name: graph[name] for name in ("opset", "exporter", "steps", "check")},
             },
             "memory": {**self.host.report(), "device_peak_bytes": None, "framework_peak_bytes": None},
@@ -135,8 +161,7 @@ def _tensors(compiled: Compiled) -> Tensors:
 
 
 def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
-    with session.exporter.artefact(point) as artefact:
-        compiled = session.compiled(artefact, point)
+    with session.ready(point) as (artefact, compiled):
         if compiled.evidence == "compiled":
             return session.report(artefact, compiled, {}, compiled.placement()) | {
                 "outputs": artefact["graph"]["outputs"]
@@ -174,9 +199,8 @@ def _numerics(session: Session, artefact: Artefact, found: Tensors, expected: Te
 
 def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
     emit, device = session.emit, session.torch.device
-    with session.exporter.artefact(point) as artefact:
-        linux.reset_peak()
-        compiled = session.compiled(artefact, point)
+    linux.reset_peak()
+    with session.ready(point) as (artefact, compiled):
         compiled.bind(session.feeds(artefact, point))
         rule = timing.Rule.of(session.job.get("timing")).shared(compiled.items)
         with timing.quiet():

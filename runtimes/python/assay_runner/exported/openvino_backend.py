@@ -8,14 +8,15 @@ long to read as to compile again. The compiled model runs in the cell's scenario
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import openvino as ov
 
-from assay_runner.errors import AbsentDevice, BadRecipe
+from assay_runner.errors import AbsentDevice, BadRecipe, RefusedGraph
 
 from . import openvino_precision as precisions
 from . import openvino_quantising as quantising
@@ -59,6 +60,8 @@ class OpenVINO:
         """The graph in OpenVINO's format, with the weights that the dtype asks for."""
         names = tuple(str(spec["name"]) for spec in exported.outputs)
         row = self._precision
+        if exported.graph.suffix == ".xml" and not (row.half_weights or row.quantised):
+            return Model(exported.key, exported.graph, names)
         facts = {
             "graph": exported.key,
             "openvino": ov.get_version(),
@@ -72,14 +75,16 @@ class OpenVINO:
     def compile(self, prepared: Model) -> Compiled:
         """The model on the device: imported where it was compiled before, compiled otherwise."""
         config = self._config()
-        compiled = self._imported(prepared, config) or self._core.compile_model(prepared.file, self._device, config)
+        with _refusing():
+            compiled = self._imported(prepared, config) or self._core.compile_model(prepared.file, self._device, config)
         if self._precision.hint and self._device != AUTO:
             told = compiled.get_property("INFERENCE_PRECISION_HINT")
             precisions.confirm(self._precision.hint, told, self._asked.dtype, self._device)
         return SCENARIOS[self._asked.scenario][1](compiled, self._asked, prepared.outputs, prepared.key)
 
     def _converted(self, exported: Exported, folder: Path) -> dict[str, Any]:
-        model = self._core.read_model(exported.graph)
+        with _refusing():
+            model = self._core.read_model(exported.graph)
         if self._precision.quantised:
             model = quantising.quantise(model, self._precision.quantised, exported)
         ov.save_model(model, folder / MODEL, compress_to_fp16=self._precision.half_weights)
@@ -132,3 +137,13 @@ class OpenVINO:
 
     def _entry(self, kind: str, facts: dict[str, Any], make: Any) -> Entry:
         return self._held.enter_context(self._store.entry(kind, key_of(facts), make))
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """Names what OpenVINO raises of a graph. Its last lines say what is wrong, those before them where it was seen."""
+    try:
+        yield
+    except RuntimeError as error:
+        said = [line.strip() for line in str(error).splitlines() if line.strip() and "Exception from" not in line]
+        raise RefusedGraph(f"OpenVINO refuses the graph: {' '.join(said)[:1000]}") from error

@@ -1,0 +1,96 @@
+"""Tiny models on OpenVINO's CPU, through the engine, with the real exporters."""
+
+import pytest
+import torch_recipes
+from torch_emit import Emit, job
+
+from assay_runner import numerics
+from assay_runner.errors import RefusedGraph, UnsupportedDType
+from assay_runner.exported import engine
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """One for all: a graph is exported once and serves every dtype and scenario."""
+    return str(tmp_path_factory.mktemp("exports"))
+
+
+def run(store, recipe, kind="check", **cell):
+    asked = job(recipe, kind, **{"platform": "openvino", "device": "CPU", "engine": "openvino", **cell})
+    emit = Emit()
+    engine.run(asked | {"options": {"exports": store}}, emit)
+    return emit
+
+
+@pytest.mark.parametrize("recipe", [torch_recipes.BERT, torch_recipes.VIT], ids=lambda r: r["type"])
+@pytest.mark.parametrize("dtype", ["fp32", "int8", "w8"])
+def test_check(store, recipe, dtype):
+    emit = run(store, recipe, dtype=dtype)
+    report = emit.reports[0]
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["numerics"]["control"]["pass"]
+    assert report["placement"]["nodes"]["CPU"] > 10
+    assert report["placement"]["counters"][0]["us"] > 0
+    assert report["export"]["via"] == "onnx"
+    assert report["export"]["check"]["pass"]
+    assert emit.phases[-3:] == ["convert", "compile", "run"]
+    if dtype in numerics.LEAST_SNR_DB:
+        assert 20 <= report["numerics"]["snr_db"] < 100
+        assert "i8" in report["context"]["precisions"]
+    else:
+        assert set(report["context"]["precisions"]).isdisjoint({"bf16", "f16"})
+
+
+def test_half_precision_is_what_runs_or_is_refused(store):
+    try:
+        report = run(store, torch_recipes.BERT, dtype="bf16").reports[0]
+    except UnsupportedDType as error:
+        assert "fp32" in str(error)  # which of the two it is depends on this machine's CPU
+        return
+    assert report["context"]["precisions"]["bf16"] > 0
+    assert 1e-5 < report["numerics"]["max_rel"] <= 3e-2
+
+
+def test_directly_from_torch(store):
+    report = run(store, torch_recipes.BERT, via="torch").reports[0]
+    assert report["export"]["via"] == "torch"
+    assert report["export"]["check"]["engine"].startswith("openvino")
+    assert report["numerics"]["pass"], report["numerics"]
+
+
+def test_second_way_where_the_first_fails(store, monkeypatch):
+    """The engine takes the model from torch where its ONNX graph is refused; the first reason is said otherwise."""
+    own = engine.Session.compiled
+
+    def refusing(self, artefact, point):
+        if artefact.form is engine.ONNX:
+            raise RefusedGraph("no conversion rule")
+        return own(self, artefact, point)
+
+    monkeypatch.setattr(engine.Session, "compiled", refusing)
+    assert run(store, torch_recipes.BERT).reports[0]["export"]["via"] == "torch"
+    with pytest.raises(RefusedGraph, match="no conversion rule"):
+        run(store, torch_recipes.BERT, via="onnx")
+
+
+def test_dynamic_shapes(store):
+    report = run(store, torch_recipes.BERT, shapes="dynamic").reports[0]
+    assert report["numerics"]["pass"], report["numerics"]
+
+
+def test_timed_finds_what_the_check_left(store):
+    run(store, torch_recipes.BERT)
+    emit = run(store, torch_recipes.BERT, "time")
+    assert emit.phases[-4:] == ["convert", "compile", "first", "warmup"]
+    assert "build" not in emit.phases
+    report = emit.reports[0]
+    assert report["export"]["found"]
+    assert len(report["samples_ms"]) >= 5
+    assert report["numerics"] is None
+
+
+def test_throughput_counts_inferences(store):
+    report = run(store, torch_recipes.BERT, "time", scenario="throughput").reports[0]
+    assert "in flight" in report["inputs_inside"]
+    assert report["context"]["engine_settings"]["performance_hint"] == "THROUGHPUT"
+    assert all(ms > 0 for ms in report["samples_ms"])
