@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner.errors import AbsentDevice, LibraryAbsent, RefusedGraph, UnsupportedDType
+from assay_runner.errors import AbsentDevice, LibraryAbsent, RefusedGraph, UnsupportedDType, UnsupportedOperators
 
 from .backend import Arrays, Asked, Exported, LeftOver, Placement
 from .store import Entry, Store, key_of
@@ -67,7 +67,7 @@ class CoreML:
         with _quiet():
             program = friendly(torch.export.load(exported.graph))
             if missing := unknown(program):
-                raise RefusedGraph(f"Core ML has no {_listed(missing)}")
+                raise UnsupportedOperators(f"Core ML has no {_listed(missing)}")
             try:
                 model = self._tools.convert(
                     program,
@@ -77,7 +77,9 @@ class CoreML:
                     skip_model_load=True,
                 )
             except (NotImplementedError, ValueError, RuntimeError, TypeError, KeyError) as error:
-                raise RefusedGraph(f"coremltools cannot convert the program: {type(error).__name__}: {error}") from error
+                raise RefusedGraph(
+                    f"coremltools cannot convert the program: {type(error).__name__}: {error}"
+                ) from error
             model.save(str(folder / PACKAGE))
         return {"operators": operators(model)}
 

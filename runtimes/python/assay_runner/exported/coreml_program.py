@@ -43,7 +43,8 @@ def _filled(condition: torch.Tensor, number: Any, like: torch.Tensor) -> torch.T
 def _scattered(target: torch.Tensor, mask: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
     """Each place that the mask chooses takes the next element of the source: the running count says which."""
     wide = mask.expand(target.shape).reshape(-1)
-    place = (torch.cumsum(wide.to(torch.int32), 0) - 1).clamp(min=0)
+    chosen = wide.to(torch.int32)
+    place = (torch.cumsum(chosen, 0, dtype=torch.int32) - 1) * chosen
     taken = source.reshape(-1).index_select(0, place)
     return torch.where(wide, taken, target.reshape(-1)).reshape(target.shape)
 
