@@ -133,10 +133,12 @@ def test_nodes_that_stop_the_compiler_stay_on_the_host(tmp_path):
             ("Add", ["mean", "eps"], "sum"),
             ("Sqrt", ["sum"], "root"),
             ("Reciprocal", ["root"], "scale"),
-            ("Mul", ["x", "scale"], "y"),
+            ("Mul", ["x", "scale"], "norm"),
+            ("Mul", ["weight", "norm"], "y"),
         )
     ]
-    graph = exported(tmp_path, nodes, [("x", [1, 16, 64])], [("y", [1, 16, 64])], [two, axis, eps])
+    weight = onnx.numpy_helper.from_array(np.ones(64, np.float32), "weight")
+    graph = exported(tmp_path, nodes, [("x", [1, 16, 64])], [("y", [1, 16, 64])], [two, axis, eps, weight])
     ready = compiled(tmp_path, graph)
     x = np.random.default_rng(0).uniform(-1, 1, (1, 16, 64)).astype(np.float32)
     ready.bind({"x": x})
