@@ -57,7 +57,7 @@ var kinds = []kind{
 	{"assay_runner.errors.BadRecipe", cell.ModelError, false},
 	{"assay_runner.errors.TooLarge", cell.OutOfMemory, false},
 	{"assay_runner.errors.ExportFailed", cell.Export, false},
-	{"assay_runner.errors.RefusedGraph", cell.UnsupportedOperator, false},
+	{"assay_runner.errors.UnsupportedOperators", cell.UnsupportedOperator, false},
 	{"assay_runner.errors.WrongExport", cell.WrongOutput, false},
 	{"assay_runner.errors.RefusedGraph", cell.Export, true}, // what the engine says tells whether it lacks an operator
 }

@@ -50,8 +50,14 @@ func (t Target) Normal() Target {
 	return t
 }
 
+// engineDTypes are the engines whose dtype is not their platform's.
+var engineDTypes = map[Engine]DType{CoreML: FP16} // what the Neural Engine computes in
+
 // DType is what a cell runs in there when nobody says.
 func (t Target) DType() DType {
+	if d, ok := engineDTypes[t.Engine]; ok {
+		return d
+	}
 	if p, ok := Get(t.Platform); ok {
 		return p.DTypes[0]
 	}

@@ -64,5 +64,9 @@ class RefusedGraph(RunnerError):
     """The engine cannot read or compile the graph: an operator that it lacks, or a form of one."""
 
 
+class UnsupportedOperators(RefusedGraph):
+    """Operators that the engine lacks keep it from the graph; the message names them where they are known."""
+
+
 class LibraryAbsent(RunnerError, ModuleNotFoundError):
     """A vendor's library that the engine needs is not there."""

@@ -9,8 +9,8 @@ free, where any are to, is said in `axes`.
 
 What an exporter made gets the names of the recipe (`naming`), goes through the rewriting steps (`steps`), is written
 (`writing`) and is run in ONNX Runtime against torch's outputs (`checking`). The first graph that passes is the answer;
-`trying` keeps the account of those that did not, and `traces` reads out of their errors where they stopped. `to_openvino`
-does the same without ONNX between (`openvino_form`).
+`trying` keeps the account of those that did not, and `traces` reads out of their errors where they stopped.
+`to_openvino` does the same without ONNX between (`openvino_form`).
 
 Nothing is kept between calls, and no engine stays open: caches and sessions are built around this package.
 """
@@ -27,7 +27,7 @@ from assay_runner.errors import ExportFailed
 from assay_runner.export.graph import Graph, Options
 from assay_runner.outputs import Tensors
 
-__all__ = ["Graph", "Options", "to_onnx", "to_openvino"]
+__all__ = ["Graph", "Options", "to_onnx", "to_openvino", "to_program"]
 
 _DEFAULT = Options()
 
@@ -61,6 +61,20 @@ def to_openvino(
     from assay_runner.export import openvino_form
 
     return openvino_form.first_good(_subject(model, tensors, call, expected, options), folder)
+
+
+def to_program(
+    model: torch.nn.Module,
+    tensors: Mapping[str, torch.Tensor],
+    call: Mapping[str, Any],
+    expected: Tensors,
+    folder: Path,
+    options: Options = _DEFAULT,
+) -> Graph:
+    """Writes folder/model.pt2, a program of torch.export, as `to_onnx` does."""
+    from assay_runner.export import program_form
+
+    return program_form.first_good(_subject(model, tensors, call, expected, options), folder)
 
 
 def _subject(

@@ -40,6 +40,7 @@ class Form:
 
 ONNX = Form("onnx", "onnx", export.to_onnx)
 DIRECT = Form("openvino-direct", "torch", export.to_openvino, ("openvino",))
+PROGRAM = Form("torch-program", "torch", export.to_program)
 
 
 @dataclass(frozen=True)

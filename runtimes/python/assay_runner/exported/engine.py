@@ -21,7 +21,7 @@ from assay_runner import export, inputs, linux, memory, numerics, outputs, timin
 from assay_runner.errors import BadRecipe, ExportFailed, RefusedGraph, WrongExport
 from assay_runner.outputs import Tensors
 
-from .artefact import DIRECT, ONNX, Artefact, Exporter, Form
+from .artefact import DIRECT, ONNX, PROGRAM, Artefact, Exporter, Form
 from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, backend
 from .files import FileExporter
 from .store import Store
@@ -29,6 +29,7 @@ from .store import Store
 INSIDE = "inference only; inputs bound before"
 FORMS: Mapping[str, Mapping[str, tuple[Form, ...]]] = {
     "openvino": {"": (ONNX, DIRECT), "onnx": (ONNX,), "torch": (DIRECT,)},
+    "coreml": {"": (PROGRAM,)},
 }
 """Engine → the cell's `via` → the forms in which it takes a model, in the order in which they are tried."""
 

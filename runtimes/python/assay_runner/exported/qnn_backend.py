@@ -57,7 +57,7 @@ class QNN:
         facts = {
             "of": prepared.key,
             "dtype": self._asked.dtype,
-            "versions": {"onnxruntime": ort.__version__, "onnxruntime-qnn": self._provider.version},
+            "versions": {"onnxruntime": ort.__version__, "qnn": self._provider.version},
             "options": {name: value for name, value in self._provider.options.items() if name != "backend_path"},
             "emulated": self._provider.emulated,
         }
@@ -121,7 +121,7 @@ class Session(Bound):
         """Versions, and what the graph was compiled for."""
         soc = self._provider.soc
         return {
-            "versions": {"onnxruntime": ort.__version__, "onnxruntime-qnn": self._provider.version},
+            "versions": {"onnxruntime": ort.__version__, "qnn": self._provider.version},
             "provider": "QNN HTP emulator" if self._provider.emulated else "QNN HTP",
             "soc": {"id": soc.id, "soc_model": soc.model, "htp": soc.htp} if soc else None,
             "context_found": not self._entry.made,

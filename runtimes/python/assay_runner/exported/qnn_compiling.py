@@ -16,7 +16,7 @@ import onnx
 import onnxruntime as ort
 from onnxruntime.capi.onnxruntime_pybind11_state import EPFail
 
-from assay_runner.errors import RefusedGraph
+from assay_runner.errors import UnsupportedOperators
 
 from . import qnn_hiding, qnn_placement
 from .backend import Asked
@@ -48,7 +48,7 @@ class Compiler:
         why = qnn_placement.reasons(graph, self._asked, self._provider) if others else {}
         left = qnn_placement.left_over(others, why | hidden)
         if not (folder / CONTEXT).exists():
-            raise RefusedGraph(f"no node of the graph runs on the HTP: {_refusals(left)}")
+            raise UnsupportedOperators(f"no node of the graph runs on the HTP: {_refusals(left)}")
         return {"nodes": nodes, "left_over": left}
 
     def _written(self, graph: Path | bytes, folder: Path) -> ort.InferenceSession:
@@ -64,7 +64,7 @@ class Compiler:
 
     def _culprits(self, graph: Path, error: EPFail) -> list[str]:
         """The nodes without which the graph compiles; the error is raised where they are not found."""
-        refusal = RefusedGraph(f"Qualcomm's compiler could not finish the graph: {_said(error)}")
+        refusal = UnsupportedOperators(f"Qualcomm's compiler could not finish the graph: {_said(error)}")
         if sum(file.stat().st_size for file in graph.parent.glob(f"{graph.name}*")) > SMALL_BYTES:
             raise refusal from error
         model, names, end = onnx.load(graph), [], time.monotonic() + SECONDS

@@ -25,10 +25,9 @@ def hidden(model: onnx.ModelProto, names: Iterable[str]) -> onnx.ModelProto:
     """A copy of a model with these nodes in loops of one step."""
     chosen, result = set(names), copy.deepcopy(model)
     types = _types(model)
-    constants = {tensor.name for tensor in model.graph.initializer}
     nodes = []
     for node in model.graph.node:
-        nodes += _looped(node, types, constants) if node.name in chosen else [node]
+        nodes += _looped(node, types) if node.name in chosen else [node]
     del result.graph.node[:]
     result.graph.node.extend(nodes)
     result.graph.initializer.extend(
@@ -37,9 +36,9 @@ def hidden(model: onnx.ModelProto, names: Iterable[str]) -> onnx.ModelProto:
     return result
 
 
-def _looped(node: onnx.NodeProto, types: dict[str, onnx.ValueInfoProto], constants: set[str]) -> list[onnx.NodeProto]:
+def _looped(node: onnx.NodeProto, types: dict[str, onnx.ValueInfoProto]) -> list[onnx.NodeProto]:
     inside = copy.deepcopy(node)
-    given = [name for name in dict.fromkeys(node.input) if name and name not in constants]
+    given = [name for name in dict.fromkeys(node.input) if name]
     carried = {name: f"{name}{MARK}.{node.name}" for name in given}
     inside.input[:] = [carried.get(name, name) for name in node.input]
     inside.output[:] = [f"{name}{MARK}" if name else "" for name in node.output]
@@ -71,7 +70,8 @@ def _looped(node: onnx.NodeProto, types: dict[str, onnx.ValueInfoProto], constan
 
 def _types(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
     graph = onnx.shape_inference.infer_shapes(model).graph
-    return {value.name: value for value in (*graph.value_info, *graph.input, *graph.output)}
+    constants = [helper.make_tensor_value_info(t.name, t.data_type, t.dims) for t in graph.initializer]
+    return {value.name: value for value in (*constants, *graph.value_info, *graph.input, *graph.output)}
 
 
 def _named(value: onnx.ValueInfoProto, name: str) -> onnx.ValueInfoProto:

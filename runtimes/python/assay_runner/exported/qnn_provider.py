@@ -74,7 +74,7 @@ def provider(asked: Asked) -> Provider:
 
 def provider_options(library: Path, soc: SoC | None, emulated: bool) -> dict[str, str]:
     """What the provider is told. Without both numbers of the system the emulator cannot finish a graph."""
-    options = {"backend_path": str(library), "enable_htp_fp16_precision": "1"}
+    options = {"backend_path": str(library), "enable_htp_fp16_precision": "1", "offload_graph_io_quantization": "0"}
     if soc is not None:
         options |= {"soc_model": str(soc.model), "htp_arch": str(soc.htp)}
     if not emulated:

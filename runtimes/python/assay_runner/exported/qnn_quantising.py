@@ -1,8 +1,8 @@
 """Turns a graph into one with quantised operations, as the HTP takes them, calibrated with inputs made by rule.
 
-What fixed-point arithmetic cannot hold stays in floating point, by two rules. Operators that map small numbers to
-large ones do: a reciprocal of a rounded variance is far off. So do operations on masks: a mask adds the most negative
-number there is, and a scale that reaches it rounds every score to nothing. Both run in fp16 on the same device.
+What fixed-point arithmetic cannot hold stays in floating point and runs in fp16 on the same device: the operators of a
+table, and all that a mask reaches. A mask adds the most negative number there is, and a scale that reaches it rounds
+every score to nothing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,14 @@ SAMPLES = 32
 ACTIVATIONS = {"int8": QuantType.QUInt8, "a16w8": QuantType.QUInt16}
 """The dtype → what activations are; weights are unsigned bytes in both."""
 
-FLOATING = frozenset({"Sqrt", "Reciprocal"})
-"""Operators that stay in floating point."""
+FLOATING = {
+    "Sqrt": "small numbers, which variances are, round to nothing",
+    "Reciprocal": "it turns a small number's rounding into a large one's",
+    "Add": "a residual stream has outliers, and eight bits that reach them leave few for the rest",
+    "LayerNormalization": "it reads the residual stream",
+    "Softmax": "most of its outputs are less than one step of eight bits",
+}
+"""Operators that stay in floating point, and why. Products of matrices, convolutions and activations do not."""
 
 BOUNDED = frozenset({"Softmax", "LogSoftmax", "Sigmoid", "Tanh", "IsNaN", "IsInf", "Equal", "Greater", "Less", "Not"})
 """Operators whose outputs are moderate whatever goes in."""

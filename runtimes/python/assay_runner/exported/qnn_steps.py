@@ -1,4 +1,4 @@
-"""Rewriting steps that only the HTP needs. They are of the same kind as those of the export, which every engine shares."""
+"""Rewriting steps that only the HTP needs, of the same kind as those of the export, which every engine shares."""
 
 from __future__ import annotations
 

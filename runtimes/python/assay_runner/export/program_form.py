@@ -1,0 +1,101 @@
+"""Writes a torch model as torch.export's own program, for converters that read nothing else.
+
+The exporters are transformers' own, which knows what torch.export stumbles on in its models, and torch's. The check
+runs the program in torch. Everything else is as for ONNX.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+
+from assay_runner import numerics
+from assay_runner.export import checking, constants, exporters, trying
+from assay_runner.export.graph import Graph
+from assay_runner.export.subject import Subject, traceable
+from assay_runner.export.ways import Way, possible
+from assay_runner.outputs import Tensors
+
+FILE = "model.pt2"
+
+
+def first_good(subject: Subject, folder: Path) -> Graph:
+    """Writes the first program that gives the model's numbers."""
+    trials = trying.Trials()
+    graph = trying.first_passing(subject, folder, possible(subject, WAYS), _export, trials)
+    if graph is None:
+        raise trials.failure()
+    return graph
+
+
+def _export(way: Way, subject: Subject, folder: Path) -> tuple[ExportedProgram, Graph]:
+    program, fixed = trying.exported(way, subject)
+    torch.export.save(program, folder / FILE)
+    return program, Graph(
+        file=FILE,
+        opset=0,
+        inputs=_described(fixed.tensors),
+        outputs=_described(subject.expected),
+        exporter=way.exporter.name(),
+        steps=trying.frozen(subject, fixed),
+        tried=[],
+        operators=operators(program),
+        check=_check(program, fixed),
+    )
+
+
+def operators(program: ExportedProgram) -> dict[str, int]:
+    """How often each operator stands in a program."""
+    called = Counter(str(node.target) for node in program.graph.nodes if node.op == "call_function")
+    return dict(sorted(called.items()))
+
+
+def _described(tensors: Any) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "shape": list(t.shape), "dtype": str(t.dtype).removeprefix("torch.")}
+        for name, t in tensors.items()
+    ]
+
+
+def _check(program: ExportedProgram, subject: Subject) -> dict[str, Any]:
+    """What torch makes of the program."""
+    with torch.inference_mode():
+        found: Tensors = program.module()(**subject.tensors)
+    report = numerics.compare(found, subject.expected).report(checking.LIMIT, "torch cpu fp32")
+    return {"engine": f"torch {torch.__version__}", "max_rel": report["max_rel"], "pass": report["pass"]}
+
+
+def _by_transformers(subject: Subject) -> ExportedProgram:
+    from transformers.exporters.exporter_dynamo import DynamoConfig, DynamoExporter
+
+    with traceable(subject):
+        return DynamoExporter().export(subject.model, dict(subject.tensors), DynamoConfig())
+
+
+def _by_torch(subject: Subject) -> ExportedProgram:
+    with traceable(subject), torch.no_grad():
+        return torch.export.export(subject.model, (), dict(subject.tensors), strict=False)
+
+
+def _torch() -> str:
+    return f"torch.export {torch.__version__.partition('+')[0]}"
+
+
+TRANSFORMERS = replace(exporters.TRANSFORMERS, export=_by_transformers)
+TORCH = replace(exporters.TORCH, name=_torch, export=_by_torch)
+
+_LAYOUT = frozenset({constants.LAYOUT})
+_ALL = frozenset({constants.LAYOUT, constants.MASK})
+
+WAYS = (
+    Way(TRANSFORMERS, _LAYOUT),
+    Way(TRANSFORMERS, _ALL),
+    Way(TORCH, _LAYOUT),
+    Way(TRANSFORMERS, _ALL, plain=True),
+    Way(TORCH, _ALL, plain=True),
+)
