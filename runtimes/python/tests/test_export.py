@@ -277,3 +277,13 @@ def test_large_weights_lie_beside_the_graph(tmp_path, monkeypatch):
         assert sorted(path.name for path in tmp_path.iterdir()) == files
         session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
         assert session.run(None, {"x": np.ones((1, 40), np.float32)})[0].tolist() == [[40.0] * 40]
+
+
+def test_a_constant_that_nothing_holds_is_held():
+    text = '<ir_version: 10, opset_import: ["" : 20]> g (float[2] x) => (float[2] z) { z = Add(x, x) }'
+    model = onnx_ir.from_onnx_text(text)
+    lost = onnx_ir.val("c", const_value=onnx_ir.tensor(np.ones(2, np.float32), name="c"))
+    model.graph[0].replace_input_with(1, lost)
+    naming.settle(model, {"x"})
+    session = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString())
+    assert session.run(None, {"x": np.ones(2, np.float32)})[0].tolist() == [2.0, 2.0]
