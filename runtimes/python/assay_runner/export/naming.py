@@ -14,8 +14,8 @@ def settle(model: onnx_ir.Model, names: Collection[str]) -> None:
 
 
 def _own_constants(model: onnx_ir.Model) -> None:
-    """Lets the graph hold constants that a node uses and nothing holds: onnxscript's optimizer leaves some behind when
-    it joins two limits of a Clip, and no engine loads such a graph."""
+    """Lets the graph hold constants that a node uses and nothing holds: onnxscript's optimizer can leave some behind
+    when it writes Min and Max as Clip, and no engine loads such a graph."""
     held = set(model.graph.initializers)
     for node in model.graph.all_nodes():
         for value in node.inputs:
