@@ -29,7 +29,7 @@ var formats = []struct{ name, target, run string }{
 type exportFlags struct {
 	carryFlags
 	format, device, out string
-	force               bool
+	force, parts        bool
 }
 
 func exportCommand(a *app) *cobra.Command {
@@ -44,6 +44,7 @@ of the check). What fails its check is not given out.
 ` + exitHelp,
 		Example: `  assay export bert --format onnx --out exported
   assay export bert vit --format openvino --dtype int8 --out exported --force
+  assay export t5 --parts --out exported
   assay export bert --format qnn --device sm8650 --out exported --force`,
 		RunE: func(c *cobra.Command, args []string) error { return a.giveOut(c.Context(), f, args) },
 	}
@@ -52,6 +53,7 @@ of the check). What fails its check is not given out.
 	fs.StringVar(&f.format, "format", "onnx", "onnx, openvino, qnn or coreml")
 	fs.StringVar(&f.device, "device", "", "for openvino CPU, GPU or NPU; for qnn a system such as sm8650")
 	fs.StringVar(&f.out, "out", "", "the folder to write into")
+	fs.BoolVar(&f.parts, "parts", false, "as ONNX, in parts that run on their own: encoder, towers, projector, prompt pass, step with a cache")
 	fs.BoolVar(&f.force, "force", false, "write over what is in the folder")
 	for _, name := range []string{"platform", "plan", "strict"} {
 		_ = fs.MarkHidden(name)
@@ -95,6 +97,9 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 		return err
 	}
 	defer s.Close()
+	if f.parts {
+		return a.giveParts(ctx, f, s, plan.Cells)
+	}
 	plan.NoFallback = true
 	for _, c := range plan.Cells {
 		if err := f.free(c); err != nil {

@@ -53,7 +53,8 @@ func matrixCommand(a *app) *cobra.Command {
 		Use:   "matrix [MODEL…]",
 		Short: "Models × platforms: run what is missing, and show it all",
 		Long: `Matrix tests the chosen models on the chosen platforms and prints models down, platforms across.
-A platform that is not here is recorded as unavailable; nothing is run elsewhere in its place.
+A platform that is not here is recorded as unavailable, or, for mps and rocm, with a verdict derived from
+torch's own list of kernels; nothing is run elsewhere in its place.
 ` + exitHelp,
 		Example: `  assay matrix --key --platform all
   assay matrix --representatives --platform cpu --resume

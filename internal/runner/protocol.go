@@ -26,6 +26,7 @@ const (
 	FactsJob   JobKind = "facts"   // answer with what is derived of the recipe's model at the first point
 	DeriveJob  JobKind = "derive"  // answer with what follows of the recipe's model on Options["platforms"], which are not here
 	CompareJob JobKind = "compare" // answer with how far kept outputs are from each other
+	PartsJob   JobKind = "parts"   // export the parts of the recipe's model, and answer with what they are
 	NoopJob    JobKind = "noop"    // do what Cell.Task says; see the protocol's last table
 )
 

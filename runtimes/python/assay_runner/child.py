@@ -24,6 +24,7 @@ KINDS = {
     "probe": "probes.answer",
     "facts": "facts.answer",
     "compare": "comparing.answer",
+    "parts": "exported.parts.answer",
     "derive": "derive.answer",
 }
 """The jobs that need no engine: kind → module and function of this package."""

@@ -156,6 +156,27 @@ def test_noise_is_what_the_seed_draws(tmp_path):
     assert "RandomNormalLike" not in graph.operators
 
 
+class Striding(torch.nn.Module):
+    """Reads its stride out of a buffer."""
+
+    config = None
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("stride", torch.tensor(2))
+
+    def forward(self, x):
+        return {"y": x[:: int(self.stride)] if self.stride > 1 else x}
+
+
+@pytest.mark.usefixtures("by_torch")
+def test_numbers_in_buffers_are_known(tmp_path):
+    model, x = Striding(), torch.randn(5)
+    graph = export.to_onnx(model, {"x": x}, {}, {"y": x[::2]}, tmp_path)
+    assert graph.check["pass"]
+    assert list(dict(model.named_buffers())) == ["stride"]
+
+
 @pytest.mark.usefixtures("by_torch")
 def test_an_input_that_nothing_uses_is_left_out(tmp_path):
     graph = exported(lambda x, unused: x.exp(), tmp_path, x=torch.ones(2), unused=torch.ones(3))
@@ -224,7 +245,7 @@ def test_names_of_inputs_that_are_outputs_too():
 
 def test_known_tensors_stay_real_and_masks_are_counted():
     with following.Known():
-        assert following._known(torch.arange(3) * 2)
+        assert following.known(torch.arange(3) * 2)
         x = torch.ones(3, requires_grad=False)
         x[torch.tensor([True, False, True])] = 0.0
         assert x.tolist() == [0.0, 1.0, 0.0]

@@ -7,7 +7,7 @@ import onnxruntime
 import pytest
 
 from assay_runner.export import steps, writing
-from assay_runner.export.steps import dead, folding, gathers, idle, indices, nans, powers
+from assay_runner.export.steps import dead, einsums, folding, gathers, idle, indices, nans, powers
 
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
 
@@ -83,6 +83,26 @@ def test_folding_draws_no_noise_and_makes_nothing_large():
 def test_a_constant_output_keeps_its_name():
     model = graph("g (float[1] x) => (float[1] z, float[2] y) { z = Neg(x) y = Neg(c) }", c=np.float32([1, 2]))
     assert after(model, folding.fold, 1) == {"Neg": 1}
+
+
+@pytest.mark.parametrize(
+    ("equation", "left", "right", "result", "count"),
+    [
+        ("ij,jk->ik", [2, 3], [3, 4], [2, 4], 1),
+        ("...pd,...qd->...pq", [2, 5, 3], [2, 4, 3], [2, 5, 4], 1),
+        ("bqc,bchw->bqhw", [2, 3, 4], [2, 4, 5, 6], [2, 3, 5, 6], 1),
+        ("bhid,bhjd->bijh", [1, 2, 3, 4], [1, 2, 5, 4], [1, 3, 5, 2], 1),
+        ("i,j->ij", [2], [3], [2, 3], 1),
+        ("bij,bij->b", [2, 3, 4], [2, 3, 4], [2], 1),
+        ("ii,ij->j", [3, 3], [3, 2], [2], 0),  # a diagonal
+        ("ij,jk->ik", [2, 1], [3, 4], [2, 4], 0),  # an axis of one, spread
+        ("ij,kj->k", [2, 3], [4, 3], [4], 0),  # an axis summed of one operand alone
+    ],
+)
+def test_einsums(equation, left, right, result, count):
+    text = f'g (float{left} x, float{right} y) => (float{result} z) {{ z = Einsum<equation="{equation}">(x, y) }}'
+    operators = after(graph(text), einsums.to_products, count)
+    assert ("Einsum" in operators) == (count == 0)
 
 
 BROADCAST = np.stack(np.broadcast_arrays(np.zeros((2, 3, 1, 4), np.int64), np.arange(4)), axis=-1)

@@ -56,8 +56,10 @@ def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype
     seen = attempts.see(recipe, point, dtype, _BOOKS)
     if seen.method or dtype is torch.float32:
         return _Seen(seen, dtype)
-    wide = attempts.see(recipe, point, books=_BOOKS)
     trouble = seen.troubles[0] if seen.troubles else ""
+    if rules.MISMATCH.search(trouble):
+        return _Seen(seen, dtype, trouble)
+    wide = attempts.see(recipe, point, books=_BOOKS)
     if wide.method == attempts.SHAPES and trouble and not rules.VALUES.search(trouble):
         # Tensors without memory carry it in float32 and not in the other, and nothing asked for their values.
         return _Seen(wide, torch.float32, trouble)
@@ -68,12 +70,14 @@ def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype
 
 
 def _verdict(seen: _Seen, name: str, target: rules.Target, table: dispatch.Table) -> dict[str, Any]:
-    if not seen.method:
-        return report(None, why="its operators could not be seen: " + ("; ".join(seen.troubles) or "no way is known"))
     found = judge(seen.rows, target, table, seen.limits.found(name)).report()
-    if not seen.refusal or found["class"] == "unsupported-operator":
+    if found["class"] == "unsupported-operator":
         return found
     # The trace is made of CPU tensors: what it says of a dtype holds for the CPU, and for others if it is no kernel's.
-    if name == "cpu" or rules.MISMATCH.search(seen.refusal):
+    if seen.refusal and (name == "cpu" or rules.MISMATCH.search(seen.refusal)):
         return report("fails", "unsupported-dtype", why=seen.refusal)
-    return report(None, why="it cannot be traced in the asked dtype: " + seen.refusal)
+    if seen.refusal:
+        return report(None, why="it cannot be traced in the asked dtype: " + seen.refusal)
+    if not seen.method:
+        return report(None, why="its operators could not be seen: " + ("; ".join(seen.troubles) or "no way is known"))
+    return found

@@ -2,12 +2,17 @@
 
 `to_onnx` tries one `Way` after the other (`ways`): transformers' own exporter first, torch's then; with the inputs as
 they are, then with more of those as constants that only describe others (`constants`); with the kernels that the model
-chose, then with the plainest it has. An exporter (`exporters`) sees a forward that gives named tensors (`subject`),
-in which everything that follows from known values alone is computed and not traced (`following`). What it made goes
-through the rewriting steps (`steps`), is written (`writing`) and is run in ONNX Runtime against torch's outputs
-(`checking`). The first graph that passes is the answer; `trying` keeps the account of those that did not, and `traces`
-reads out of their errors where they stopped. `to_openvino` does the same without ONNX between (`openvino_form`),
-and `to_program` writes what torch.export itself gives (`program_form`).
+chose, then with the plainest it has. An exporter (`exporters`) sees a forward that gives named tensors (`subject`), in
+which everything that follows from known values alone is computed and not traced (`following`), the numbers in small
+buffers included (`buffers`), and in which known masks are left out as in an ordinary call (`masks`). Which axes stay
+free, where any are to, is said in `axes`.
+
+What an exporter made gets the names of the recipe (`naming`), goes through the rewriting steps (`steps`), is written
+(`writing`) and is run in ONNX Runtime against torch's outputs (`checking`). The first graph that passes is the answer;
+`trying` keeps the account of those that did not, and `traces` reads out of their errors where they stopped.
+
+`to_openvino` does the same without ONNX between (`openvino_form`), and `to_program` writes what torch.export itself
+gives (`program_form`).
 
 Nothing is kept between calls, and no engine stays open: caches and sessions are built around this package.
 """

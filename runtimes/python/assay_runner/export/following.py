@@ -56,7 +56,7 @@ class Known(TorchFunctionMode):
             func, args, kwargs = _drawn_like(func, args, kwargs)
         leaves = pytree.tree_leaves((args, kwargs))
         place = _line() if func in _TABLES else None
-        if place in self._traced or not _follows(func, leaves, kwargs):
+        if place in self._traced or not _follows(func, args, kwargs, leaves):
             _refuse_filling(func, args)
             return func(*_counted(args) if func in _INDEXED else args, **kwargs)
         with _disable_current_modes():
@@ -82,21 +82,24 @@ def _filled(error: BaseException | None) -> Filled | None:
     return error
 
 
-def _follows(func: Any, leaves: list[Any], kwargs: dict) -> bool:
+def _follows(func: Any, args: tuple, kwargs: dict, leaves: list[Any]) -> bool:
     if any(isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)) for leaf in leaves):
         return False
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
     if tensors:
-        return all(map(_known, tensors))
-    return func in _COUNTED or func in _DRAWN or (func in _TABLES and _whole(kwargs.get("dtype")))
+        return all(map(known, tensors))
+    return func in _COUNTED or func in _DRAWN or (func in _TABLES and _kept(args, kwargs.get("dtype")))
 
 
-def _whole(dtype: torch.dtype | None) -> bool:
-    """Tables of floats are traced from the first: they are there to be filled."""
-    return dtype is not None and not (dtype.is_floating_point or dtype.is_complex)
+def _kept(args: tuple, dtype: torch.dtype | None) -> bool:
+    """Whether a table is known as it is made. Those of floats are traced from the first, since they are there to be
+    filled, but for single numbers."""
+    single = bool(args) and isinstance(args[0], (tuple, list)) and not args[0]
+    return single or (dtype is not None and not (dtype.is_floating_point or dtype.is_complex))
 
 
-def _known(tensor: torch.Tensor) -> bool:
+def known(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has values: it is not being traced."""
     wrapped = torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     return type(tensor) is torch.Tensor and not isinstance(tensor, FakeTensor) and not wrapped
 
@@ -138,7 +141,7 @@ def _counted(args: tuple) -> tuple:
 
 
 def _mask(index: Any) -> bool:
-    return isinstance(index, torch.Tensor) and index.dtype is torch.bool and index.dim() > 0 and _known(index)
+    return isinstance(index, torch.Tensor) and index.dtype is torch.bool and index.dim() > 0 and known(index)
 
 
 def _drawn_like(func: Any, args: tuple, kwargs: dict) -> tuple[Any, tuple, dict]:

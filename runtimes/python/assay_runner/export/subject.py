@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from assay_runner import outputs
-from assay_runner.export import constants
+from assay_runner.export import constants, masks
 from assay_runner.export.following import Known, Place
 from assay_runner.export.graph import Options
 from assay_runner.outputs import Tensors
@@ -44,7 +44,7 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
 
     def forward(**kwargs: Any) -> Tensors:
         torch.manual_seed(subject.options.seed)
-        with Known(traced):
+        with Known(traced), nullcontext() if subject.options.dynamic else masks.decided():
             found = outputs.flatten(own(**{**subject.call, **kwargs}))
         return {name: found[name].clone() for name in subject.expected}
 

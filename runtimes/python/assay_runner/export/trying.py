@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -112,7 +111,8 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
 def exported(way: Way, subject: Subject) -> tuple[Any, Subject]:
     """What an exporter makes of the subject, and the subject as it saw it."""
     fixed = replace(subject.fixed(way.constants), options=replace(subject.options, dynamic=way.dynamic))
-    with _undisturbed(subject), way.kernels(subject.model), exporters.quiet():
+    # What exporters leave in a model, tensors without numbers above all, is forgotten afterwards.
+    with reference.forgetting(subject.model), way.kernels(subject.model), exporters.quiet():
         return way.exporter.export(fixed), fixed
 
 
@@ -128,10 +128,3 @@ def frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
             "why": f"{', '.join(names)} say how the other inputs are laid out: fixed as the shapes are",
         }
     ]
-
-
-@contextmanager
-def _undisturbed(subject: Subject) -> Iterator[None]:
-    """What exporters leave in a model (tensors without numbers, above all) is gone afterwards."""
-    with reference.forgetting(subject.model):
-        yield

@@ -1,0 +1,61 @@
+"""Parts of models as graphs of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay_runner.errors import BadRecipe
+from assay_runner.exported import parts
+
+RECIPES = Path(__file__).parents[3] / "internal" / "catalog" / "data" / "recipes.json"
+
+
+class Emit:
+    """Keeps the answer."""
+
+    index = None
+    said: dict[str, Any]
+
+    def in_phase(self, name):
+        return contextlib.nullcontext()
+
+    def data(self, data):
+        self.said = data
+
+
+def taken_apart(model_type: str, folder: Path) -> list[dict[str, Any]]:
+    recipe = next(
+        r for r in json.loads(RECIPES.read_text())["recipes"] if r["type"] == model_type and r["size"] == "tiny"
+    )
+    emit = Emit()
+    parts.answer({"recipe": recipe, "cell": {}, "threads": 1, "options": {"exports": str(folder)}}, emit)
+    return emit.said["parts"]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "names"),
+    [("t5", ["encoder", "prefill", "decode"]), ("clip", ["image_encoder", "text_tower", "image_tower"])],
+)
+def test_parts_give_what_they_give_inside(tmp_path, model_type, names):
+    rows = taken_apart(model_type, tmp_path)
+    assert [row["name"] for row in rows] == names
+    assert all(row["check"]["pass"] for row in rows), rows
+
+
+def test_the_step_takes_and_gives_a_cache(tmp_path):
+    step = taken_apart("qwen2", tmp_path)[1]
+    taken = {row["name"]: row["shape"] for row in step["inputs"]}
+    given = {row["name"]: row["shape"] for row in step["outputs"]}
+    assert taken["input_ids"] == [1, 1]
+    key = "past_key_values.layers.0.keys"
+    assert given[f"output.{key}"][2] == taken[f"input.{key}"][2] + 1
+
+
+def test_a_model_without_parts_is_said(tmp_path):
+    with pytest.raises(BadRecipe, match="no parts that run on their own"):
+        taken_apart("bert", tmp_path)
