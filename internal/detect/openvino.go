@@ -117,12 +117,15 @@ func (openvinoProbe) Judge(s Sighting, a Answers) Platform {
 	return p
 }
 
+// Unlisted is how evidence says that hardware which was seen cannot be reached.
+const Unlisted = "OpenVINO does not list it"
+
 // noteUnreached names hardware that was seen and that OpenVINO does not list.
 func noteUnreached(p *Platform, ids []string) {
 	for _, d := range p.Devices {
 		numbered := d.ID + ".0" // what OpenVINO calls the first of several
 		if !slices.Contains(ids, d.ID) && !slices.Contains(ids, numbered) {
-			p.note("openvino", fmt.Sprintf("%s (%s) is in the machine, but OpenVINO does not list it: install its driver", d.ID, d.Name))
+			p.note("openvino", fmt.Sprintf("%s (%s) is in the machine, but %s: install its driver", d.ID, d.Name, Unlisted))
 		}
 	}
 }

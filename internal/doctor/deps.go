@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +43,9 @@ type Deps struct {
 	Getenv func(string) string
 	// Limits returns the limits of this process; unknown ones are absent.
 	Limits func() Limits
+	// Platform asks a probe of detection's second pass, in a child, and returns
+	// what that and the files of this machine say of a platform.
+	Platform func(ctx context.Context, env environment.Environment, name platform.Name, probe string) detect.Platform
 	// Now is the clock.
 	Now func() time.Time
 
@@ -97,10 +101,24 @@ func Live(folders environment.Folders, m *environment.Maker, getenv func(string)
 		Libraries:   onceLibraries(),
 		Driver:      func() string { return look().Platforms[platform.CUDA].Driver },
 		Seen:        look,
+		Platform:    judged(look),
 		OpenKFD:     openKFD,
 		Getenv:      getenv,
 		Limits:      limits,
 		Now:         time.Now,
+	}
+}
+
+// judged keeps the answers of probes: several checks ask the same.
+func judged(look func() detect.Sighting) func(context.Context, environment.Environment, platform.Name, string) detect.Platform {
+	answers := map[string]detect.Answers{}
+	return func(ctx context.Context, env environment.Environment, name platform.Name, probe string) detect.Platform {
+		if answers[probe] == nil {
+			only := slices.DeleteFunc(detect.Questions(), func(q detect.Question) bool { return q.Probe != probe })
+			answers[probe] = detect.Confirm(ctx, detect.PythonChild(env.Python, env.PythonPath), only)
+		}
+		p, _ := detect.Judge(look(), answers[probe]).Get(name)
+		return p
 	}
 }
 

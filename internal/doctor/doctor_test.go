@@ -57,9 +57,11 @@ func healthy(t *testing.T) Deps {
 		Driver:  func() string { return "580.82.07" },
 		Seen:    saw("darwin", "15.5", detect.Seen{Hardware: []string{"Apple M3 GPU"}}, detect.Seen{Hardware: []string{"AMD Instinct MI300X"}}),
 		OpenKFD: func() error { return nil },
-		Getenv:  func(string) string { return "" },
-		Limits:  func() Limits { return Limits{number(20000), number(8e9)} },
-		Now:     time.Now,
+		Platform: lists(detect.Platform{Status: detect.Present, Engine: &detect.Engine{Name: platform.EngOpenVINO, Version: "2026.4.1"},
+			Devices: []detect.Device{{ID: "CPU", Name: "AMD EPYC", Features: []string{"bf16", "fp32", "int8"}}}}),
+		Getenv: func(string) string { return "" },
+		Limits: func() Limits { return Limits{number(20000), number(8e9)} },
+		Now:    time.Now,
 		Hello: func(context.Context, environment.Environment) (string, error) {
 			return "python runner, protocol 1", nil
 		},
@@ -67,6 +69,13 @@ func healthy(t *testing.T) Deps {
 		Journals: said("3 journals"),
 	}
 }
+
+// lists is a machine whose platform detection sees as given.
+func lists(p detect.Platform) func(context.Context, environment.Environment, platform.Name, string) detect.Platform {
+	return func(context.Context, environment.Environment, platform.Name, string) detect.Platform { return p }
+}
+
+var noOpenVINO = detect.Platform{Status: detect.Absent, Evidence: []detect.Evidence{{Source: "missing", Detail: "No module named 'openvino'"}}}
 
 func TestHealthy(t *testing.T) {
 	t.Parallel()
@@ -138,6 +147,14 @@ func TestSick(t *testing.T) {
 		{"hip without gpu", "rocm torch", "", func(d *Deps) { d.Libraries = has(Libraries{HIP: "6.4", Problem: "No HIP GPUs are available"}) }, Fail, "No HIP GPUs"},
 		{"no environment for hip", "rocm torch", "", func(d *Deps) { d.Environment = noEnvironment }, Skipped, "no environment"},
 		{"hidden devices", "rocm variables", "", func(d *Deps) { d.Getenv = setenv("HIP_VISIBLE_DEVICES", "1") }, Warn, "HIP_VISIBLE_DEVICES=1"},
+		{"no openvino", "openvino", "", func(d *Deps) { d.Platform = lists(noOpenVINO) }, Skipped, "not installed"},
+		{"no openvino, asked for", "openvino", platform.OpenVINO, func(d *Deps) { d.Platform = lists(noOpenVINO) }, Fail, "No module named"},
+		{"no openvino, its drivers", "openvino drivers", "", func(d *Deps) { d.Platform = lists(noOpenVINO) }, Skipped, "not installed"},
+		{"no environment for openvino", "openvino dtypes", "", func(d *Deps) { d.Environment = noEnvironment }, Skipped, "no environment"},
+		{"a gpu without a driver", "openvino drivers", "", func(d *Deps) {
+			d.Platform = lists(detect.Platform{Status: detect.Present, Engine: &detect.Engine{}, Evidence: []detect.Evidence{{Source: "openvino", Detail: "GPU (Arc) is in the machine, but " + detect.Unlisted}}})
+		}, Warn, "GPU (Arc)"},
+		{"no fp16", "openvino dtypes", "", func(*Deps) {}, OK, "CPU computes in fp32, bf16, int8"},
 		{"no mac", "mps system", "", func(d *Deps) { d.Seen = none }, Skipped, "no Apple GPU"},
 		{"no mac, asked for", "mps system", platform.MPS, func(d *Deps) { d.Seen = none }, Fail, "the system is linux"},
 		{"no mac for torch", "mps torch", "", func(d *Deps) { d.Seen = none }, Skipped, "no Apple GPU"},

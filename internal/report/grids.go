@@ -180,16 +180,22 @@ func known(bytes int64) string {
 
 // settings writes what else decides a cell: "tiny random fp32 ×1".
 func settings(s Subject) string {
-	return setting(s.Size, s.Weights, string(s.DType), s.Batch, s.Seq, s.Image)
+	return setting(cell.Cell{Size: s.Size, Weights: s.Weights, DType: s.DType, Batch: s.Batch, Seq: s.Seq, Image: s.Image, Scenario: s.Scenario, Shapes: s.Shapes, Via: s.Via})
 }
 
-func setting(size, weights, dtype string, batch, seq, image int) string {
-	parts := []string{size, weightsWord(weights), dtype, fmt.Sprintf("b%d", batch)}
-	if seq > 0 {
-		parts = append(parts, fmt.Sprintf("s%d", seq))
+// setting leaves out what is a default.
+func setting(c cell.Cell) string {
+	parts := []string{c.Size, weightsWord(c.Weights), string(c.DType), fmt.Sprintf("b%d", c.Batch)}
+	if c.Seq > 0 {
+		parts = append(parts, fmt.Sprintf("s%d", c.Seq))
 	}
-	if image > 0 {
-		parts = append(parts, fmt.Sprintf("%dpx", image))
+	if c.Image > 0 {
+		parts = append(parts, fmt.Sprintf("%dpx", c.Image))
+	}
+	for _, word := range []string{c.Scenario, c.Shapes, c.Via} {
+		if word != "" {
+			parts = append(parts, word)
+		}
 	}
 	return strings.Join(parts, " ")
 }

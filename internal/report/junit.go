@@ -76,7 +76,7 @@ func (p *junit) Result(r cell.Result) {
 func (s *junitSuite) add(r cell.Result) {
 	c := r.Cell
 	test := junitCase{
-		Name:      xmlText(called(c) + " " + setting(c.Size, c.Weights, string(c.DType), c.Batch, c.Seq, c.Image)),
+		Name:      xmlText(called(c) + " " + setting(c)),
 		ClassName: xmlText("assay." + strings.ReplaceAll(c.Target, ".", "_")),
 		Time:      spent(r),
 		Out:       xmlText(strings.Join(facts(r), "  ")),

@@ -148,7 +148,7 @@ func resultLines(r cell.Result) string {
 		ink(r.Verdict, l.mark),
 		pad(bold.Render(called(c)), 24),
 		pad(c.Target, 10),
-		pad(setting(c.Size, c.Weights, string(c.DType), c.Batch, c.Seq, c.Image), 20),
+		pad(setting(c), 20),
 		ink(r.Verdict, pad(l.word, 7)),
 		pad(evidenceWord(r), 8),
 	}, " ")

@@ -41,16 +41,19 @@ type MemoryUse struct {
 
 // Subject says what ran where.
 type Subject struct {
-	Model   string         `json:"model"`
-	Family  string         `json:"family"`
-	Target  string         `json:"target"`
-	Size    string         `json:"size"`
-	Weights string         `json:"weights"`
-	DType   platform.DType `json:"dtype"`
-	Batch   int            `json:"batch"`
-	Seq     int            `json:"seq,omitempty"`
-	Image   int            `json:"image,omitempty"`
-	Host    string         `json:"host"`
+	Model    string         `json:"model"`
+	Family   string         `json:"family"`
+	Target   string         `json:"target"`
+	Size     string         `json:"size"`
+	Weights  string         `json:"weights"`
+	DType    platform.DType `json:"dtype"`
+	Batch    int            `json:"batch"`
+	Seq      int            `json:"seq,omitempty"`
+	Image    int            `json:"image,omitempty"`
+	Scenario string         `json:"scenario,omitempty"`
+	Shapes   string         `json:"shapes,omitempty"`
+	Via      string         `json:"via,omitempty"`
+	Host     string         `json:"host"`
 }
 
 // Hardware is a host, and what ran there.
@@ -114,7 +117,7 @@ func bySubject(a, b matrix.Observation) int {
 
 func subjectOf(x matrix.Observation) Subject {
 	c := x.Cell
-	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, x.Host}
+	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, c.Scenario, c.Shapes, c.Via, x.Host}
 }
 
 // problems lists the squares that fail, are partial, hold under a condition or
