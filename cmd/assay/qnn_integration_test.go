@@ -30,7 +30,7 @@ func TestIntegrationQNN(t *testing.T) {
 	if emulatedWhole(t, rough) && (rough.Numerics.SNRdB == nil || *rough.Numerics.SNRdB < 20) {
 		t.Errorf("int8: %+v", rough.Numerics)
 	}
-	strange := p.report(t, exitOK, "test", "bert", "--platform", "qnn:sm9999", "--no-fallback").Results[0]
+	strange := p.report(t, exitOK, "test", "bert", "--platform", "qnn:sm9999").Results[0]
 	if strange.Verdict != cell.Unavailable || strange.Fallback == nil || !strings.Contains(strange.Fallback.Reason, "sm8650") {
 		t.Errorf("a system that does not exist: %s, %+v", strange.Verdict, strange.Fallback)
 	}
