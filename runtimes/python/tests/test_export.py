@@ -1,6 +1,7 @@
 import dataclasses
 import json
 
+import numpy as np
 import onnx
 import onnx_ir
 import onnxruntime
@@ -10,7 +11,7 @@ import torch_recipes
 
 from assay_runner import export, inputs, models, outputs
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import constants, exporters, following, naming, traces, ways
+from assay_runner.export import constants, exporters, following, naming, traces, ways, writing
 from assay_runner.export.subject import Subject
 
 
@@ -262,3 +263,27 @@ def test_free_axes(bert, tmp_path):
     (found,) = session.run(None, {name: t.numpy() for name, t in other.items()})
     with torch.inference_mode():
         torch.testing.assert_close(torch.from_numpy(found), model(**other, **call).logits, rtol=1e-4, atol=1e-4)
+
+
+def test_large_weights_lie_beside_the_graph(tmp_path, monkeypatch):
+    weights = onnx_ir.tensor(np.ones((40, 40), np.float32), name="w")
+    text = '<ir_version: 10, opset_import: ["" : 20]> g (float[1, 40] x) => (float[1, 40] z) { z = MatMul(x, w) }'
+    proto = onnx.parser.parse_model(text)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(weights.numpy(), "w"))
+    model = onnx_ir.from_proto(proto)
+    for limit, files in ((1 << 20, ["model.onnx"]), (1 << 10, ["model.onnx", "model.onnx.data"])):
+        monkeypatch.setattr(writing, "INLINE_BYTES", limit)
+        writing.write(model, tmp_path)
+        assert sorted(path.name for path in tmp_path.iterdir()) == files
+        session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+        assert session.run(None, {"x": np.ones((1, 40), np.float32)})[0].tolist() == [[40.0] * 40]
+
+
+def test_a_constant_that_nothing_holds_is_held():
+    text = '<ir_version: 10, opset_import: ["" : 20]> g (float[2] x) => (float[2] z) { z = Add(x, x) }'
+    model = onnx_ir.from_onnx_text(text)
+    lost = onnx_ir.val("c", const_value=onnx_ir.tensor(np.ones(2, np.float32), name="c"))
+    model.graph[0].replace_input_with(1, lost)
+    naming.settle(model, {"x"})
+    session = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString())
+    assert session.run(None, {"x": np.ones(2, np.float32)})[0].tolist() == [2.0, 2.0]

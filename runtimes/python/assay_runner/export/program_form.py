@@ -15,7 +15,7 @@ import torch
 from torch.export import ExportedProgram
 
 from assay_runner import numerics
-from assay_runner.export import buffers, checking, constants, exporters, trying
+from assay_runner.export import checking, constants, exporters, trying
 from assay_runner.export.following import Place, retraced
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject, traceable
@@ -75,7 +75,7 @@ def _by_transformers(subject: Subject) -> ExportedProgram:
     from transformers.exporters.exporter_dynamo import DynamoConfig, DynamoExporter
 
     def trace(lines: frozenset[Place]) -> ExportedProgram:
-        with traceable(subject, lines), buffers.known(subject.model), exporters.nothing_beforehand():
+        with traceable(subject, lines), exporters.nothing_beforehand():
             return DynamoExporter().export(subject.model, dict(subject.tensors), DynamoConfig())
 
     return retraced(trace)
@@ -83,7 +83,7 @@ def _by_transformers(subject: Subject) -> ExportedProgram:
 
 def _by_torch(subject: Subject) -> ExportedProgram:
     def trace(lines: frozenset[Place]) -> ExportedProgram:
-        with traceable(subject, lines), buffers.known(subject.model), torch.no_grad():
+        with traceable(subject, lines), torch.no_grad():
             return torch.export.export(subject.model, (), dict(subject.tensors), strict=False)
 
     return retraced(trace)

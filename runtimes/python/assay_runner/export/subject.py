@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from assay_runner import outputs
-from assay_runner.export import constants, masks
+from assay_runner.export import buffers, constants, masks
 from assay_runner.export.following import Known, Place
 from assay_runner.export.graph import Options
 from assay_runner.outputs import Tensors
@@ -38,13 +38,13 @@ class Subject:
 def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Iterator[None]:
     """Inside, the model's forward has the subject's inputs as its parameters, makes the subject's call and returns its
     tensors by their flattened names, each a value of its own: a graph cannot give an input, or one tensor twice.
-    `traced` are the lines of `following.Filled`."""
-    model, own = subject.model, subject.model.forward
+    With fixed shapes, more is known. `traced` are the lines of `following.Filled`."""
+    model, own, fixed = subject.model, subject.model.forward, not subject.options.dynamic
     replaced = vars(model).get("forward")
 
     def forward(**kwargs: Any) -> Tensors:
         torch.manual_seed(subject.options.seed)
-        with Known(traced), nullcontext() if subject.options.dynamic else masks.decided():
+        with Known(traced), masks.decided() if fixed else nullcontext():
             found = outputs.flatten(own(**{**subject.call, **kwargs}))
         return {name: found[name].clone() for name in subject.expected}
 
@@ -52,7 +52,8 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
     forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in subject.tensors])
     model.forward = forward
     try:
-        yield
+        with buffers.known(model) if fixed else nullcontext():
+            yield
     finally:
         if replaced is None:
             del model.forward
