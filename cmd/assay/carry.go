@@ -37,6 +37,7 @@ type carryFlags struct {
 	jsonl            bool
 	flags            *pflag.FlagSet
 	repeats          int
+	opset            int    // of exported graphs; 0 is the exporter's own
 	keep             string // a folder for outputs; "" keeps none
 }
 
@@ -141,7 +142,7 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, a.choice()) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
-		Cache: filepath.Join(folders.Cache, "detect"), Exports: exportsIn(folders), ExportsLimit: limit, Keep: f.keep, Version: version, Cost: a.cost,
+		Cache: filepath.Join(folders.Cache, "detect"), Exports: exportsIn(folders), ExportsLimit: limit, Keep: f.keep, Opset: f.opset, Version: version, Cost: a.cost,
 		Weights: session.Weights{
 			Hub:  func(say func(string)) (*hub.Hub, error) { return a.open(&f.hubFlags, say) },
 			Want: f.want(), Fresh: f.weights != "" || f.plan != "",

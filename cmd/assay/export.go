@@ -53,6 +53,7 @@ of the check). What fails its check is not given out.
 	fs.StringVar(&f.format, "format", "onnx", "onnx, openvino, qnn or coreml")
 	fs.StringVar(&f.device, "device", "", "for openvino CPU, GPU or NPU; for qnn a system such as sm8650")
 	fs.StringVar(&f.out, "out", "", "the folder to write into")
+	fs.IntVar(&f.opset, "opset", 0, "of the ONNX graph (default: the exporter's own)")
 	fs.BoolVar(&f.parts, "parts", false, "as ONNX, in parts that run on their own: encoder, towers, projector, prompt pass, step with a cache")
 	fs.BoolVar(&f.force, "force", false, "write over what is in the folder")
 	for _, name := range []string{"platform", "plan", "strict"} {

@@ -232,7 +232,7 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 	case a.now.Engine == platform.Noop:
 		j.Kind = runner.NoopJob
 	case a.now.Engine.RunsGraphs():
-		j.Options = map[string]any{"exports": c.Exports}
+		j.Options = map[string]any{"exports": c.Exports, "opset": c.Opset}
 	}
 	if c.Keep != "" && kind == runner.CheckJob {
 		j.Options = withFiles(j.Options, c.Keep, batch)

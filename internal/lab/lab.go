@@ -96,6 +96,8 @@ type Lab struct {
 	Tables string
 	// Exports is the folder of exported models, for engines that run a graph.
 	Exports string
+	// Opset is that of ONNX graphs to be exported; 0 is the exporter's own.
+	Opset int
 	// Keep is a folder for the outputs of checked cells, a file named by each
 	// cell's hash; "" keeps none.
 	Keep string

@@ -48,6 +48,8 @@ type Options struct {
 	Cache string
 	// Exports is the folder of exported models; "" is a temporary one.
 	Exports string
+	// Opset is that of ONNX graphs to be exported; 0 is the exporter's own.
+	Opset int
 	// Keep is a folder for the outputs of checked cells; "" keeps none.
 	Keep string
 	// ExportsLimit is how many bytes it may hold; 0 is the default.
@@ -143,7 +145,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	l := &lab.Lab{
 		Runner: r, Recipes: s.weighted(r, obs.Note), Machine: m,
 		Workers: s.o.Workers, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
+		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
 	}
 	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
 }

@@ -26,6 +26,7 @@ from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, back
 from .files import FileExporter
 from .store import Store
 
+OLDEST_OPSET = 18  # what torch's exporter is written in: older ones would need operators translated back
 INSIDE = "inference only; inputs bound before"
 FORMS: Mapping[str, Mapping[str, tuple[Form, ...]]] = {
     "openvino": {"": (ONNX, DIRECT), "onnx": (ONNX,), "torch": (DIRECT,)},
@@ -57,7 +58,11 @@ class Session:
         if not self.options.get("exports"):
             raise BadRecipe("the job does not say in which folder exported models lie: options.exports")
         self.store = Store(Path(self.options["exports"]))
-        options = export.Options(dynamic=self.cell.get("shapes") == "dynamic")
+        options = export.Options(
+            opset=_opset(self.options.get("opset")),
+            dynamic=self.cell.get("shapes") == "dynamic",
+            seed=int(self.cell.get("seed") or 0),
+        )
         maker = FileExporter if (job.get("recipe") or {}).get("graph") else Exporter
         self.exporter = maker(job, emit, self.store, options)
         self.torch = self.exporter.session
@@ -154,6 +159,19 @@ class Session:
             "energy_j": None,
             "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,
         }
+
+
+def _opset(asked: Any) -> int | None:
+    """The asked opset, or None for the exporter's own choice."""
+    import onnx
+
+    newest = onnx.defs.onnx_opset_version()
+    if asked and not OLDEST_OPSET <= int(asked) <= newest:
+        raise ExportFailed(
+            f"opset {asked} cannot be written: the exporters write {OLDEST_OPSET}, and onnx {onnx.__version__} knows "
+            f"{newest} at most"
+        )
+    return int(asked) if asked else None
 
 
 def _tensors(compiled: Compiled) -> Tensors:
