@@ -34,12 +34,14 @@ func Checks() []Check {
 		{Name: "openvino", Platforms: []platform.Name{platform.OpenVINO}, Run: checkOpenVINO},
 		{Name: "openvino drivers", Platforms: []platform.Name{platform.OpenVINO}, Run: checkOpenVINODrivers},
 		{Name: "openvino dtypes", Platforms: []platform.Name{platform.OpenVINO}, Run: checkOpenVINOPrecision},
+		{Name: "qnn", Platforms: []platform.Name{platform.QNN}, Run: checkQNN},
 		{Name: "rocm driver", Platforms: []platform.Name{platform.ROCm}, Run: checkKFD},
 		{Name: "rocm torch", Platforms: []platform.Name{platform.ROCm}, Run: checkTorchROCm},
 		{Name: "rocm variables", Platforms: []platform.Name{platform.ROCm}, Run: checkVariablesROCm},
 		{Name: "mps system", Platforms: []platform.Name{platform.MPS}, Run: checkMacOS},
 		{Name: "mps torch", Platforms: []platform.Name{platform.MPS}, Run: checkTorchMPS},
 		{Name: "mps fallback", Platforms: []platform.Name{platform.MPS}, Run: checkFallbackMPS},
+		{Name: "core ml", Platforms: []platform.Name{platform.MPS}, Run: checkCoreML},
 	}
 }
 

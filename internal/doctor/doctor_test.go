@@ -36,7 +36,7 @@ func healthy(t *testing.T) Deps {
 	t.Helper()
 	dir := t.TempDir()
 	env := environment.Environment{ID: "abc-cp312", Python: "/env/bin/python", Managed: true,
-		Versions: map[string]string{"torch": "2.15.0", "transformers": "5.22.2"}}
+		Versions: map[string]string{"torch": "2.15.0", "transformers": "5.22.2", "coremltools": "9.0"}}
 	said := func(what string) func(context.Context) (string, error) {
 		return func(context.Context) (string, error) { return what, nil }
 	}
@@ -76,6 +76,19 @@ func lists(p detect.Platform) func(context.Context, environment.Environment, pla
 }
 
 var noOpenVINO = detect.Platform{Status: detect.Absent, Evidence: []detect.Evidence{{Source: "missing", Detail: "No module named 'openvino'"}}}
+
+var noQNN = detect.Platform{Status: detect.Absent, Hint: "reinstall onnxruntime-qnn", Evidence: []detect.Evidence{{Source: "missing", Detail: "onnxruntime-qnn has no HTP library"}}}
+
+// withQNN is a machine with QNN's emulator, or with its device.
+func withQNN(software bool) detect.Platform {
+	return detect.Platform{Status: detect.Present, Engine: &detect.Engine{Name: platform.EngQNN, Version: "2.7.0"},
+		Devices: []detect.Device{{ID: "sc8380xp", Name: "Snapdragon X (SC8380XP) Hexagon NPU", Software: software}}}
+}
+
+// bare is an environment with torch alone.
+func bare(context.Context) (environment.Environment, error) {
+	return environment.Environment{Python: "/env/bin/python", Versions: map[string]string{"torch": "2.15.0"}}, nil
+}
 
 func TestHealthy(t *testing.T) {
 	t.Parallel()
@@ -147,6 +160,14 @@ func TestSick(t *testing.T) {
 		{"hip without gpu", "rocm torch", "", func(d *Deps) { d.Libraries = has(Libraries{HIP: "6.4", Problem: "No HIP GPUs are available"}) }, Fail, "No HIP GPUs"},
 		{"no environment for hip", "rocm torch", "", func(d *Deps) { d.Environment = noEnvironment }, Skipped, "no environment"},
 		{"hidden devices", "rocm variables", "", func(d *Deps) { d.Getenv = setenv("HIP_VISIBLE_DEVICES", "1") }, Warn, "HIP_VISIBLE_DEVICES=1"},
+		{"no qnn", "qnn", "", func(d *Deps) { d.Platform = lists(noQNN) }, Skipped, "no HTP library"},
+		{"no qnn, asked for", "qnn", platform.QNN, func(d *Deps) { d.Platform = lists(noQNN) }, Fail, "no HTP library"},
+		{"no environment for qnn", "qnn", "", func(d *Deps) { d.Environment = noEnvironment }, Skipped, "no environment"},
+		{"qnn's emulator", "qnn", "", func(d *Deps) { d.Platform = lists(withQNN(true)) }, OK, "emulator for 1 systems"},
+		{"qnn's device", "qnn", "", func(d *Deps) { d.Platform = lists(withQNN(false)) }, OK, "drives Snapdragon X"},
+		{"no environment for core ml", "core ml", "", func(d *Deps) { d.Environment = noEnvironment }, Skipped, "no environment"},
+		{"core ml elsewhere", "core ml", "", func(d *Deps) { d.Seen = none }, OK, "only macOS runs them"},
+		{"no core ml", "core ml", "", func(d *Deps) { d.Environment = bare }, Warn, "coremltools is absent"},
 		{"no openvino", "openvino", "", func(d *Deps) { d.Platform = lists(noOpenVINO) }, Skipped, "not installed"},
 		{"no openvino, asked for", "openvino", platform.OpenVINO, func(d *Deps) { d.Platform = lists(noOpenVINO) }, Fail, "No module named"},
 		{"no openvino, its drivers", "openvino drivers", "", func(d *Deps) { d.Platform = lists(noOpenVINO) }, Skipped, "not installed"},

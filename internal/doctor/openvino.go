@@ -86,7 +86,7 @@ func checkOpenVINOPrecision(ctx context.Context, d *Deps) Finding {
 
 func last(es []detect.Evidence) string {
 	if len(es) == 0 {
-		return "OpenVINO was not found"
+		return "it was not found"
 	}
 	return es[len(es)-1].Detail
 }

@@ -82,10 +82,11 @@ def test_tolerances():
 
 @pytest.mark.parametrize("row", numerics.WIDER, ids=lambda row: row.type)
 def test_a_wider_tolerance_is_for_what_its_reason_says(row):
-    assert numerics.tolerance(row.type, row.size, row.weights, row.dtype) == row.tolerance
-    usual = numerics.TOLERANCE[row.dtype]
-    assert numerics.tolerance(row.type, "tiny", row.weights, row.dtype) == usual
-    assert numerics.tolerance(row.type, row.size, "hub", row.dtype) == usual
+    assert numerics.tolerance(row.type, row.size, row.weights, row.dtype, row.engine) == row.tolerance
+    usual, other = numerics.TOLERANCE[row.dtype], {"full": "tiny", "tiny": "full"}[row.size]
+    assert numerics.tolerance(row.type, other, row.weights, row.dtype, row.engine) == usual
+    assert numerics.tolerance(row.type, row.size, "hub", row.dtype, row.engine) == usual
+    assert numerics.tolerance(row.type, row.size, row.weights, row.dtype, "another") == usual
 
 
 def test_flatten_names_and_caches():

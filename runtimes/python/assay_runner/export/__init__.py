@@ -10,7 +10,9 @@ free, where any are to, is said in `axes`.
 What an exporter made gets the names of the recipe (`naming`), goes through the rewriting steps (`steps`), is written
 (`writing`) and is run in ONNX Runtime against torch's outputs (`checking`). The first graph that passes is the answer;
 `trying` keeps the account of those that did not, and `traces` reads out of their errors where they stopped.
-`to_openvino` does the same without ONNX between (`openvino_form`).
+
+`to_openvino` does the same without ONNX between (`openvino_form`), and `to_program` writes what torch.export itself
+gives (`program_form`).
 
 Nothing is kept between calls, and no engine stays open: caches and sessions are built around this package.
 """

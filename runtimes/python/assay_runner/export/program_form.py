@@ -16,6 +16,7 @@ from torch.export import ExportedProgram
 
 from assay_runner import numerics
 from assay_runner.export import checking, constants, exporters, trying
+from assay_runner.export.following import Place, retraced
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject, traceable
 from assay_runner.export.ways import Way, possible
@@ -73,13 +74,19 @@ def _check(program: ExportedProgram, subject: Subject) -> dict[str, Any]:
 def _by_transformers(subject: Subject) -> ExportedProgram:
     from transformers.exporters.exporter_dynamo import DynamoConfig, DynamoExporter
 
-    with traceable(subject):
-        return DynamoExporter().export(subject.model, dict(subject.tensors), DynamoConfig())
+    def trace(lines: frozenset[Place]) -> ExportedProgram:
+        with traceable(subject, lines), exporters.nothing_beforehand():
+            return DynamoExporter().export(subject.model, dict(subject.tensors), DynamoConfig())
+
+    return retraced(trace)
 
 
 def _by_torch(subject: Subject) -> ExportedProgram:
-    with traceable(subject), torch.no_grad():
-        return torch.export.export(subject.model, (), dict(subject.tensors), strict=False)
+    def trace(lines: frozenset[Place]) -> ExportedProgram:
+        with traceable(subject, lines), torch.no_grad():
+            return torch.export.export(subject.model, (), dict(subject.tensors), strict=False)
+
+    return retraced(trace)
 
 
 def _torch() -> str:

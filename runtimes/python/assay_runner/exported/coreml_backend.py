@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ import torch
 from assay_runner.errors import AbsentDevice, LibraryAbsent, RefusedGraph, UnsupportedDType, UnsupportedOperators
 
 from .backend import Arrays, Asked, Exported, LeftOver, Placement
-from .store import Entry, Store, key_of
+from .store import Entry, Store, code_of, key_of
 
 PACKAGE = "model.mlpackage"
 PRECISIONS = {"fp16": "FLOAT16", "fp32": "FLOAT32"}
@@ -52,7 +53,12 @@ class CoreML:
 
     def prepare(self, exported: Exported) -> Prepared:
         """The program as a Core ML package."""
-        facts = {"of": exported.key, "dtype": self._asked.dtype, "versions": {"coremltools": self._tools.__version__}}
+        facts = {
+            "of": exported.key,
+            "dtype": self._asked.dtype,
+            "versions": {"coremltools": self._tools.__version__, "torch": torch.__version__},
+            "code": code_of(_fitting()),
+        }
         key = key_of({"kind": "coreml", **facts})
         entry = self._store.entry("coreml", key, lambda folder: facts | self._convert(exported, folder))
         return Prepared(exported, self._held.enter_context(entry))
@@ -62,11 +68,10 @@ class CoreML:
         return (Running if sys.platform == "darwin" else Converted)(self._asked, self._tools, prepared)
 
     def _convert(self, exported: Exported, folder: Path) -> dict[str, Any]:
-        from .coreml_program import friendly, unknown
-
+        fitting = _fitting()
         with _quiet():
-            program = friendly(torch.export.load(exported.graph))
-            if missing := unknown(program):
+            program = fitting.friendly(torch.export.load(exported.graph))
+            if missing := fitting.unknown(program):
                 raise UnsupportedOperators(f"Core ML has no {_listed(missing)}")
             try:
                 model = self._tools.convert(
@@ -175,6 +180,13 @@ def operators(model: Any) -> dict[str, int]:
 
 def _listed(missing: dict[str, int]) -> str:
     return ", ".join(f"{name} ×{n}" for name, n in missing.items())
+
+
+def _fitting() -> ModuleType:
+    """What makes programs fit; it imports coremltools, which may be absent."""
+    from . import coreml_program as module
+
+    return module
 
 
 def _tools() -> Any:

@@ -20,12 +20,12 @@ import onnxruntime as ort
 from assay_runner.errors import ExportFailed
 from assay_runner.export import writing
 
-from . import qnn_quantising, qnn_steps
+from . import qnn_compiling, qnn_hiding, qnn_quantising, qnn_steps
 from .backend import Asked, Exported, LeftOver, Placement
 from .ort_session import Bound, options
 from .qnn_compiling import CONTEXT, Compiler
 from .qnn_provider import Provider, provider
-from .store import Entry, Store, key_of
+from .store import Entry, Store, code_of, key_of
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,13 @@ class QNN:
             "versions": {"onnxruntime": ort.__version__, "qnn": self._provider.version},
             "options": {name: value for name, value in self._provider.options.items() if name != "backend_path"},
             "emulated": self._provider.emulated,
+            "code": code_of(qnn_compiling, qnn_hiding),
         }
         compiler = Compiler(self._asked, self._provider)
         entry = self._entry("qnn", facts, lambda folder: compiler.context(prepared.graph, folder))
         return Session(self._asked, self._provider, prepared, entry)
 
     def _rewritten(self, exported: Exported) -> Prepared:
-        steps = [step.name for step in qnn_steps.STEPS]
-
         def make(folder: Path) -> dict[str, Any]:
             model = onnx_ir.load(exported.graph)
             done = qnn_steps.apply(model)
@@ -75,7 +74,7 @@ class QNN:
                 writing.write(model, folder)
             return {"steps": done}
 
-        entry = self._entry("qnn-graph", {"of": exported.key, "considered": steps}, make)
+        entry = self._entry("qnn-graph", {"of": exported.key, "code": code_of(qnn_steps)}, make)
         done = entry.manifest["steps"]
         graph = entry.path(writing.FILE) if done else exported.graph
         return Prepared(exported, entry.manifest["key"], graph, {"steps": done} if done else {})
@@ -89,7 +88,7 @@ class QNN:
             "of": rewritten.key,
             "dtype": self._asked.dtype,
             "versions": {"onnxruntime": ort.__version__},
-            "samples": qnn_quantising.SAMPLES,
+            "code": code_of(qnn_quantising),
         }
         entry = self._entry("qnn-quantised", facts, make)
         kept = {"kept_floating": len(entry.manifest["floating"])}

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 try:
@@ -33,6 +34,14 @@ def key_of(facts: Mapping[str, Any]) -> str:
     """The key of what these facts decide."""
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def code_of(*modules: ModuleType) -> str:
+    """A hash over the sources of modules: what other code made is another thing."""
+    total = hashlib.sha256()
+    for module in modules:
+        total.update(Path(str(module.__file__)).read_bytes())
+    return total.hexdigest()[:16]
 
 
 @dataclass(frozen=True)
