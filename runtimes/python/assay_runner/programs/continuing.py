@@ -65,7 +65,9 @@ class _Stamp(LogitsProcessor):
 def _fixed(model: PreTrainedModel) -> Any:
     """The model's own way to generate, greedy, with a cache, and of a fixed length."""
     config = copy.deepcopy(model.generation_config)
+    starts = (config.decoder_start_token_id, config.bos_token_id, config.pad_token_id, 0)  # tiny models may have none
     config.update(
+        decoder_start_token_id=next(token for token in starts if token is not None),
         do_sample=False,
         num_beams=1,
         use_cache=True,
