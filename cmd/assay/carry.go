@@ -32,7 +32,7 @@ type carryFlags struct {
 	timeout          time.Duration
 	strict, noAdapt  bool
 	scenario, shapes string
-	via              string
+	via, mode        string
 	plan, junit      string
 	jsonl            bool
 	flags            *pflag.FlagSet
@@ -57,6 +57,7 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.StringVar(&f.scenario, "scenario", "", "latency or throughput: one inference after the other, or as many in flight as the device likes (openvino; default latency)")
 	fs.StringVar(&f.shapes, "shapes", "", "static or dynamic: shapes of an exported graph (default static)")
 	fs.StringVar(&f.via, "via", "", "onnx or torch: how OpenVINO gets the model (default: onnx, and torch where that fails)")
+	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (torch, openvino; default infer)")
 	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most four)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
 	fs.BoolVar(&f.strict, "strict", false, "no fallback, and partial counts as failing")
@@ -72,7 +73,7 @@ func (f *carryFlags) addOutput(c *cobra.Command) {
 }
 
 // settings are the flags that a plan file says itself, cell by cell.
-var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "scenario", "shapes", "via"}
+var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "scenario", "shapes", "via", "mode"}
 
 // check refuses numbers that mean nothing, and what a plan file says already.
 func (f *carryFlags) check() error {

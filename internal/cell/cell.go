@@ -200,6 +200,9 @@ func (c Cell) Validate() error {
 	if !slices.Contains([]string{Infer, Generate, Train}, n.Mode) {
 		return fmt.Errorf("unknown mode %q: the modes are infer, generate, train", n.Mode)
 	}
+	if n.Mode == Generate && !n.Engine.Generates() {
+		return fmt.Errorf("the engine %s has no mode generate: leave --mode out for %s", n.Engine, n.Target)
+	}
 	for _, s := range special {
 		v := *s.of(&n)
 		switch {

@@ -87,6 +87,7 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "bert", Platform: "CUDA", DType: "int8"}, "cuda does not run in int8"},
 		{Cell{Type: "bert", Platform: "cpu", Target: "cuda:1"}, "contradicts"},
 		{Cell{Type: "bert", Target: "openvino", Scenario: "burst"}, "it is one of latency, throughput"},
+		{Cell{Type: "llama", Target: "cpu/onnxruntime", Mode: "generate"}, "no mode generate"},
 		{Cell{Type: "bert", Scenario: "throughput"}, "the engine torch has no scenario"},
 		{Cell{Type: "bert", Shapes: "dynamic"}, "the engine torch has no shapes"},
 		{Cell{Type: "bert", Target: "cpu/onnxruntime", Via: "torch"}, "the engine onnxruntime has no via"},

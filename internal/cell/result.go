@@ -67,6 +67,9 @@ type Result struct {
 	// "fast:" with a package and its version. Nil for models without one.
 	Kernels map[string]string `json:"kernels,omitempty"`
 
+	// Generation tells of the tokens, in mode generate.
+	Generation *Generation `json:"generation,omitempty"`
+
 	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
 	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // of the child that checked it: dispatch to exit, less the phases timed in it
 	Parameters         int64     `json:"parameters,omitempty"`
@@ -232,6 +235,19 @@ type ExportCheck struct {
 	MaxRel *float64 `json:"max_rel,omitempty"`
 	Pass   bool     `json:"pass"`
 	Error  string   `json:"error,omitempty"` // why that engine could not run it
+}
+
+// Generation is what continuing a prompt by a fixed number of tokens took:
+// medians, of the timed repeats where there are any.
+type Generation struct {
+	PromptTokens  int      `json:"prompt_tokens"`
+	NewTokens     int      `json:"new_tokens"`
+	PrefillMS     *float64 `json:"prefill_ms"`      // to the first token
+	TokenMSMedian *float64 `json:"token_ms_median"` // each later one
+	TokensPerS    *float64 `json:"tokens_per_s"`    // of the whole batch
+	// AgreedTokens is how many were chosen as the reference chose them before
+	// the two parted: their logits were compared up to there.
+	AgreedTokens *int `json:"agreed_tokens,omitempty"`
 }
 
 // Experts counts which experts of a mixture saw a token while the cell was checked.

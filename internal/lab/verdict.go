@@ -80,7 +80,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Actual = &actual
 	r.Evidence = c.evidence(a)
 	r.SubjectHash, r.Outputs, r.Numerics, r.Placement = p.SubjectHash, p.Outputs, p.Numerics, p.Placement
-	r.Experts, r.Kernels, r.Export = p.Experts, p.Kernels, p.Export
+	r.Experts, r.Kernels, r.Export, r.Generation = p.Experts, p.Kernels, p.Export, p.Generation
 	if p.Evidence != "" {
 		r.Evidence = p.Evidence
 	}

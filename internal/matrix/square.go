@@ -134,8 +134,12 @@ func topGroup(list []Observation) []Observation {
 	return filter(list, func(x Observation) bool { return x.Evidence == first.Evidence && x.Cell.Size == first.Cell.Size })
 }
 
-// settingsOf names what a condition may be about.
-func settingsOf(x Observation) string { return string(x.Cell.DType) + "/" + x.Cell.Task }
+// settingsOf names what a condition may be about, and the settings that only
+// some engines have: what fails under one of those says nothing of the plain cell.
+func settingsOf(x Observation) string {
+	c := x.Cell
+	return strings.Join([]string{string(c.DType), c.Task, c.Mode, c.Scenario, c.Shapes, c.Via}, "/")
+}
 
 // goodness orders verdicts: a platform on which one dtype works is one on which
 // the model works, under a condition.
@@ -194,7 +198,7 @@ func only(heads []Observation, by func(Observation) string) string {
 func disagreement(head Observation, list []Observation) []string {
 	var out []string
 	for _, x := range list {
-		same := x.Evidence != head.Evidence || x.Cell.DType == head.Cell.DType && x.Cell.Task == head.Cell.Task
+		same := x.Evidence != head.Evidence || settingsOf(x) == settingsOf(head)
 		if !same || x.Cell.Size != head.Cell.Size || x.Verdict == head.Verdict || x.Verdict == cell.Unavailable || head.Verdict == cell.Unavailable {
 			continue
 		}

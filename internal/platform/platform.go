@@ -53,6 +53,9 @@ func (e Engine) RunsGraphs() bool {
 // in flight as its device likes: the throughput scenario.
 func (e Engine) KeepsBusy() bool { return e == EngOpenVINO }
 
+// Generates reports whether the engine continues texts: the mode generate.
+func (e Engine) Generates() bool { return e == Torch || e == EngOpenVINO || e == Noop }
+
 // Converts reports whether the engine reads models by another way than a graph
 // in ONNX too: directly from torch.
 func (e Engine) Converts() bool { return e == EngOpenVINO }

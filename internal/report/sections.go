@@ -50,6 +50,7 @@ type Subject struct {
 	Batch    int            `json:"batch"`
 	Seq      int            `json:"seq,omitempty"`
 	Image    int            `json:"image,omitempty"`
+	Mode     string         `json:"mode,omitempty"` // "" is infer
 	Scenario string         `json:"scenario,omitempty"`
 	Shapes   string         `json:"shapes,omitempty"`
 	Via      string         `json:"via,omitempty"`
@@ -117,7 +118,7 @@ func bySubject(a, b matrix.Observation) int {
 
 func subjectOf(x matrix.Observation) Subject {
 	c := x.Cell
-	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, c.Scenario, c.Shapes, c.Via, x.Host}
+	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via, x.Host}
 }
 
 // problems lists the squares that fail, are partial, hold under a condition or

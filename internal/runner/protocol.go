@@ -121,6 +121,7 @@ type Report struct {
 	EnergyJ         *float64           `json:"energy_j"`
 	Experts         *cell.Experts      `json:"experts"`         // nil: no mixture of experts, or not counted
 	Kernels         map[string]string  `json:"kernels"`         // nil: no choice of kernels, or not looked at
+	Generation      *cell.Generation   `json:"generation"`      // nil: mode infer
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
 	WeightsUnused   []string           `json:"weights_unused"`  // tensors that the model has no place for

@@ -18,6 +18,7 @@ from assay_runner import (
     control,
     devices,
     experts,
+    generation,
     imports,
     inputs,
     kernels,
@@ -56,8 +57,11 @@ class Session:
         self.recipe: Mapping[str, Any] = job.get("recipe") or {}
         if not self.recipe.get("class"):
             raise BadRecipe("the job has no recipe that names a class")
-        if self.cell.get("mode", "infer") != "infer":
-            raise BadRecipe(f"the torch engine has no mode {self.cell['mode']!r}: it has infer")
+        mode = self.cell.get("mode") or "infer"
+        if mode not in ("infer", generation.MODE):
+            raise BadRecipe(f"the torch engine has no mode {mode!r}: it has infer, {generation.MODE}")
+        if mode == generation.MODE:
+            self.recipe = generation.recipe(self.recipe)
         self.points: list[Mapping[str, Any]] = job.get("points") or [{"batch": 1}]
         self.seed = int(self.cell.get("seed") or 0)
         self.dtype_name = self.cell.get("dtype") or "fp32"
@@ -163,6 +167,7 @@ class Session:
             "weights_unused": built.unused,
             "inputs_inside": INSIDE,
             "energy_j": None,
+            "generation": built.model.generation() if hasattr(built.model, "generation") else None,
             "context": self.watch.report(self.threads, self.precision),
         }
 
@@ -209,7 +214,9 @@ def _checked(
         report["numerics_note"] = known.note or "no reference could be computed"
         return report
     limit = session.tolerance
-    report["numerics"] = numerics.compare(found, expected).report(limit, known.label)
+    if report["generation"]:
+        report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
+    report["numerics"] = numerics.compare(*generation.comparable(found, expected)).report(limit, known.label)
     report["numerics"]["note"] = known.note
     report["numerics"]["output_hash"] = outputs.digest(found)
     report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)

@@ -29,7 +29,7 @@ from assay_runner.errors import ExportFailed
 from assay_runner.export.graph import Graph, Options
 from assay_runner.outputs import Tensors
 
-__all__ = ["Graph", "Options", "to_onnx", "to_openvino", "to_program"]
+__all__ = ["Graph", "Options", "to_onnx", "to_openvino", "to_openvino_stateful", "to_program"]
 
 _DEFAULT = Options()
 
@@ -77,6 +77,21 @@ def to_program(
     from assay_runner.export import program_form
 
     return program_form.first_good(_subject(model, tensors, call, expected, options), folder)
+
+
+def to_openvino_stateful(
+    model: torch.nn.Module,
+    tensors: Mapping[str, torch.Tensor],
+    call: Mapping[str, Any],
+    expected: Tensors,
+    folder: Path,
+    options: Options = _DEFAULT,
+) -> Graph:
+    """Writes folder/model.xml for a model that continues texts, its cache of past tokens inside."""
+    from assay_runner.export import stateful
+    from assay_runner.export.subject import Subject
+
+    return stateful.write(Subject(model, tensors, call, expected, options), folder)
 
 
 def _subject(

@@ -33,6 +33,7 @@ class Asked:
     threads: int  # 0 leaves the engine's own choice
     scenario: str = "latency"  # or throughput
     profile: bool = False  # counters may be on: nothing is timed
+    mode: str = "infer"  # or generate
     options: Mapping[str, Any] = field(default_factory=dict)  # the job's
 
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner import export, inputs, linux, memory, numerics, outputs, timing
+from assay_runner import export, generation, inputs, linux, memory, numerics, outputs, timing
 from assay_runner.errors import BadRecipe, ExportFailed, RefusedGraph, WrongExport
 from assay_runner.outputs import Tensors
 
-from .artefact import DIRECT, ONNX, PROGRAM, Artefact, Exporter, Form
+from .artefact import DIRECT, ONNX, PROGRAM, STATEFUL, Artefact, Exporter, Form
 from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, backend
 from .files import FileExporter
 from .store import Store
@@ -33,6 +33,9 @@ FORMS: Mapping[str, Mapping[str, tuple[Form, ...]]] = {
     "coreml": {"": (PROGRAM,)},
 }
 """Engine → the cell's `via` → the forms in which it takes a model, in the order in which they are tried."""
+
+MODES: Mapping[tuple[str, str], tuple[Form, ...]] = {("openvino", generation.MODE): (STATEFUL,)}
+"""Engine and the cell's mode → the forms for it, where the mode is not plain inference."""
 
 IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound before"
 
@@ -68,7 +71,7 @@ class Session:
         self.torch = self.exporter.session
         self.points = self.torch.points
         self.host = memory.Host()
-        self.forms = FORMS.get(str(self.cell["engine"]), {}).get(str(self.cell.get("via") or ""), (ONNX,))
+        self.forms = _forms(self.cell)
         self.asked = Asked(
             platform=str(self.cell.get("platform") or ""),
             device=str(self.cell.get("device") or ""),
@@ -76,6 +79,7 @@ class Session:
             threads=int(job.get("threads") or 0),
             scenario=str(self.cell.get("scenario") or "latency"),
             profile=job.get("kind") == "check",
+            mode=str(self.cell.get("mode") or "infer"),
             options=self.options,
         )
         with emit.in_phase("import"):
@@ -157,6 +161,7 @@ class Session:
             "weights_unused": artefact["unused"],
             "inputs_inside": INSIDE if compiled.items == 1 else IN_FLIGHT.format(compiled.items),
             "energy_j": None,
+            "generation": compiled.generation() if hasattr(compiled, "generation") else None,
             "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,
         }
 
@@ -172,6 +177,16 @@ def _opset(asked: Any) -> int | None:
             f"{newest} at most"
         )
     return int(asked) if asked else None
+
+
+def _forms(cell: Mapping[str, Any]) -> tuple[Form, ...]:
+    """The forms in which the cell's engine takes its model, the first first."""
+    engine, mode = str(cell["engine"]), cell.get("mode") or "infer"
+    if mode == "infer":
+        return FORMS.get(engine, {}).get(str(cell.get("via") or ""), (ONNX,))
+    if (engine, mode) not in MODES:
+        raise BadRecipe(f"the engine {engine} has no mode {mode!r}: it has infer")
+    return MODES[engine, mode]
 
 
 def _tensors(compiled: Compiled) -> Tensors:
@@ -195,12 +210,15 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         report["phases_ms"] = {"run": run_ms}
         report["finite"] = numerics.finite(found, expected)
         report["constant"] = outputs.constant(found)
+        if report["generation"]:
+            report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
         report["numerics"] = _numerics(session, artefact, found, expected)
         return report
 
 
 def _numerics(session: Session, artefact: Artefact, found: Tensors, expected: Tensors) -> dict[str, Any]:
     """The comparison and the negative control, by the measure that the dtype has."""
+    found, expected = generation.comparable(found, expected)
     limit, least = session.limit, numerics.LEAST_SNR_DB.get(session.asked.dtype)
     compared = numerics.compare(found, expected).report(limit or 0.0, artefact["reference"])
     compared["output_hash"] = outputs.digest(found)

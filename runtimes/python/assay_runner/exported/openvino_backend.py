@@ -16,16 +16,19 @@ from typing import Any
 
 import openvino as ov
 
-from assay_runner.errors import AbsentDevice, BadRecipe, RefusedGraph
+from assay_runner import generation
+from assay_runner.errors import AbsentDevice, BadRecipe, RefusedGraph, UnsupportedDType
 
 from . import openvino_precision as precisions
 from . import openvino_quantising as quantising
 from .backend import Asked, Exported
-from .openvino_compiled import SCENARIOS, Compiled
+from .openvino_compiled import SCENARIOS, Compiled, Generating
 from .store import Entry, Store, key_of
 
 MODEL, BLOB = "model.xml", "model.blob"
 AUTO = "AUTO"
+
+_NEED_INPUTS = ("int8", "w4")  # to see ranges or fit scales, which a graph with a state of its own does not take
 
 # An automatic choice must be the one that is timed, and not the device that helps out while it compiles.
 _OF_DEVICE = {AUTO: {"ENABLE_STARTUP_FALLBACK": False}}
@@ -53,6 +56,8 @@ class OpenVINO:
             raise AbsentDevice(f"OpenVINO has no device {self._device} here: it has {', '.join(here)}")
         if asked.scenario not in SCENARIOS:
             raise BadRecipe(f"OpenVINO has no scenario {asked.scenario!r}: it has {', '.join(SCENARIOS)}")
+        if asked.mode == generation.MODE and asked.dtype in _NEED_INPUTS:
+            raise UnsupportedDType(f"a model that generates is not quantised to {asked.dtype} here: w8 needs no inputs")
         self._capabilities = [str(c) for c in self._core.get_property(self._device, "OPTIMIZATION_CAPABILITIES")]
         self._precision = precisions.precision(asked.dtype, self._device, self._capabilities)
 
@@ -80,7 +85,8 @@ class OpenVINO:
         if self._precision.hint and self._device != AUTO:
             told = compiled.get_property("INFERENCE_PRECISION_HINT")
             precisions.confirm(self._precision.hint, told, self._asked.dtype, self._device)
-        return SCENARIOS[self._asked.scenario][1](compiled, self._asked, prepared.outputs, prepared.key)
+        kind = Generating if self._asked.mode == generation.MODE else SCENARIOS[self._asked.scenario][1]
+        return kind(compiled, self._asked, prepared.outputs, prepared.key)
 
     def _converted(self, exported: Exported, folder: Path) -> dict[str, Any]:
         with _refusing():

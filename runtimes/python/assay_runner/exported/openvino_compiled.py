@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import openvino as ov
 
+from assay_runner.generation import NEW_TOKENS, Clock
+from assay_runner.openvino_generation import continued
+
 from .backend import Arrays, Asked, Placement
 from .openvino_precision import executed
 
@@ -24,6 +27,8 @@ _TOLD = (
     "INFERENCE_PRECISION_HINT",
     "NUM_STREAMS",
     "INFERENCE_NUM_THREADS",
+    "ENABLE_CPU_PINNING",
+    "ENABLE_HYPER_THREADING",
     "OPTIMAL_NUMBER_OF_INFER_REQUESTS",
     "DYNAMIC_QUANTIZATION_GROUP_SIZE",
     "KV_CACHE_PRECISION",
@@ -94,6 +99,33 @@ class Queue(Compiled):
         for _ in range(self.items):
             self._queue.start_async()
         self._queue.wait_all()
+
+
+class Generating(Compiled):
+    """Whole generations, one at a time."""
+
+    def __init__(self, compiled: ov.CompiledModel, asked: Asked, names: Sequence[str], key: str = "") -> None:
+        super().__init__(compiled, asked, names, key)
+        self._clock = Clock()
+        self._feeds: Arrays = {}
+        self._made: dict[str, np.ndarray] = {}
+
+    def bind(self, feeds: Arrays) -> None:
+        """The prompt; each step brings its own inputs."""
+        self._feeds = feeds
+
+    def run(self) -> None:
+        """One generation."""
+        self._made = continued(self._compiled, self._request, self._feeds, NEW_TOKENS, self._clock)
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Logits of each step and the ids that were chosen."""
+        return self._made
+
+    def generation(self) -> dict[str, Any]:
+        """What the generations so far took."""
+        batch, prompt = self._feeds["input_ids"].shape
+        return self._clock.report(prompt, NEW_TOKENS, batch)
 
 
 SCENARIOS: dict[str, tuple[str, type[Compiled]]] = {

@@ -27,7 +27,7 @@ import torch
 
 from assay_runner import models
 from assay_runner.errors import BadRecipe
-from assay_runner.programs import encode, generate, pipeline, rag, sample, track
+from assay_runner.programs import continuing, encode, generate, pipeline, rag, sample, track
 
 Recipe = Mapping[str, Any]
 
@@ -49,6 +49,7 @@ def plain(recipe: Recipe, attention: str | None) -> torch.nn.Module:
 PROGRAMS: dict[str, Program] = {
     "": Program(plain, lambda recipe, model: model),
     "generate": Program(generate.construct, generate.around),
+    "continue": Program(continuing.construct, continuing.around),
     "encode": Program(encode.construct, encode.around),
     "rag": Program(rag.construct, rag.around),
     "sample": Program(sample.construct, sample.around),

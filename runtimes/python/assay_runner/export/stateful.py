@@ -1,0 +1,81 @@
+"""Writes a language model as one stateful graph for OpenVINO: the prompt and each later token go through it, and it
+keeps its cache of past tokens itself.
+
+transformers takes the model apart (`decompose_for_generation`) and folds the cache into the graph; the check continues
+the same prompt on OpenVINO's CPU and compares each step with torch's.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay_runner import generation, numerics, openvino_generation
+from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.export import checking, exporters, traces
+from assay_runner.export.graph import Graph
+from assay_runner.export.openvino_form import FILE
+from assay_runner.export.subject import Subject
+
+STAGE = "decode"  # the part that takes any number of new tokens after any number of past ones
+
+
+def write(subject: Subject, folder: Path) -> Graph:
+    """Writes folder/model.xml for a model that continues texts (`programs.continuing`)."""
+    import openvino as ov
+
+    model = subject.model.model
+    if model.config.is_encoder_decoder or "input_ids" not in subject.tensors:
+        raise ExportFailed("generation on OpenVINO goes for models that continue a text alone: this one reads more")
+    try:
+        with exporters.quiet():
+            graph = _exported(model, subject)
+    except Exception as error:  # noqa: BLE001 - exporters raise anything
+        place, said = traces.where(error), traces.line(error)
+        raise ExportFailed(f"the model could not be written with its cache inside: {said}", place) from error
+    ov.save_model(graph, folder / FILE, compress_to_fp16=False)
+    check = _check(folder / FILE, subject)
+    if not check["pass"]:
+        raise WrongExport("the stateful graph's logits are not the model's", check["max_rel"])
+    return Graph(
+        file=FILE,
+        opset=0,
+        inputs=_described(subject.tensors),
+        outputs=_described(subject.expected),
+        exporter=exporters.TRANSFORMERS.name(),
+        steps=[{"name": "state inside", "count": len(graph.get_variables()), "why": "the cache stays in the graph"}],
+        tried=[],
+        operators=dict(sorted(Counter(op.get_type_name() for op in graph.get_ops()).items())),
+        check=check,
+    )
+
+
+def _described(tensors: Mapping[str, torch.Tensor]) -> list[dict[str, Any]]:
+    """What goes into a generation and comes out of it: the graph itself sees a step."""
+    return [{"name": n, "shape": list(t.shape), "dtype": str(t.numpy().dtype)} for n, t in tensors.items()]
+
+
+def _exported(model: torch.nn.Module, subject: Subject) -> Any:
+    from transformers.exporters.exporter_openvino import OpenVINOConfig, OpenVINOExporter
+    from transformers.exporters.utils import decompose_for_generation
+
+    parts = decompose_for_generation(model, dict(subject.tensors), multi_token_decode=True)
+    part, given = parts[STAGE]
+    return OpenVINOExporter().export(part, given, OpenVINOConfig(dynamic=True, stateful=True))
+
+
+def _check(path: Path, subject: Subject) -> dict[str, Any]:
+    import openvino as ov
+
+    settings = {"INFERENCE_PRECISION_HINT": "f32", "KV_CACHE_PRECISION": "f32"}
+    compiled = ov.Core().compile_model(path, "CPU", settings)
+    feeds = {name: t.numpy() for name, t in subject.tensors.items()}
+    new = subject.expected[generation.IDS].shape[1]
+    made = openvino_generation.continued(compiled, compiled.create_infer_request(), feeds, new, generation.Clock())
+    found = {name: torch.from_numpy(array) for name, array in made.items()}
+    report = numerics.compare(*generation.comparable(found, subject.expected)).report(checking.LIMIT, "torch cpu fp32")
+    return {"engine": f"openvino {ov.get_version().partition('-')[0]}", **{k: report[k] for k in ("max_rel", "pass")}}

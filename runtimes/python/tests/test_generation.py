@@ -1,0 +1,106 @@
+"""Generation of a fixed length, on torch and on OpenVINO."""
+
+import pytest
+import torch
+import torch_recipes
+from torch_emit import Emit, job
+
+from assay_runner import generation, torch_engine
+from assay_runner.errors import BadRecipe, ExportFailed, UnsupportedDType
+from assay_runner.exported import engine
+
+NEW = generation.NEW_TOKENS
+
+
+def on_torch(recipe, kind="check", **cell):
+    emit = Emit()
+    torch_engine.run(job(recipe, kind, mode="generate", **cell), emit)
+    return emit.reports[0]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    return str(tmp_path_factory.mktemp("exports"))
+
+
+def on_openvino(store, recipe, kind="check", **cell):
+    where = {"platform": "openvino", "device": "CPU", "engine": "openvino", "mode": "generate"}
+    emit = Emit()
+    engine.run(job(recipe, kind, **where, **cell) | {"options": {"exports": store}}, emit)
+    return emit.reports[0]
+
+
+@pytest.mark.parametrize(
+    ("ids", "steps", "agreed"),
+    [([1, 2, 3], 3, 3), ([1, 9, 3], 2, 1), ([9, 2, 3], 1, 0)],
+)
+def test_logits_are_compared_until_the_choices_part(ids, steps, agreed):
+    expected = {"logits": torch.rand(1, 3, 5), "generated": torch.tensor([[1, 2, 3]])}
+    found = {"logits": torch.rand(1, 3, 5), "generated": torch.tensor([ids])}
+    assert generation.agreed(found, expected) == agreed
+    for side in generation.comparable(found, expected):
+        assert side["logits"].shape[1] == side["generated"].shape[1] == steps
+
+
+def test_what_is_no_generation_is_compared_whole():
+    plain = {"logits": torch.rand(1, 3, 5)}
+    assert generation.agreed(plain, plain) is None
+    assert generation.comparable(plain, plain) == (plain, plain)
+    assert generation.comparable(plain, None) == (plain, None)
+
+
+def test_clock_tells_the_first_token_from_the_others():
+    clock = generation.Clock()
+    for stamps in ([0, 10, 12, 14], [0, 20, 22, 26], [0, 5]):  # the last one was cut
+        clock._runs.append([ms * 1_000_000 for ms in stamps])
+    told = clock.report(prompt=7, new=3, batch=2)
+    assert told["prefill_ms"] == 15
+    assert told["token_ms_median"] == 2
+    assert told["tokens_per_s"] == 1000
+    assert generation.Clock().report(7, 3, 1)["prefill_ms"] is None
+
+
+def test_torch_generates():
+    report = on_torch(torch_recipes.LLAMA)
+    assert report["outputs"][1]["shape"] == [1, NEW]
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["numerics"]["control"]["pass"]
+    told = report["generation"]
+    assert (told["prompt_tokens"], told["new_tokens"], told["agreed_tokens"]) == (16, NEW, NEW)
+    assert told["prefill_ms"] > 0
+    assert told["tokens_per_s"] > 0
+
+
+def test_the_end_of_a_text_is_off():
+    """Every id ends a text here, and still all tokens come."""
+    recipe = torch_recipes.LLAMA | {"config": torch_recipes.LLAMA["config"] | {"eos_token_id": list(range(256))}}
+    assert on_torch(recipe)["outputs"][1]["shape"] == [1, NEW]
+
+
+def test_timed_generations():
+    report = on_torch(torch_recipes.LLAMA, "time")
+    assert report["generation"]["token_ms_median"] * (NEW - 1) < 3 * max(report["samples_ms"])
+
+
+def test_a_model_that_generates_nothing():
+    with pytest.raises(BadRecipe, match="generates no text"):
+        on_torch(torch_recipes.BERT)
+
+
+def test_openvino_generates_what_torch_does(store):
+    report = on_openvino(store, torch_recipes.LLAMA)
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["numerics"]["control"]["pass"]
+    assert report["generation"]["agreed_tokens"] == NEW
+    assert report["export"]["steps"][0]["count"] == 4  # keys and values of two layers
+    timed = on_openvino(store, torch_recipes.LLAMA, "time")
+    assert timed["export"]["found"]
+    assert timed["generation"]["tokens_per_s"] > 0
+
+
+def test_openvino_says_what_does_not_go(store):
+    whisper = next(r for r in torch_recipes.ALL.values() if r["type"] == "whisper")
+    with pytest.raises(ExportFailed, match="continue a text alone"):
+        on_openvino(store, whisper)
+    with pytest.raises(UnsupportedDType, match="w8"):
+        on_openvino(store, torch_recipes.LLAMA, dtype="int8")
