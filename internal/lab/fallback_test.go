@@ -59,3 +59,14 @@ func TestTheChainEnds(t *testing.T) {
 		t.Errorf("%d results without fallbacks, %v", len(rs), err)
 	}
 }
+
+// TestADefaultDTypeStaysBehind: fp16 is QNN's own default, and not the CPU's.
+func TestADefaultDTypeStaysBehind(t *testing.T) {
+	t.Parallel()
+	for asked, want := range map[platform.DType]platform.DType{"": platform.FP32, platform.FP16: platform.FP32, platform.INT8: ""} {
+		rs, _, err := carry(t, &script{do: good}, bench{}, cells(cell.Cell{Type: "x", Platform: platform.QNN, DType: asked}))
+		if err != nil || want != "" && (len(rs) != 2 || rs[1].Cell.DType != want) || want == "" && len(rs) != 1 {
+			t.Errorf("asked for %q: %d results, %v: %+v", asked, len(rs), err, rs)
+		}
+	}
+}

@@ -58,8 +58,12 @@ func (c *carrying) fallback(asked cell.Cell, tried platform.Name) (cell.Cell, Pr
 			t.Engine = platform.ONNXRuntime // torch runs no graph
 		}
 		t = t.Normal()
-		if here := c.Machine.Presence(t); here.Present && to.HasDType(asked.DType) {
-			return asked.On(t), here, true
+		moved := asked
+		if asked.DType == asked.Where().DType() {
+			moved.DType = t.DType() // nobody asked for just this one
+		}
+		if here := c.Machine.Presence(t); here.Present && to.HasDType(moved.DType) {
+			return moved.On(t), here, true
 		}
 	}
 	return cell.Cell{}, Presence{}, false

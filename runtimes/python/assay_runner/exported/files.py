@@ -23,7 +23,7 @@ from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.export import steps, writing
 from assay_runner.outputs import Tensors
 
-from .artefact import INPUTS, REFERENCE, Artefact, versions
+from .artefact import INPUTS, ONNX, REFERENCE, Artefact, Form, versions
 from .store import Store, key_of
 
 LABEL = "onnxruntime, not optimised"
@@ -40,11 +40,13 @@ class FileExporter:
         self._emit, self._store, self._options = emit, store, options
 
     @contextmanager
-    def artefact(self, point: Mapping[str, Any]) -> Iterator[Artefact]:
-        """The artefact of a point, held while the context lasts."""
+    def artefact(self, point: Mapping[str, Any], form: Form = ONNX) -> Iterator[Artefact]:
+        """The artefact of a point, held while the context lasts. A file has one form: the one that it is in."""
+        if form is not ONNX:
+            raise ExportFailed(f"an ONNX file cannot be had as {form.kind}")
         facts = {"subject": self._subject(point), "options": asdict(self._options), "versions": versions(), "file": 1}
         with self._store.entry("onnx", key_of(facts), lambda folder: self._make(point, folder)) as entry:
-            yield Artefact(entry)
+            yield Artefact(entry, ONNX)
 
     def _subject(self, point: Mapping[str, Any]) -> str:
         return subject.digest(self.session.recipe, {"weights": "file"}, point, self.session.seed)
