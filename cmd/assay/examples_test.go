@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"assay/internal/catalog"
+	"assay/internal/platform"
 
 	"github.com/spf13/cobra"
 )
@@ -206,8 +207,9 @@ func checkModels(t *testing.T, e example, c *cobra.Command) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == "auto" || n == "all" })
-	if _, err := platforms(names); err != nil {
-		t.Errorf("%s: %s: %v", e.source, e.line, err)
+	for _, n := range names {
+		if _, err := platform.ParseTarget(n); err != nil && n != "auto" && n != "all" {
+			t.Errorf("%s: %s: %v", e.source, e.line, err)
+		}
 	}
 }
