@@ -18,9 +18,9 @@ _HOLDS = {
 
 
 def remove(model: onnx_ir.Model) -> int:
-    """Removes identities, casts to the type that is there, reshapes, expansions and slices to the shape that is there,
-    transposes that move no axis, masks that hide nothing and choices that are always the same; joins two casts,
-    reshapes or transposes in a row."""
+    """Removes identities, casts to the type that is there, what leaves the shape that is there (reshapes, expansions,
+    slices, squeezes), transposes that move no axis, masks that hide nothing and choices that are always the same;
+    joins two casts, reshapes or transposes in a row."""
     done = 0
     for node in editing.nodes(model, "Where", "Add"):
         kept = _chosen(node) if node.op_type == "Where" else _unmasked(node)
@@ -83,6 +83,7 @@ _IDLE: dict[str, Callable[[onnx_ir.Node], bool]] = {
     "Cast": _same_type,
     "Reshape": _same_shape,
     "Expand": _same_shape,
+    "Squeeze": _same_shape,  # of an axis that is not 1: torch leaves that as it is, ONNX forbids it
     "Slice": _whole,
     "Transpose": _same_axes,
 }
