@@ -33,7 +33,7 @@ def _bags(
     padding_idx: int | None = None,
     **rest: Any,
 ) -> torch.Tensor | None:
-    """embedding_bag over as many rows in each sum: a lookup, a product and a sum. The rest matters to gradients only."""
+    """embedding_bag over as many rows in each sum: a lookup, a product, a sum. The rest is for gradients."""
     uneven = input.dim() != 2 or offsets is not None or padding_idx is not None
     if uneven or max_norm is not None or mode not in ("sum", "mean"):
         return None
