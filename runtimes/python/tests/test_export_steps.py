@@ -18,6 +18,7 @@ from assay_runner.export.steps import (
     pools,
     powers,
     spectra,
+    ties,
     wraps,
 )
 
@@ -291,6 +292,35 @@ def test_spectra(axis, given, got, attributes, count):
     text = f"g (float[{given}] x) => (float[{got}] y) {{ y = DFT<{attributes}>(x, , a) }}"
     operators = after(graph(text, a=np.int64(axis)), spectra.along_the_first, count)
     assert operators == ({"Transpose": 2, "DFT": 1} if count else {"DFT": 1})
+
+
+@pytest.mark.parametrize(("largest", "axis", "k"), [(1, 1, 6), (0, -1, 6), (1, 0, 2), (0, 1, 3)])
+def test_sorted_truth_has_no_ties(largest, axis, k):
+    got = [4, 6]
+    got[axis] = k
+    model = graph(
+        f"g (bool[4, 6] x) => (int64{got} i) {{ n = Cast<to=6>(x) v, i = TopK<axis={axis}, largest={largest}>(n, k) }}",
+        k=np.asarray([k], np.int64),
+    )
+    after(model, ties.to_places, 1)
+    assert [node.op_type for node in model.graph if node.op_type in ("Mul", "Add", "TopK")] == ["Mul", "Add", "TopK"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g (float[6] x) => (int64[6] i) { v, i = TopK(x, k) }",
+        "g (bool[6] x) => (int32[6] v, int64[6] i) { n = Cast<to=6>(x) v, i = TopK(n, k) }",
+    ],
+)
+def test_other_sorts_stay(text):
+    assert after(graph(text, k=np.asarray([6], np.int64)), ties.to_places, 0)["TopK"] == 1
+
+
+def test_a_scatter_of_nothing_is_idle():
+    text = "g (float[3, 2] x, float[0, 2] u) => (float[3, 2] z) { y = ScatterND(x, p, u) z = Abs(y) }"
+    model = graph(text, p=np.zeros([0, 1], np.int64))
+    assert after(model, idle.remove, 1) == {"Abs": 1}
 
 
 def test_a_squeeze_of_nothing_is_idle():

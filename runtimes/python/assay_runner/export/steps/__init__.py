@@ -23,6 +23,7 @@ from assay_runner.export.steps import (
     pools,
     powers,
     spectra,
+    ties,
     wraps,
 )
 
@@ -43,6 +44,7 @@ STEPS = (
     Step("windows of pools clipped", "OpenVINO refuses a window larger than its image", pools.clip),
     Step("circular pads are slices", "OpenVINO pads with no other end", wraps.to_slices),
     Step("spectra along the first axis", "OpenVINO transforms along no other", spectra.along_the_first),
+    Step("sorting without ties", "OpenVINO puts what is equal in no order", ties.to_places),
     Step("small powers are products", "QNN's HTP cannot finalise an RMS norm written with Pow", powers.to_products),
     Step("idle nodes removed", "they change nothing and cost a copy on engines that keep them", idle.remove),
     Step("idle guards against NaN removed", "no row of these softmaxes can be masked whole unseen", nans.remove),
