@@ -14,6 +14,7 @@ from assay_runner.export.steps import (
     gathers,
     idle,
     indices,
+    joins,
     nans,
     pools,
     powers,
@@ -321,6 +322,21 @@ def test_a_scatter_of_nothing_is_idle():
     text = "g (float[3, 2] x, float[0, 2] u) => (float[3, 2] z) { y = ScatterND(x, p, u) z = Abs(y) }"
     model = graph(text, p=np.zeros([0, 1], np.int64))
     assert after(model, idle.remove, 1) == {"Abs": 1}
+
+
+@pytest.mark.parametrize(
+    ("axis", "sizes", "count"),
+    [(-1, [2, 3], 1), (1, [2, 3], 1), (1, [3, 2], 0), (0, [1, 3], 0)],
+)
+def test_a_split_may_undo_a_join(axis, sizes, count):
+    first, second = ([4, size] if axis else [size, 5] for size in sizes)
+    model = graph(
+        f"g (float[4, 2] x, float[4, 3] y) => (float{first} a, float{second} b)"
+        f"{{ j = Concat<axis=1>(x, y) p, q = Split<axis={axis}>(j, s) a = Abs(p) b = Neg(q) }}",
+        s=np.asarray(sizes, np.int64),
+    )
+    operators = after(model, joins.undo, count)
+    assert ("Split" in operators) == (count == 0)
 
 
 def test_a_squeeze_of_nothing_is_idle():
