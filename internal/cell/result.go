@@ -216,9 +216,17 @@ type Exported struct {
 	Found    bool         `json:"found"`    // it was there already
 	Opset    int          `json:"opset"`
 	Exporter string       `json:"exporter"`
-	Via      string       `json:"via,omitempty"` // onnx, or torch where the engine converted the model itself
-	Steps    []ExportStep `json:"steps"`         // how the graph was made friendly to accelerators
+	Via      string       `json:"via,omitempty"`     // onnx, or torch where the engine converted the model itself
+	Earlier  []ExportTry  `json:"earlier,omitempty"` // other ways to the engine that were tried, and what they came to
+	Steps    []ExportStep `json:"steps"`             // how the graph was made friendly to accelerators
 	Check    ExportCheck  `json:"check"`
+}
+
+// ExportTry is a way to an engine that is not the one that counts: it was
+// refused, or gave other numbers than the model.
+type ExportTry struct {
+	Way   string `json:"way"` // the form of the model, and settings of the engine beside its usual ones
+	Error string `json:"error"`
 }
 
 // ExportStep is a rewriting that changed the graph and kept its numbers.

@@ -7,7 +7,21 @@ import onnxruntime
 import pytest
 
 from assay_runner.export import steps, writing
-from assay_runner.export.steps import dead, einsums, folding, gathers, idle, indices, nans, powers
+from assay_runner.export.steps import (
+    dead,
+    einsums,
+    folding,
+    gathers,
+    idle,
+    indices,
+    joins,
+    nans,
+    pools,
+    powers,
+    spectra,
+    ties,
+    wraps,
+)
 
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
 
@@ -225,6 +239,114 @@ def test_constant_indices_are_narrowed(index, dtype):
 def test_given_indices_stay():
     model = graph("g (float[3] x, int64[2] i) => (float[2] z) { z = Gather(x, i) }")
     after(model, indices.narrow, 0)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "size", "count"),
+    [
+        ("kernel_shape=[8, 8], strides=[8, 8], ceil_mode=1", 1, 1),
+        ("kernel_shape=[8, 8], strides=[8, 8], ceil_mode=1, count_include_pad=1", 1, 1),
+        ("kernel_shape=[4, 4]", 1, 0),
+        ("kernel_shape=[6, 6], pads=[1, 1, 1, 1]", 1, 0),
+    ],
+)
+def test_a_window_is_no_larger_than_its_image(attributes, size, count):
+    text = f"g (float[1, 3, 4, 4] x) => (float[1, 3, {size}, {size}] y) {{ y = AveragePool<{attributes}>(x) }}"
+    assert after(graph(text), pools.clip, count) == {"AveragePool": 1}
+
+
+@pytest.mark.parametrize(
+    ("pads", "axes", "shape", "operators"),
+    [
+        ([0, 0, 1, 0, 0, 1], None, [1, 2, 6], {"Concat": 1, "Slice": 2, "Identity": 1}),
+        ([2, 0], [-1], [1, 2, 6], {"Concat": 1, "Slice": 1, "Identity": 1}),
+        ([0, 1, 1, 0, 1, 1], None, [1, 4, 6], {"Concat": 2, "Slice": 4, "Identity": 1}),
+        ([0, 0, 5, 0, 0, 0], None, [1, 2, 9], {"Pad": 1}),
+    ],
+)
+def test_circular_pads(pads, axes, shape, operators):
+    names = "x, p, , a" if axes else "x, p"
+    model = graph(
+        f'g (float[1, 2, 4] x) => (float{shape} y) {{ y = Pad<mode="wrap">({names}) }}',
+        p=np.asarray(pads, np.int64),
+        a=np.asarray(axes or [], np.int64),
+    )
+    count = 0 if "Pad" in operators else 1
+    assert after(model, wraps.to_slices, count) == operators
+
+
+def test_pads_with_a_number_stay():
+    model = graph("g (float[3] x) => (float[5] y) { y = Pad(x, p) }", p=np.asarray([1, 1], np.int64))
+    assert after(model, wraps.to_slices, 0) == {"Pad": 1}
+
+
+@pytest.mark.parametrize(
+    ("axis", "given", "got", "attributes", "count"),
+    [
+        (2, "1, 4, 6, 2", "1, 4, 6, 2", "inverse=0", 1),
+        (-2, "1, 4, 6, 2", "1, 4, 6, 2", "inverse=1", 1),
+        (2, "1, 4, 6, 1", "1, 4, 4, 2", "onesided=1", 1),
+        (1, "1, 4, 6, 2", "1, 4, 6, 2", "inverse=0", 0),
+    ],
+)
+def test_spectra(axis, given, got, attributes, count):
+    text = f"g (float[{given}] x) => (float[{got}] y) {{ y = DFT<{attributes}>(x, , a) }}"
+    operators = after(graph(text, a=np.int64(axis)), spectra.along_the_first, count)
+    assert operators == ({"Transpose": 2, "DFT": 1} if count else {"DFT": 1})
+
+
+@pytest.mark.parametrize(("largest", "axis", "k"), [(1, 1, 6), (0, -1, 6), (1, 0, 2), (0, 1, 3)])
+def test_sorted_truth_has_no_ties(largest, axis, k):
+    got = [4, 6]
+    got[axis] = k
+    model = graph(
+        f"g (bool[4, 6] x) => (int64{got} i) {{ n = Cast<to=6>(x) v, i = TopK<axis={axis}, largest={largest}>(n, k) }}",
+        k=np.asarray([k], np.int64),
+    )
+    after(model, ties.to_places, 1)
+    assert [node.op_type for node in model.graph if node.op_type in ("Mul", "Add", "TopK")] == ["Mul", "Add", "TopK"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "g (float[6] x) => (int64[6] i) { v, i = TopK(x, k) }",
+        "g (bool[6] x) => (int32[6] v, int64[6] i) { n = Cast<to=6>(x) v, i = TopK(n, k) }",
+    ],
+)
+def test_other_sorts_stay(text):
+    assert after(graph(text, k=np.asarray([6], np.int64)), ties.to_places, 0)["TopK"] == 1
+
+
+def test_a_scatter_of_nothing_is_idle():
+    text = "g (float[3, 2] x, float[0, 2] u) => (float[3, 2] z) { y = ScatterND(x, p, u) z = Abs(y) }"
+    model = graph(text, p=np.zeros([0, 1], np.int64))
+    assert after(model, idle.remove, 1) == {"Abs": 1}
+
+
+@pytest.mark.parametrize(
+    ("axis", "sizes", "count"),
+    [(-1, [2, 3], 1), (1, [2, 3], 1), (1, [3, 2], 0), (0, [1, 3], 0)],
+)
+def test_a_split_may_undo_a_join(axis, sizes, count):
+    first, second = ([4, size] if axis else [size, 5] for size in sizes)
+    model = graph(
+        f"g (float[4, 2] x, float[4, 3] y) => (float{first} a, float{second} b)"
+        f"{{ j = Concat<axis=1>(x, y) p, q = Split<axis={axis}>(j, s) a = Abs(p) b = Neg(q) }}",
+        s=np.asarray(sizes, np.int64),
+    )
+    operators = after(model, joins.undo, count)
+    assert ("Split" in operators) == (count == 0)
+
+
+def test_a_squeeze_of_nothing_is_idle():
+    """ONNX forbids it, so that only what is left can be run."""
+    text = "g (float[4, 2] x) => (float[4, 2] z) { y = Squeeze(x, a) z = Abs(y) }"
+    model = graph(text, a=np.asarray([0], np.int64))
+    node = next(node for node in model.graph if node.op_type == "Squeeze")
+    node.outputs[0].shape = onnx_ir.Shape([4, 2])
+    assert idle.remove(model) == 1
+    assert run(model)[0].shape == (4, 2)
 
 
 def test_dead_nodes():

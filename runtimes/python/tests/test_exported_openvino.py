@@ -7,6 +7,7 @@ from torch_emit import Emit, job
 from assay_runner import numerics
 from assay_runner.errors import RefusedGraph, UnsupportedDType
 from assay_runner.exported import engine
+from assay_runner.exported.artefact import ONNX
 
 
 @pytest.fixture(scope="module")
@@ -62,15 +63,37 @@ def test_second_way_where_the_first_fails(store, monkeypatch):
     """The engine takes the model from torch where its ONNX graph is refused; the first reason is said otherwise."""
     own = engine.Session.compiled
 
-    def refusing(self, artefact, point):
-        if artefact.form is engine.ONNX:
+    def refusing(self, artefact, point, attempt):
+        if artefact.form is ONNX:
             raise RefusedGraph("no conversion rule")
-        return own(self, artefact, point)
+        return own(self, artefact, point, attempt)
 
     monkeypatch.setattr(engine.Session, "compiled", refusing)
-    assert run(store, torch_recipes.BERT).reports[0]["export"]["via"] == "torch"
+    told = run(store, torch_recipes.BERT, seed=1).reports[0]["export"]
+    assert told["via"] == "torch"
+    assert [row["way"] for row in told["earlier"]] == ["onnx", "onnx, SNIPPETS_MODE=DISABLE"]
+    assert "no conversion rule" in told["earlier"][0]["error"]
     with pytest.raises(RefusedGraph, match="no conversion rule"):
-        run(store, torch_recipes.BERT, via="onnx")
+        run(store, torch_recipes.BERT, via="onnx", seed=1)
+
+
+def test_second_way_where_the_numbers_are_wrong(store, monkeypatch):
+    """What is timed is the attempt that the check found right, though nothing is compared any more."""
+    own = engine.Session.wrong_by
+
+    def doubting(self, running):
+        settings = running.compiled.facts()["engine_settings"]
+        return own(self, running) if settings.get("snippets_mode") == "DISABLE" else 0.5
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine.Session, "wrong_by", doubting)
+        checked = run(store, torch_recipes.BERT, seed=2).reports[0]
+    timed = run(store, torch_recipes.BERT, "time", seed=2).reports[0]
+    for report in (checked, timed):
+        assert report["export"]["via"] == "onnx"
+        assert report["export"]["earlier"] == [{"way": "onnx", "error": "its numbers are wrong by 0.5"}]
+        assert report["context"]["engine_settings"]["snippets_mode"] == "DISABLE"
+    assert checked["numerics"]["pass"], checked["numerics"]
 
 
 def test_dynamic_shapes(store):

@@ -4,8 +4,9 @@
 they are, then with more of those as constants that only describe others (`constants`); with the kernels that the model
 chose, then with the plainest it has. An exporter (`exporters`) sees a forward that gives named tensors (`subject`), in
 which everything that follows from known values alone is computed and not traced (`following`), the numbers in small
-buffers included (`buffers`), and in which known masks are left out as in an ordinary call (`masks`). Which axes stay
-free, where any are to, is said in `axes`.
+buffers included (`buffers`), in which known masks are left out as in an ordinary call (`masks`), and in which functions
+that exporters write as loops are made of plainer ones (`plainer`). Which axes stay free, where any are to, is said in
+`axes`.
 
 What an exporter made gets the names of the recipe (`naming`), goes through the rewriting steps (`steps`), is written
 (`writing`) and is run in ONNX Runtime against torch's outputs (`checking`). The first graph that passes is the answer;

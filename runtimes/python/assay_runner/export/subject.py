@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from assay_runner import outputs
-from assay_runner.export import buffers, constants, masks
+from assay_runner.export import buffers, constants, masks, plainer
 from assay_runner.export.following import Known, Place
 from assay_runner.export.graph import Options
 from assay_runner.outputs import Tensors
@@ -44,7 +44,7 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
 
     def forward(**kwargs: Any) -> Tensors:
         torch.manual_seed(subject.options.seed)
-        with Known(traced), masks.decided() if fixed else nullcontext():
+        with Known(traced), plainer.Functions(), masks.decided() if fixed else nullcontext():
             found = outputs.flatten(own(**{**subject.call, **kwargs}))
         return {name: found[name].clone() for name in subject.expected}
 

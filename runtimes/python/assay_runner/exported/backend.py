@@ -35,6 +35,7 @@ class Asked:
     profile: bool = False  # counters may be on: nothing is timed
     mode: str = "infer"  # or generate
     options: Mapping[str, Any] = field(default_factory=dict)  # the job's
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the engine's own, beside its usual ones
 
 
 @dataclass(frozen=True)

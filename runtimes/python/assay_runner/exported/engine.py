@@ -9,8 +9,8 @@ the time that an inference costs, which is less than the time that one takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +18,18 @@ import numpy as np
 import torch
 
 from assay_runner import export, generation, inputs, linux, memory, numerics, outputs, timing
-from assay_runner.errors import BadRecipe, ExportFailed, RefusedGraph, WrongExport
+from assay_runner.errors import BadRecipe, ExportFailed
 from assay_runner.outputs import Tensors
 
-from .artefact import DIRECT, ONNX, PROGRAM, STATEFUL, Artefact, Exporter, Form
+from .artefact import Artefact, Exporter, versions
+from .attempts import Attempt, attempts
 from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, backend
+from .choosing import Chooser, Running
 from .files import FileExporter
 from .store import Store
 
 OLDEST_OPSET = 18  # what torch's exporter is written in: older ones would need operators translated back
 INSIDE = "inference only; inputs bound before"
-FORMS: Mapping[str, Mapping[str, tuple[Form, ...]]] = {
-    "openvino": {"": (ONNX, DIRECT), "onnx": (ONNX,), "torch": (DIRECT,)},
-    "coreml": {"": (PROGRAM,)},
-}
-"""Engine → the cell's `via` → the forms in which it takes a model, in the order in which they are tried."""
-
-MODES: Mapping[tuple[str, str], tuple[Form, ...]] = {("openvino", generation.MODE): (STATEFUL,)}
-"""Engine and the cell's mode → the forms for it, where the mode is not plain inference."""
-
 IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound before"
 
 
@@ -71,7 +64,6 @@ class Session:
         self.torch = self.exporter.session
         self.points = self.torch.points
         self.host = memory.Host()
-        self.forms = _forms(self.cell)
         self.asked = Asked(
             platform=str(self.cell.get("platform") or ""),
             device=str(self.cell.get("device") or ""),
@@ -98,27 +90,30 @@ class Session:
     def feeds(self, artefact: Artefact, point: Mapping[str, Any], other: int = 0) -> Arrays:
         """The graph's inputs at a point, as arrays."""
         made = inputs.make(self.torch.recipe, point, self.torch.seed + other, torch.float32)
-        return {spec["name"]: np.ascontiguousarray(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
+        return {spec["name"]: _plain(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
 
-    @contextmanager
-    def ready(self, point: Mapping[str, Any]) -> Iterator[tuple[Artefact, Compiled]]:
-        """The first form of the model that the engine takes, compiled, and held while the context lasts."""
-        with ExitStack() as held:
-            refusals: list[Exception] = []
-            for form in self.forms:
-                try:
-                    with ExitStack() as trial:
-                        artefact = trial.enter_context(self.exporter.artefact(point, form))
-                        compiled = self.compiled(artefact, point)
-                        held.enter_context(trial.pop_all())
-                    break
-                except (ExportFailed, WrongExport, RefusedGraph) as error:
-                    refusals.append(error)
-            else:
-                raise refusals[0]
-            yield artefact, compiled
+    def chooser(self) -> Chooser:
+        """What chooses among the engine's attempts. A dtype with noise of its own says nothing about them."""
+        engine = str(self.cell["engine"])
+        asked = {"device": self.asked.device, "dtype": self.asked.dtype, "scenario": self.asked.scenario}
+        return Chooser(
+            attempts(self.cell),
+            self.exporter,
+            self.store,
+            self.compiled,
+            None if self.limit is None else self.wrong_by,
+            {"engine": engine, "versions": versions((engine,)), "limit": self.limit, **asked},
+        )
 
-    def compiled(self, artefact: Artefact, point: Mapping[str, Any]) -> Compiled:
+    def wrong_by(self, running: Running) -> float | None:
+        """How far the numbers of a first run are off where they are wrong, None where without bound; 0 otherwise."""
+        if running.run_ms is None:
+            return 0.0
+        found, expected = generation.comparable(_tensors(running.compiled), running.artefact.reference())
+        compared = numerics.compare(found, expected).report(self.limit or 0.0, running.artefact["reference"])
+        return 0.0 if compared["pass"] else compared["max_rel"]
+
+    def compiled(self, artefact: Artefact, point: Mapping[str, Any], attempt: Attempt) -> Compiled:
         """The artefact on its engine, each step in its phase."""
         graph = artefact["graph"]
         exported = Exported(
@@ -128,15 +123,20 @@ class Session:
             graph["outputs"],
             lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)],
         )
+        backend = self._backend(attempt)
         with self.emit.in_phase("convert"):
-            prepared = self.backend.prepare(exported)
+            prepared = backend.prepare(exported)
         with self.emit.in_phase("compile"):
-            return self.backend.compile(prepared)
+            return backend.compile(prepared)
 
-    def report(
-        self, artefact: Artefact, compiled: Compiled, found: Tensors, placement: Placement | None
-    ) -> dict[str, Any]:
+    def _backend(self, attempt: Attempt) -> Backend:
+        if not attempt.settings:
+            return self.backend
+        return type(self.backend)(replace(self.asked, settings=attempt.settings), self.store)
+
+    def report(self, running: Running, found: Tensors, placement: Placement | None) -> dict[str, Any]:
         """What the reports of both kinds have in common."""
+        artefact, compiled = running.artefact, running.compiled
         graph, facts = artefact["graph"], compiled.facts()
         return {
             "outputs": outputs.describe(found),
@@ -149,6 +149,7 @@ class Session:
                 "prepared": compiled.key,
                 "found": not artefact.entry.made,
                 "via": artefact.form.via,
+                "earlier": running.report(),
                 **{name: graph[name] for name in ("opset", "exporter", "steps", "check")},
             },
             "memory": {**self.host.report(), "device_peak_bytes": None, "framework_peak_bytes": None},
@@ -179,35 +180,31 @@ def _opset(asked: Any) -> int | None:
     return int(asked) if asked else None
 
 
-def _forms(cell: Mapping[str, Any]) -> tuple[Form, ...]:
-    """The forms in which the cell's engine takes its model, the first first."""
-    engine, mode = str(cell["engine"]), cell.get("mode") or "infer"
-    if mode == "infer":
-        return FORMS.get(engine, {}).get(str(cell.get("via") or ""), (ONNX,))
-    if (engine, mode) not in MODES:
-        raise BadRecipe(f"the engine {engine} has no mode {mode!r}: it has infer")
-    return MODES[engine, mode]
+def _plain(array: np.ndarray) -> np.ndarray:
+    """The array in one piece of memory. np.ascontiguousarray would make a list of a single number."""
+    return np.asarray(array, order="C")
 
 
 def _tensors(compiled: Compiled) -> Tensors:
     """What a run gave, as torch's tensors, so that the same code compares it."""
-    return {name: torch.from_numpy(np.ascontiguousarray(array)) for name, array in compiled.outputs().items()}
+    return {name: torch.from_numpy(_plain(array)) for name, array in compiled.outputs().items()}
 
 
 def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
-    with session.ready(point) as (artefact, compiled):
-        if compiled.evidence == "compiled":
-            return session.report(artefact, compiled, {}, compiled.placement()) | {
-                "outputs": artefact["graph"]["outputs"]
-            }
+    def start(artefact: Artefact, compiled: Compiled) -> float:
         linux.reset_peak()
         compiled.bind(session.feeds(artefact, point))
         with session.emit.in_phase("run"):
-            run_ms = timing.once(compiled.run, session.torch.device)
+            return timing.once(compiled.run, session.torch.device)
+
+    with session.chooser().chosen(point, start) as running:
+        artefact, compiled = running.artefact, running.compiled
+        if running.run_ms is None:
+            return session.report(running, {}, compiled.placement()) | {"outputs": artefact["graph"]["outputs"]}
         found, expected = _tensors(compiled), artefact.reference()
         outputs.keep(session.job, session.emit.index or 0, found)
-        report = session.report(artefact, compiled, found, compiled.placement())
-        report["phases_ms"] = {"run": run_ms}
+        report = session.report(running, found, compiled.placement())
+        report["phases_ms"] = {"run": running.run_ms}
         report["finite"] = numerics.finite(found, expected)
         report["constant"] = outputs.constant(found)
         if report["generation"]:
@@ -236,19 +233,23 @@ def _numerics(session: Session, artefact: Artefact, found: Tensors, expected: Te
 
 def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
     emit, device = session.emit, session.torch.device
-    linux.reset_peak()
-    with session.ready(point) as (artefact, compiled):
+
+    def start(artefact: Artefact, compiled: Compiled) -> float:
         compiled.bind(session.feeds(artefact, point))
+        with timing.quiet(), emit.in_phase("first"):
+            return timing.once(compiled.run, device)
+
+    linux.reset_peak()
+    with session.chooser().chosen(point, start) as running:
+        compiled = running.compiled
         rule = timing.Rule.of(session.job.get("timing")).shared(compiled.items)
         with timing.quiet():
-            with emit.in_phase("first"):
-                first_ms = timing.once(compiled.run, device)
             with emit.in_phase("warmup"):
                 warm = timing.warm_up(compiled.run, device, rule)
             emit.timed("begin")
             samples = timing.sample(compiled.run, device, rule, warm.last_ms)
             emit.timed("end")
-        report = session.report(artefact, compiled, _tensors(compiled), None)
+        report = session.report(running, _tensors(compiled), None)
         return report | {
             "samples_ms": [ms / compiled.items for ms in samples.ms],
             "device_samples_ms": None,
@@ -259,5 +260,5 @@ def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
                 "stable": warm.stable,
             },
             "sync": "",
-            "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
+            "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
         }

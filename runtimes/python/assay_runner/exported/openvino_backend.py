@@ -108,7 +108,7 @@ class OpenVINO:
         own["KV_CACHE_PRECISION"] = hint
         known = self._core.get_property(self._device, "SUPPORTED_PROPERTIES")
         config |= {name: value for name, value in own.items() if value is not None and name in known}
-        return config | _OF_DEVICE.get(self._device, {})
+        return config | _OF_DEVICE.get(self._device, {}) | dict(self._asked.settings)
 
     def _imported(self, model: Model, config: dict[str, Any]) -> ov.CompiledModel | None:
         """The compiled model by way of the store; None where the device exports none, or refuses its own."""

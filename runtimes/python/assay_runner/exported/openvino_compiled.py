@@ -75,9 +75,13 @@ class Compiled:
         """Version, settings as the compiled model tells them, and what its nodes compute in."""
         return {
             "versions": {"openvino": ov.get_version().partition("-")[0]},
-            "engine_settings": {"device": ",".join(self.devices())} | _told(self._compiled),
+            "engine_settings": {"device": ",".join(self.devices())} | _told(self._compiled) | self._own_settings(),
             "precisions": executed(self._compiled),
         }
+
+    def _own_settings(self) -> dict[str, str]:
+        """Those of the attempt, which a compiled model does not tell."""
+        return {name.lower(): value for name, value in self._asked.settings.items()}
 
 
 class Queue(Compiled):

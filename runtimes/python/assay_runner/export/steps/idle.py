@@ -18,9 +18,9 @@ _HOLDS = {
 
 
 def remove(model: onnx_ir.Model) -> int:
-    """Removes identities, casts to the type that is there, reshapes, expansions and slices to the shape that is there,
-    transposes that move no axis, masks that hide nothing and choices that are always the same; joins two casts,
-    reshapes or transposes in a row."""
+    """Removes identities, casts to the type that is there, what leaves the shape that is there (reshapes, expansions,
+    slices, squeezes), scatters of nothing, transposes that move no axis, masks that hide nothing and choices that are
+    always the same; joins two casts, reshapes or transposes in a row."""
     done = 0
     for node in editing.nodes(model, "Where", "Add"):
         kept = _chosen(node) if node.op_type == "Where" else _unmasked(node)
@@ -59,6 +59,11 @@ def _whole(node: onnx_ir.Node) -> bool:
     return forward and _same_shape(node)
 
 
+def _empty(node: onnx_ir.Node) -> bool:
+    """A scatter of nothing: an axis that a small model has none of."""
+    return 0 in (editing.shape(node.inputs[2]) or ())
+
+
 def _unmasked(node: onnx_ir.Node) -> onnx_ir.Value | None:
     """The scores to which a mask that hides nothing is added. Other sums with zero stay: a bias is zero only until the
     model is trained, and a graph with drawn weights must cost what one with trained weights costs."""
@@ -83,7 +88,10 @@ _IDLE: dict[str, Callable[[onnx_ir.Node], bool]] = {
     "Cast": _same_type,
     "Reshape": _same_shape,
     "Expand": _same_shape,
+    "Squeeze": _same_shape,  # of an axis that is not 1: torch leaves that as it is, ONNX forbids it
     "Slice": _whole,
+    "ScatterND": _empty,
+    "ScatterElements": _empty,
     "Transpose": _same_axes,
 }
 

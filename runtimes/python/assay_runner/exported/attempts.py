@@ -1,0 +1,52 @@
+"""The ways in which an engine is given a model, in the order in which they are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay_runner import generation
+from assay_runner.errors import BadRecipe
+
+from .artefact import DIRECT, ONNX, PROGRAM, STATEFUL, Form
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A form of the model, and settings of the engine beside its usual ones."""
+
+    form: Form
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def label(self) -> str:
+        """How the attempt is named in a result."""
+        return ", ".join([self.form.via, *(f"{name}={value}" for name, value in self.settings.items())])
+
+
+# OpenVINO's CPU compiles parts of a graph to code of their own ("snippets"). For some graphs of attention that code is
+# wrong, and for others it is never finished.
+_NO_SNIPPETS = {"SNIPPETS_MODE": "DISABLE"}
+
+_ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
+    "openvino": {
+        "": (Attempt(ONNX), Attempt(ONNX, _NO_SNIPPETS), Attempt(DIRECT)),
+        "onnx": (Attempt(ONNX), Attempt(ONNX, _NO_SNIPPETS)),
+        "torch": (Attempt(DIRECT),),
+    },
+    "coreml": {"": (Attempt(PROGRAM),)},
+}
+"""Engine → the cell's `via` → its attempts; an engine that is not here takes ONNX."""
+
+_MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {("openvino", generation.MODE): (Attempt(STATEFUL),)}
+"""Engine and the cell's mode → the attempts for it, where the mode is not plain inference."""
+
+
+def attempts(cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
+    """The attempts for a cell, the first first."""
+    engine, mode = str(cell["engine"]), cell.get("mode") or "infer"
+    if mode == "infer":
+        return _ATTEMPTS.get(engine, {}).get(str(cell.get("via") or ""), (Attempt(ONNX),))
+    if (engine, mode) not in _MODES:
+        raise BadRecipe(f"the engine {engine} has no mode {mode!r}: it has infer")
+    return _MODES[engine, mode]

@@ -1,0 +1,42 @@
+"""Functions made of plainer ones give what torch gives."""
+
+import pytest
+import torch
+from torch.nn import functional
+
+from assay_runner.export import plainer
+
+PLACES = torch.tensor([[0, 2, 2], [4, 1, 0]])
+SHARES = torch.linspace(-1.0, 2.0, 6).reshape(2, 3)
+TABLE = torch.arange(10.0).reshape(5, 2) ** 2
+
+
+class Seen(torch.overrides.TorchFunctionMode):
+    """Notes the functions that are called."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.calls.append(func)
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    ("places", "more", "plain"),
+    [
+        (PLACES, {"mode": "sum"}, True),
+        (PLACES, {}, True),
+        (PLACES, {"mode": "sum", "per_sample_weights": SHARES}, True),
+        (PLACES, {"mode": "max"}, False),
+        (PLACES, {"mode": "sum", "padding_idx": 2}, False),
+        (PLACES.reshape(-1), {"mode": "sum", "offsets": torch.tensor([0, 4])}, False),
+    ],
+)
+def test_bags(places, more, plain):
+    expected = functional.embedding_bag(places, TABLE, **more)
+    seen = Seen()
+    with seen, plainer.Functions():
+        torch.testing.assert_close(functional.embedding_bag(places, TABLE, **more), expected)
+    assert (functional.embedding_bag not in seen.calls) == plain
