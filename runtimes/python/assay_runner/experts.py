@@ -60,16 +60,23 @@ def watching(model: torch.nn.Module) -> Iterator[Watch]:
     """Inside, what routers choose is seen."""
     watch = Watch()
     handles = []
-    for layer, module in model.named_modules():
-        name, experts = _choice(type(module)), _experts(module)
-        if name and experts:
-            watch.expect(layer, experts)
-            handles.append(module.register_forward_pre_hook(_hook(watch, layer, name), with_kwargs=True))
+    for layer, module, experts in layers(model):
+        watch.expect(layer, experts)
+        hook = _hook(watch, layer, _choice(type(module)))
+        handles.append(module.register_forward_pre_hook(hook, with_kwargs=True))
     try:
         yield watch
     finally:
         for handle in handles:
             handle.remove()
+
+
+def layers(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module, int]]:
+    """The layers of experts whose forward is told what was chosen: name, module and how many experts it has."""
+    for name, module in model.named_modules():
+        experts = _experts(module)
+        if experts and _choice(type(module)):
+            yield name, module, experts
 
 
 @contextmanager

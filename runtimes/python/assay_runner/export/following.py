@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
@@ -27,7 +28,11 @@ _COUNTED = frozenset({torch.arange, torch.tensor, torch.as_tensor, torch.randint
 _TABLES = frozenset({torch.zeros, torch.ones, torch.full, torch.empty, torch.eye})
 _DRAWN = frozenset({torch.rand, torch.randn, torch.normal})
 _DRAWN_LIKE: Mapping[Any, Callable[..., torch.Tensor]] = {torch.rand_like: torch.rand, torch.randn_like: torch.randn}
-_INDEXED = frozenset({torch.Tensor.__getitem__, torch.Tensor.__setitem__})
+_WHOLE = frozenset(
+    {bool, int, torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
+)  # Python's own types are names of dtypes too
+INDEXED = frozenset({torch.Tensor.__getitem__, torch.Tensor.__setitem__})
+_NOT_OF_MODELS = (f"{Path(torch.__file__).parent}/", f"{Path(__file__).parent}/")
 _MOST_LINES = 20
 _LINE = "_assay_line"  # on a known table: the line that made it
 
@@ -55,10 +60,10 @@ class Known(TorchFunctionMode):
         if func in _DRAWN_LIKE:
             func, args, kwargs = _drawn_like(func, args, kwargs)
         leaves = pytree.tree_leaves((args, kwargs))
-        place = _line() if func in _TABLES else None
+        place = line() if func in _TABLES else None
         if place in self._traced or not _follows(func, args, kwargs, leaves):
             _refuse_filling(func, args)
-            return func(*_counted(args) if func in _INDEXED else args, **kwargs)
+            return func(*_counted(args) if func in INDEXED else args, **kwargs)
         with _disable_current_modes():
             return _marked(func(*args, **kwargs), place, leaves)
 
@@ -91,11 +96,11 @@ def _follows(func: Any, args: tuple, kwargs: dict, leaves: list[Any]) -> bool:
     return func in _COUNTED or func in _DRAWN or (func in _TABLES and _kept(args, kwargs.get("dtype")))
 
 
-def _kept(args: tuple, dtype: torch.dtype | None) -> bool:
+def _kept(args: tuple, dtype: torch.dtype | type | None) -> bool:
     """Whether a table is known as it is made. Those of floats are traced from the first, since they are there to be
     filled, but for single numbers."""
     single = bool(args) and isinstance(args[0], (tuple, list)) and not args[0]
-    return single or (dtype is not None and not (dtype.is_floating_point or dtype.is_complex))
+    return single or dtype in _WHOLE
 
 
 def known(tensor: torch.Tensor) -> bool:
@@ -104,10 +109,10 @@ def known(tensor: torch.Tensor) -> bool:
     return type(tensor) is torch.Tensor and not isinstance(tensor, FakeTensor) and not wrapped
 
 
-def _line() -> Place:
-    """The line outside of torch that is being carried out."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and ("/torch/" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+def line() -> Place:
+    """The line outside of torch, and of this package, that is being carried out."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_OF_MODELS):
         frame = frame.f_back
     return frame.f_code.co_filename, frame.f_lineno
 

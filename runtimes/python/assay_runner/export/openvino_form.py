@@ -135,4 +135,6 @@ WAYS = (
     Way(OPENVINO, _LAYOUT),
     Way(TRANSFORMERS, _ALL, plain=True),
     Way(OPENVINO, _ALL, plain=True),
+    Way(TRANSFORMERS, _ALL, chosen=True),
+    Way(OPENVINO, _ALL, chosen=True),
 )

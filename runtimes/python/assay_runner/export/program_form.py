@@ -105,4 +105,6 @@ WAYS = (
     Way(TORCH, _LAYOUT),
     Way(TRANSFORMERS, _ALL, plain=True),
     Way(TORCH, _ALL, plain=True),
+    Way(TRANSFORMERS, _ALL, chosen=True),
+    Way(TORCH, _ALL, chosen=True),
 )

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
 from assay_runner import outputs
-from assay_runner.export import buffers, constants, masks, plainer
+from assay_runner.export import buffers, casts, constants, masks, mixtures, plainer, values
 from assay_runner.export.following import Known, Place
 from assay_runner.export.graph import Options
+from assay_runner.export.notes import Notes
 from assay_runner.outputs import Tensors
 
 
@@ -26,6 +27,8 @@ class Subject:
     call: Mapping[str, Any]
     expected: Tensors
     options: Options = field(default_factory=Options)
+    chosen: bool = False  # what the model decides by values is fixed to what it is in this call
+    notes: Notes = field(default_factory=Notes, compare=False)
 
     def fixed(self, kinds: frozenset[str]) -> Subject:
         """The same call with the companions of these kinds as fixed arguments."""
@@ -41,10 +44,11 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
     With fixed shapes, more is known. `traced` are the lines of `following.Filled`."""
     model, own, fixed = subject.model, subject.model.forward, not subject.options.dynamic
     replaced = vars(model).get("forward")
+    beside = values.beside(model, subject.tensors, subject.notes) if subject.chosen else _nothing
 
     def forward(**kwargs: Any) -> Tensors:
         torch.manual_seed(subject.options.seed)
-        with Known(traced), plainer.Functions(), masks.decided() if fixed else nullcontext():
+        with Known(traced), plainer.Functions(), masks.decided() if fixed else nullcontext(), beside(kwargs):
             found = outputs.flatten(own(**{**subject.call, **kwargs}))
         return {name: found[name].clone() for name in subject.expected}
 
@@ -52,10 +56,26 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
     forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in subject.tensors])
     model.forward = forward
     try:
-        with buffers.known(model) if fixed else nullcontext():
+        with _settled(subject, fixed):
             yield
     finally:
         if replaced is None:
             del model.forward
         else:
             model.forward = replaced
+
+
+@contextmanager
+def _settled(subject: Subject, fixed: bool) -> Iterator[None]:
+    """Inside, the parts of a model do what a tracer can follow."""
+    with (
+        buffers.known(subject.model) if fixed else nullcontext(),
+        casts.unneeded(),
+        mixtures.dense(subject.model, subject.notes),
+    ):
+        yield
+
+
+def _nothing(traced: Mapping[str, torch.Tensor]) -> AbstractContextManager[None]:
+    """No second forward beside a trace."""
+    return nullcontext()

@@ -46,7 +46,7 @@ def where(error: BaseException) -> str:
 def _from_traceback(error: BaseException) -> str:
     frames = [frame for one in chain(error) for frame in traceback.extract_tb(one.__traceback__)]
     models = [frame for frame in frames if _is_model(frame.filename)]
-    return f"{_short(models[-1].filename)}:{models[-1].lineno}" if models else ""
+    return f"{short(models[-1].filename)}:{models[-1].lineno}" if models else ""
 
 
 def _from_text(texts: list[str]) -> str:
@@ -55,7 +55,7 @@ def _from_text(texts: list[str]) -> str:
             return found[1]
         files = [m for m in _USER_STACK.finditer(text) if _is_model(m[1])]
         if files:
-            return f"{_short(files[-1][1])}:{files[-1][2]}"
+            return f"{short(files[-1][1])}:{files[-1][2]}"
     return ""
 
 
@@ -63,7 +63,7 @@ def _is_model(filename: str) -> bool:
     return bool(_LINES_OF_MODELS.search(filename))
 
 
-def _short(filename: str) -> str:
+def short(filename: str) -> str:
     """The path from its library on."""
     parts = Path(filename).parts
     return "/".join(parts[parts.index("site-packages") + 1 :] if "site-packages" in parts else parts[-3:])

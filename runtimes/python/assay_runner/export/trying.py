@@ -13,6 +13,7 @@ from assay_runner import reference
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.export import axes, checking, exporters, naming, steps, traces, writing
 from assay_runner.export.graph import Graph
+from assay_runner.export.notes import Notes
 from assay_runner.export.subject import Subject
 from assay_runner.export.ways import Way, possible
 
@@ -110,21 +111,19 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
 
 def exported(way: Way, subject: Subject) -> tuple[Any, Subject]:
     """What an exporter makes of the subject, and the subject as it saw it."""
-    fixed = replace(subject.fixed(way.constants), options=replace(subject.options, dynamic=way.dynamic))
+    options = replace(subject.options, dynamic=way.dynamic)
+    fixed = replace(subject.fixed(way.constants), options=options, chosen=way.chosen, notes=Notes())
     # What exporters leave in a model, tensors without numbers above all, is forgotten afterwards.
     with reference.forgetting(subject.model), way.kernels(subject.model), exporters.quiet():
         return way.exporter.export(fixed), fixed
 
 
 def frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
-    """The step that made constants of inputs, if any became one."""
+    """The steps that were done while a model was traced: which inputs became constants, and what was noted."""
     names = [name for name in subject.tensors if name not in fixed.tensors]
-    if not names:
-        return []
-    return [
-        {
-            "name": "constant inputs",
-            "count": len(names),
-            "why": f"{', '.join(names)} say how the other inputs are laid out: fixed as the shapes are",
-        }
-    ]
+    step = {
+        "name": "constant inputs",
+        "count": len(names),
+        "why": f"{', '.join(names)} say how the other inputs are laid out: fixed as the shapes are",
+    }
+    return ([step] if names else []) + fixed.notes.steps()

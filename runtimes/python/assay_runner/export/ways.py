@@ -15,18 +15,19 @@ from assay_runner.export.subject import Subject
 
 @dataclass(frozen=True)
 class Way:
-    """One way: by whom, with which inputs as constants, with the model's plainest kernels or its own choice, and with
-    free axes or fixed ones."""
+    """One way: by whom, with which inputs as constants, with the model's plainest kernels or its own choice, with free
+    axes or fixed ones, and with what the model decides by values left open or fixed (`values`)."""
 
     exporter: exporters.Exporter
     constants: frozenset[str]
     plain: bool = False
     dynamic: bool = False
+    chosen: bool = False
 
     def label(self) -> str:
         """How the way is named among those that were tried."""
         more = [f"constant {kind}" for kind in sorted(self.constants)]
-        more += ["plain kernels"] * self.plain + ["free axes"] * self.dynamic
+        more += ["plain kernels"] * self.plain + ["free axes"] * self.dynamic + ["fixed choices"] * self.chosen
         return ", ".join([self.exporter.name(), *more])
 
     @contextmanager
@@ -50,6 +51,8 @@ WAYS = (
     Way(exporters.TORCH, _LAYOUT),
     Way(exporters.TRANSFORMERS, _ALL, plain=True),
     Way(exporters.TORCH, _ALL, plain=True),
+    Way(exporters.TRANSFORMERS, _ALL, chosen=True),
+    Way(exporters.TORCH, _ALL, chosen=True),
 )
 
 

@@ -1,0 +1,35 @@
+"""Modules that a forward moves to where they are already.
+
+A few models convert one of their layers to a dtype each time they are called. While a model is traced its parameters
+stand for others and cannot be exchanged, not even for themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+import torch
+
+
+@contextmanager
+def unneeded() -> Iterator[None]:
+    """Inside, a conversion that changes no dtype and no device of a module leaves it alone."""
+    own = torch.nn.Module._apply
+
+    def apply(module: torch.nn.Module, convert: Callable[[torch.Tensor], torch.Tensor], *args: Any) -> torch.nn.Module:
+        if all(_same(t, convert(t)) for t in chain(module.parameters(), module.buffers())):
+            return module
+        return own(module, convert, *args)
+
+    torch.nn.Module._apply = apply
+    try:
+        yield
+    finally:
+        torch.nn.Module._apply = own
+
+
+def _same(before: torch.Tensor, after: torch.Tensor) -> bool:
+    return before.dtype == after.dtype and before.device == after.device

@@ -1,0 +1,181 @@
+"""The values that traced tensors have in this call.
+
+Some models decide by what they compute: whether any token is padding, where the tokens of an image stand, how long a
+sentence will sound. No graph of fixed shapes can leave that open. Inside `Valued` a second forward with real numbers
+runs beside the trace: each traced tensor carries the value that it has in the call that is exported. Where the model
+reads a number, or asks for the places of a mask, it gets those, and the graph has them as constants.
+
+Such a graph is right for inputs that lead to the same choices, and only for those. So this is the last resort, the
+lines that read and the inputs that decided are noted, and nothing else is fixed: what is read goes on as a known
+value (`following`), all other tensors stay traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
+
+from assay_runner.export.following import INDEXED, known, line
+from assay_runner.export.notes import Notes
+from assay_runner.export.traces import short
+
+_T = torch.Tensor
+# What gives numbers, or a tensor whose shape depends on values.
+_READ = frozenset(
+    {_T.__bool__, _T.__int__, _T.__float__, _T.__index__, _T.item, _T.tolist, _T.__contains__, torch.equal}
+    | {torch.allclose, _T.allclose, _T.equal, torch.nonzero, _T.nonzero, torch.unique, _T.unique}
+    | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere}
+)
+# What takes sizes, which may be tensors of one whole number.
+_SIZED = frozenset(
+    {torch.arange, torch.zeros, torch.ones, torch.empty, torch.full, torch.linspace, torch.split, torch.narrow}
+    | {_T.view, _T.reshape, _T.expand, _T.repeat, _T.split, _T.narrow, _T.new_zeros, _T.new_ones, _T.new_full}
+    | {_T.new_empty, torch.nn.functional.interpolate, torch.nn.functional.pad}
+)
+_REPEATED = frozenset({torch.repeat_interleave, _T.repeat_interleave})
+_VALUE = "_assay_value"  # on a traced tensor
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a tensor is in this call, and from which inputs it follows."""
+
+    tensor: torch.Tensor
+    sources: frozenset[str] = frozenset()
+
+
+class Valued(TorchFunctionMode):
+    """Inside, traced tensors carry their values, and what is read of them is noted."""
+
+    def __init__(self, notes: Notes) -> None:
+        super().__init__()
+        self._notes = notes
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        if (func in _READ or _places(func, args, kwargs)) and _reads_traced(args):
+            args, kwargs = self._settled((args, kwargs), lambda tensor: True)
+            with _apart():
+                return func(*args, **kwargs)
+        if func in _SIZED or func in _REPEATED:
+            args, kwargs = self._settled((args, kwargs), _is_number if func in _SIZED else _is_whole)
+        if func in INDEXED:
+            args = self._indexed(*args)
+        values = _values((args, kwargs))
+        result = func(*args, **kwargs)
+        if values is not None:
+            _follow(result, func, *values)
+        return result
+
+    def _settled(self, tree: Any, which: Callable[[torch.Tensor], bool]) -> Any:
+        """The same arguments, of which some have become known."""
+        return pytree.tree_map(lambda leaf: self._known(leaf) if _traced(leaf) and which(leaf) else leaf, tree)
+
+    def _known(self, tensor: torch.Tensor) -> Any:
+        """A traced tensor's value; itself where that is not known. A size becomes a number."""
+        value = getattr(tensor, _VALUE, None)
+        if value is None:
+            return tensor
+        file, number = line()
+        self._notes.read(f"{short(file)}:{number}", value.sources)
+        with _apart():
+            return value.tensor.item() if _is_number(tensor) else value.tensor.clone()
+
+    def _indexed(self, tensor: torch.Tensor, index: Any, *value: Any) -> tuple:
+        """An access of which bounds and the places of masks are known. A mask under which one number is written has
+        the shape of its tensor and can stay."""
+        stays = bool(value) and not (isinstance(value[0], torch.Tensor) and value[0].dim())
+        parts = index if isinstance(index, tuple) else (index,)
+        found = tuple(self._part(part, stays) for part in parts)
+        return (tensor, found if isinstance(index, tuple) else found[0], *value)
+
+    def _part(self, part: Any, stays: bool) -> Any:
+        if isinstance(part, slice):
+            bounds = (part.start, part.stop, part.step)
+            return slice(*(self._known(bound) if _traced(bound) else bound for bound in bounds))
+        return self._known(part) if _traced(part) and part.dtype is torch.bool and not stays else part
+
+
+Beside = Callable[[Mapping[str, torch.Tensor]], Valued]
+"""Begins a second forward beside a trace of these inputs."""
+
+
+def beside(model: torch.nn.Module, real: Mapping[str, torch.Tensor], notes: Notes) -> Beside:
+    """What gives traced inputs and weights the values of the real inputs and of the weights that a model has now.
+    Inputs and buffers are copied: a model may write into them."""
+    weights = {name: p.detach() for name, p in model.named_parameters(remove_duplicate=False)}
+    weights |= {name: b.detach().clone() for name, b in model.named_buffers(remove_duplicate=False)}
+
+    def begin(traced: Mapping[str, torch.Tensor]) -> Valued:
+        for found in (model.named_parameters, model.named_buffers):
+            for name, tensor in found(remove_duplicate=False):
+                if _traced(tensor) and name in weights:
+                    setattr(tensor, _VALUE, Value(weights[name]))
+        for name, tensor in traced.items():
+            setattr(tensor, _VALUE, Value(real[name].clone(), frozenset({name})))
+        return Valued(notes)
+
+    return begin
+
+
+def _values(tree: Any) -> tuple[Any, frozenset[str]] | None:
+    """The same arguments with values in place of traced tensors, and their sources; None where one is not known."""
+    leaves = pytree.tree_leaves(tree)
+    traced = [leaf for leaf in leaves if _traced(leaf)]
+    found = [getattr(leaf, _VALUE, None) for leaf in traced]
+    if None in found or any(isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)) for leaf in leaves):
+        return None
+    real = pytree.tree_map(lambda leaf: getattr(leaf, _VALUE).tensor if _traced(leaf) else leaf, tree)
+    return real, frozenset().union(*(value.sources for value in found))
+
+
+def _follow(result: Any, func: Any, real: tuple[tuple, dict], sources: frozenset[str]) -> None:
+    """Gives the tensors of a traced result their values."""
+    traced = pytree.tree_leaves(result)
+    if not any(map(_traced, traced)):
+        return
+    args, kwargs = real
+    try:
+        with _apart():
+            found = pytree.tree_leaves(func(*args, **kwargs))
+    except Exception:  # noqa: BLE001 - what cannot be computed beside the trace has no value there, and no more
+        return
+    for tensor, value in zip(traced, found, strict=False):
+        if _traced(tensor) and isinstance(value, torch.Tensor):
+            setattr(tensor, _VALUE, Value(value, sources))
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Inside, tensors are computed and nothing is traced."""
+    with torch._C.DisableTorchFunction(), _disable_current_modes(), torch.no_grad():
+        yield
+
+
+def _traced(leaf: Any) -> bool:
+    return isinstance(leaf, torch.Tensor) and type(leaf) is not torch.nn.Parameter and not known(leaf)
+
+
+def _reads_traced(args: tuple) -> bool:
+    tensors = [leaf for leaf in pytree.tree_leaves(args) if _traced(leaf)]
+    return bool(tensors) and all(hasattr(tensor, _VALUE) for tensor in tensors)
+
+
+def _places(func: Any, args: tuple, kwargs: dict) -> bool:
+    """Whether `where` is asked for the places of a mask."""
+    return func is torch.where and len(args) == 1 and not kwargs
+
+
+def _is_whole(tensor: torch.Tensor) -> bool:
+    return not (tensor.is_floating_point() or tensor.is_complex())
+
+
+def _is_number(tensor: torch.Tensor) -> bool:
+    return tensor.dim() == 0 and tensor.dtype is not torch.bool and _is_whole(tensor)
