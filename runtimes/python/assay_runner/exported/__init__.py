@@ -6,7 +6,8 @@ content-addressed **store**. Its key is over everything that decides its content
 exporting code itself), so that whoever finds it, this run, the next one or another process, needs neither torch's
 model nor the exporter. A **backend** makes of the artefact what its engine runs (an IR, a quantised graph, a context
 binary, kept in the same store) and compiles it. The **engine** feeds it with the same inputs and compares its outputs
-with the same reference by the same code as torch's own cells.
+with the same reference by the same code as torch's own cells. Where an engine can be given a model in several ways
+(`attempts`), the first whose outputs are right is the one that counts (`choosing`).
 
 Data goes one way: recipe → artefact → prepared → compiled → report. A backend knows nothing of torch, recipes or the
 protocol; the artefact knows nothing of engines.

@@ -64,6 +64,7 @@ class Session:
         self.torch = self.exporter.session
         self.points = self.torch.points
         self.host = memory.Host()
+        self.attempts = attempts(self.cell)
         self.asked = Asked(
             platform=str(self.cell.get("platform") or ""),
             device=str(self.cell.get("device") or ""),
@@ -97,7 +98,7 @@ class Session:
         engine = str(self.cell["engine"])
         asked = {"device": self.asked.device, "dtype": self.asked.dtype, "scenario": self.asked.scenario}
         return Chooser(
-            attempts(self.cell),
+            self.attempts,
             self.exporter,
             self.store,
             self.compiled,
@@ -123,13 +124,14 @@ class Session:
             graph["outputs"],
             lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)],
         )
-        backend = self._backend(attempt)
+        made_for = self._backend(attempt)
         with self.emit.in_phase("convert"):
-            prepared = backend.prepare(exported)
+            prepared = made_for.prepare(exported)
         with self.emit.in_phase("compile"):
-            return backend.compile(prepared)
+            return made_for.compile(prepared)
 
     def _backend(self, attempt: Attempt) -> Backend:
+        """The job's backend, or another one of its kind for an attempt with settings."""
         if not attempt.settings:
             return self.backend
         return type(self.backend)(replace(self.asked, settings=attempt.settings), self.store)
