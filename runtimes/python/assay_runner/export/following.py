@@ -25,7 +25,10 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 _COUNTED = frozenset({torch.arange, torch.tensor, torch.as_tensor, torch.randint, torch.randperm})
-_TABLES = frozenset({torch.zeros, torch.ones, torch.full, torch.empty, torch.eye})
+_TABLES = frozenset(
+    {torch.zeros, torch.ones, torch.full, torch.empty, torch.eye}
+    | {torch.zeros_like, torch.ones_like, torch.full_like, torch.empty_like}
+)
 _DRAWN = frozenset({torch.rand, torch.randn, torch.normal})
 _DRAWN_LIKE: Mapping[Any, Callable[..., torch.Tensor]] = {torch.rand_like: torch.rand, torch.randn_like: torch.randn}
 _WHOLE = frozenset(
@@ -137,12 +140,19 @@ _IN_PLACE = frozenset("__iadd__ __isub__ __imul__ __iand__ __ior__ __ixor__ __it
 
 
 def _counted(args: tuple) -> tuple:
-    """The same access with known masks turned into the places that they choose: how many is then no question."""
+    """The same access with known masks turned into the places that they choose: how many is then no question. Places
+    that are given one by one become a tensor, since their numbers cannot be read."""
     tensor, index, *value = args
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = tuple(map(_together, index if isinstance(index, tuple) else (index,)))
     with _disable_current_modes():
         chosen = [part.nonzero(as_tuple=True) if _mask(part) else (part,) for part in parts]
     return (tensor, tuple(part for places in chosen for part in places), *value)
+
+
+def _together(index: Any) -> Any:
+    if isinstance(index, (tuple, list)) and index and all(isinstance(place, torch.Tensor) for place in index):
+        return torch.stack(list(index))
+    return index
 
 
 def _mask(index: Any) -> bool:

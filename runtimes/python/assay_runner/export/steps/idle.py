@@ -19,7 +19,7 @@ _HOLDS = {
 
 def remove(model: onnx_ir.Model) -> int:
     """Removes identities, casts to the type that is there, reshapes, expansions and slices to the shape that is there,
-    transposes that move no axis, masks that hide nothing and choices that are always the same; joins two casts,
+    squeezes of axes that are longer than one, which torch allows and ONNX does not, transposes that move no axis, masks that hide nothing and choices that are always the same; joins two casts,
     reshapes or transposes in a row."""
     done = 0
     for node in editing.nodes(model, "Where", "Add"):
@@ -41,6 +41,11 @@ def remove(model: onnx_ir.Model) -> int:
 def _same_shape(node: onnx_ir.Node) -> bool:
     before, after = editing.shape(node.inputs[0]), editing.shape(node.outputs[0])
     return before is not None and before == after
+
+
+def _squeezes_nothing(node: onnx_ir.Node) -> bool:
+    shape, axes = editing.shape(node.inputs[0]), editing.constant(node.inputs[1]) if len(node.inputs) > 1 else None
+    return shape is not None and axes is not None and all(shape[axis] != 1 for axis in axes.ravel())
 
 
 def _same_type(node: onnx_ir.Node) -> bool:
@@ -84,6 +89,7 @@ _IDLE: dict[str, Callable[[onnx_ir.Node], bool]] = {
     "Reshape": _same_shape,
     "Expand": _same_shape,
     "Slice": _whole,
+    "Squeeze": _squeezes_nothing,
     "Transpose": _same_axes,
 }
 
