@@ -36,6 +36,22 @@ _WHOLE = frozenset(
 )  # Python's own types are names of dtypes too
 INDEXED = frozenset({torch.Tensor.__getitem__, torch.Tensor.__setitem__})
 _NOT_OF_MODELS = (f"{Path(torch.__file__).parent}/", f"{Path(__file__).parent}/")
+# What takes sizes, which may be tensors of one whole number.
+SIZED = frozenset(
+    {torch.arange, torch.zeros, torch.ones, torch.empty, torch.full, torch.linspace, torch.split, torch.narrow}
+    | {
+        torch.Tensor.view,
+        torch.Tensor.reshape,
+        torch.Tensor.expand,
+        torch.Tensor.repeat,
+        torch.Tensor.split,
+        torch.Tensor.narrow,
+        torch.Tensor.new_zeros,
+        torch.Tensor.new_ones,
+        torch.Tensor.new_full,
+    }
+    | {torch.Tensor.new_empty, torch.nn.functional.interpolate, torch.nn.functional.pad}
+)
 _MOST_LINES = 20
 _LINE = "_assay_line"  # on a known table: the line that made it
 
@@ -66,7 +82,7 @@ class Known(TorchFunctionMode):
         place = line() if func in _TABLES else None
         if place in self._traced or not _follows(func, args, kwargs, leaves):
             _refuse_filling(func, args)
-            return func(*_counted(args) if func in INDEXED else args, **kwargs)
+            return _traced(func, args, kwargs)
         with _disable_current_modes():
             return _marked(func(*args, **kwargs), place, leaves)
 
@@ -137,6 +153,32 @@ def _refuse_filling(func: Any, args: tuple) -> None:
 
 
 _IN_PLACE = frozenset("__iadd__ __isub__ __imul__ __iand__ __ior__ __ixor__ __itruediv__ __ifloordiv__".split())
+
+
+def _traced(func: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls what is traced. Known places and sizes are told as such: a converter would take them for computed ones."""
+    if func in INDEXED:
+        return func(*_counted(args), **kwargs)
+    if func in SIZED:
+        args, kwargs = pytree.tree_map(_number, (args, kwargs))
+    return func(*args, **kwargs)
+
+
+def _number(leaf: Any) -> Any:
+    if not (isinstance(leaf, torch.Tensor) and known(leaf) and is_number(leaf)):
+        return leaf
+    with _disable_current_modes():
+        return leaf.item()
+
+
+def is_number(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is one whole number."""
+    return tensor.dim() == 0 and tensor.dtype is not torch.bool and is_whole(tensor)
+
+
+def is_whole(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has whole numbers or truth values."""
+    return not (tensor.is_floating_point() or tensor.is_complex())
 
 
 def _counted(args: tuple) -> tuple:

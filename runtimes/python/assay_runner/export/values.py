@@ -23,22 +23,16 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
-from assay_runner.export.following import INDEXED, known, line
+from assay_runner.export.following import INDEXED, SIZED, is_number, is_whole, known, line
 from assay_runner.export.notes import Notes
 from assay_runner.export.traces import short
 
 _T = torch.Tensor
-# What gives numbers, or a tensor whose shape depends on values.
+# What gives numbers, a tensor whose shape depends on values, or one that is drawn.
 _READ = frozenset(
     {_T.__bool__, _T.__int__, _T.__float__, _T.__index__, _T.item, _T.tolist, _T.__contains__, torch.equal}
     | {torch.allclose, _T.allclose, _T.equal, torch.nonzero, _T.nonzero, torch.unique, _T.unique}
-    | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere}
-)
-# What takes sizes, which may be tensors of one whole number.
-_SIZED = frozenset(
-    {torch.arange, torch.zeros, torch.ones, torch.empty, torch.full, torch.linspace, torch.split, torch.narrow}
-    | {_T.view, _T.reshape, _T.expand, _T.repeat, _T.split, _T.narrow, _T.new_zeros, _T.new_ones, _T.new_full}
-    | {_T.new_empty, torch.nn.functional.interpolate, torch.nn.functional.pad}
+    | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere, torch.multinomial}
 )
 _REPEATED = frozenset({torch.repeat_interleave, _T.repeat_interleave})
 _VALUE = "_assay_value"  # on a traced tensor
@@ -65,8 +59,8 @@ class Valued(TorchFunctionMode):
             args, kwargs = self._settled((args, kwargs), lambda tensor: True)
             with _apart():
                 return func(*args, **kwargs)
-        if func in _SIZED or func in _REPEATED:
-            args, kwargs = self._settled((args, kwargs), _is_number if func in _SIZED else _is_whole)
+        if func in SIZED or func in _REPEATED:
+            args, kwargs = self._settled((args, kwargs), is_number if func in SIZED else is_whole)
         if func in INDEXED:
             args = self._indexed(*args)
         values = _values(func, (args, kwargs))
@@ -87,7 +81,7 @@ class Valued(TorchFunctionMode):
             file, number = line()
             self._notes.read(f"{short(file)}:{number}", value.sources)
         with _apart():
-            return value.tensor.item() if _is_number(tensor) else value.tensor.clone()
+            return value.tensor.item() if is_number(tensor) else value.tensor.clone()
 
     def _indexed(self, tensor: torch.Tensor, index: Any, *value: Any) -> tuple:
         """An access of which bounds and the places of masks are known. A mask under which one number is written has
@@ -188,11 +182,3 @@ def _reads_traced(args: tuple) -> bool:
 def _places(func: Any, args: tuple, kwargs: dict) -> bool:
     """Whether `where` is asked for the places of a mask."""
     return func is torch.where and len(args) == 1 and not kwargs
-
-
-def _is_whole(tensor: torch.Tensor) -> bool:
-    return not (tensor.is_floating_point() or tensor.is_complex())
-
-
-def _is_number(tensor: torch.Tensor) -> bool:
-    return tensor.dim() == 0 and tensor.dtype is not torch.bool and _is_whole(tensor)

@@ -19,8 +19,8 @@ _HOLDS = {
 
 def remove(model: onnx_ir.Model) -> int:
     """Removes identities, casts to the type that is there, reshapes, expansions and slices to the shape that is there,
-    squeezes of axes that are longer than one, which torch allows and ONNX does not, transposes that move no axis, masks that hide nothing and choices that are always the same; joins two casts,
-    reshapes or transposes in a row."""
+    squeezes of longer axes, which torch allows and ONNX does not, transposes that move no axis, masks that hide
+    nothing and choices that are always the same; joins two casts, reshapes or transposes in a row."""
     done = 0
     for node in editing.nodes(model, "Where", "Add"):
         kept = _chosen(node) if node.op_type == "Where" else _unmasked(node)
