@@ -52,6 +52,7 @@ SIZED = frozenset(
     }
     | {torch.Tensor.new_empty, torch.nn.functional.interpolate, torch.nn.functional.pad}
 )
+REPEATED = frozenset({torch.repeat_interleave, torch.Tensor.repeat_interleave})
 _MOST_LINES = 20
 _LINE = "_assay_line"  # on a known table: the line that made it
 
@@ -159,9 +160,22 @@ def _traced(func: Any, args: tuple, kwargs: dict) -> Any:
     """Calls what is traced. Known places and sizes are told as such: a converter would take them for computed ones."""
     if func in INDEXED:
         return func(*_counted(args), **kwargs)
+    if func in REPEATED:
+        return _repeated(func, *args, **kwargs)
     if func in SIZED:
         args, kwargs = pytree.tree_map(_number, (args, kwargs))
     return func(*args, **kwargs)
+
+
+def _repeated(func: Any, tensor: torch.Tensor, repeats: Any, dim: int | None = None, **kwargs: Any) -> torch.Tensor:
+    """Known repetitions are places as well."""
+    if not (isinstance(repeats, torch.Tensor) and known(repeats)):
+        return func(tensor, repeats, dim, **kwargs)
+    along = tensor.flatten() if dim is None else tensor
+    axis = 0 if dim is None else dim
+    with _disable_current_modes():
+        places = torch.arange(along.shape[axis]).repeat_interleave(repeats)
+    return along.index_select(axis, places)
 
 
 def _number(leaf: Any) -> Any:

@@ -23,7 +23,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
-from assay_runner.export.following import INDEXED, SIZED, is_number, is_whole, known, line
+from assay_runner.export.following import INDEXED, REPEATED, SIZED, is_number, is_whole, known, line
 from assay_runner.export.notes import Notes
 from assay_runner.export.traces import short
 
@@ -34,7 +34,6 @@ _READ = frozenset(
     | {torch.allclose, _T.allclose, _T.equal, torch.nonzero, _T.nonzero, torch.unique, _T.unique}
     | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere, torch.multinomial}
 )
-_REPEATED = frozenset({torch.repeat_interleave, _T.repeat_interleave})
 _VALUE = "_assay_value"  # on a traced tensor
 
 
@@ -59,7 +58,7 @@ class Valued(TorchFunctionMode):
             args, kwargs = self._settled((args, kwargs), lambda tensor: True)
             with _apart():
                 return func(*args, **kwargs)
-        if func in SIZED or func in _REPEATED:
+        if func in SIZED or func in REPEATED:
             args, kwargs = self._settled((args, kwargs), is_number if func in SIZED else is_whole)
         if func in INDEXED:
             args = self._indexed(*args)
