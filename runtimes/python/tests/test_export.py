@@ -194,7 +194,8 @@ def test_an_input_that_nothing_uses_is_left_out(tmp_path):
         ("attention_mask", torch.tensor([[1, 1]]), constants.MASK),
         ("attention_mask", torch.tensor([[1, 0]]), ""),
         ("input_features_mask", torch.tensor([[True]]), constants.MASK),
-        ("pixel_mask", torch.ones(1, 2, 2), ""),  # not of whole numbers
+        ("pixel_mask", torch.ones(1, 2, 2), constants.MASK),
+        ("image_sizes", torch.ones(1, 2), ""),  # not of whole numbers
         ("input_ids", torch.tensor([[1, 1]]), ""),
         ("decoder_input_ids", torch.tensor([[1, 1]]), ""),
         ("token_type_ids", torch.tensor([[0, 1]]), ""),

@@ -39,12 +39,15 @@ COMPANIONS = (
 
 
 def companions(tensors: Mapping[str, torch.Tensor], kinds: frozenset[str]) -> dict[str, torch.Tensor]:
-    """Those of the inputs that describe others in one of these ways. Only whole numbers and truth values do."""
-    return {name: t for name, t in tensors.items() if not t.is_floating_point() and _kind(name, t) in kinds}
+    """Those of the inputs that describe others in one of these ways."""
+    return {name: t for name, t in tensors.items() if _kind(name, t) in kinds}
 
 
 def _kind(name: str, tensor: torch.Tensor) -> str:
+    """Only whole numbers and truth values are a layout; a mask may be of ones in any dtype."""
     row = next((row for row in COMPANIONS if re.fullmatch(row.names, name)), None)
-    if row is None or (row.kind == MASK and not bool((tensor == 1).all())):
+    if row is None or (row.kind != MASK and tensor.is_floating_point()):
+        return ""
+    if row.kind == MASK and not bool((tensor == 1).all()):
         return ""
     return row.kind

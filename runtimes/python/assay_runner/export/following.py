@@ -25,7 +25,10 @@ from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
 _COUNTED = frozenset({torch.arange, torch.tensor, torch.as_tensor, torch.randint, torch.randperm})
-_TABLES = frozenset({torch.zeros, torch.ones, torch.full, torch.empty, torch.eye})
+_TABLES = frozenset(
+    {torch.zeros, torch.ones, torch.full, torch.empty, torch.eye}
+    | {torch.zeros_like, torch.ones_like, torch.full_like, torch.empty_like}
+)
 _DRAWN = frozenset({torch.rand, torch.randn, torch.normal})
 _DRAWN_LIKE: Mapping[Any, Callable[..., torch.Tensor]] = {torch.rand_like: torch.rand, torch.randn_like: torch.randn}
 _WHOLE = frozenset(
@@ -33,6 +36,23 @@ _WHOLE = frozenset(
 )  # Python's own types are names of dtypes too
 INDEXED = frozenset({torch.Tensor.__getitem__, torch.Tensor.__setitem__})
 _NOT_OF_MODELS = (f"{Path(torch.__file__).parent}/", f"{Path(__file__).parent}/")
+# What takes sizes, which may be tensors of one whole number.
+SIZED = frozenset(
+    {torch.arange, torch.zeros, torch.ones, torch.empty, torch.full, torch.linspace, torch.split, torch.narrow}
+    | {
+        torch.Tensor.view,
+        torch.Tensor.reshape,
+        torch.Tensor.expand,
+        torch.Tensor.repeat,
+        torch.Tensor.split,
+        torch.Tensor.narrow,
+        torch.Tensor.new_zeros,
+        torch.Tensor.new_ones,
+        torch.Tensor.new_full,
+    }
+    | {torch.Tensor.new_empty, torch.nn.functional.interpolate, torch.nn.functional.pad}
+)
+REPEATED = frozenset({torch.repeat_interleave, torch.Tensor.repeat_interleave})
 _MOST_LINES = 20
 _LINE = "_assay_line"  # on a known table: the line that made it
 
@@ -63,7 +83,7 @@ class Known(TorchFunctionMode):
         place = line() if func in _TABLES else None
         if place in self._traced or not _follows(func, args, kwargs, leaves):
             _refuse_filling(func, args)
-            return func(*_counted(args) if func in INDEXED else args, **kwargs)
+            return _traced(func, args, kwargs)
         with _disable_current_modes():
             return _marked(func(*args, **kwargs), place, leaves)
 
@@ -136,13 +156,59 @@ def _refuse_filling(func: Any, args: tuple) -> None:
 _IN_PLACE = frozenset("__iadd__ __isub__ __imul__ __iand__ __ior__ __ixor__ __itruediv__ __ifloordiv__".split())
 
 
+def _traced(func: Any, args: tuple, kwargs: dict) -> Any:
+    """Calls what is traced. Known places and sizes are told as such: a converter would take them for computed ones."""
+    if func in INDEXED:
+        return func(*_counted(args), **kwargs)
+    if func in REPEATED:
+        return _repeated(func, *args, **kwargs)
+    if func in SIZED:
+        args, kwargs = pytree.tree_map(_number, (args, kwargs))
+    return func(*args, **kwargs)
+
+
+def _repeated(func: Any, tensor: torch.Tensor, repeats: Any, dim: int | None = None, **kwargs: Any) -> torch.Tensor:
+    """Known repetitions are places as well."""
+    if not (isinstance(repeats, torch.Tensor) and known(repeats)):
+        return func(tensor, repeats, dim, **kwargs)
+    along = tensor.flatten() if dim is None else tensor
+    axis = 0 if dim is None else dim
+    with _disable_current_modes():
+        places = torch.arange(along.shape[axis]).repeat_interleave(repeats)
+    return along.index_select(axis, places)
+
+
+def _number(leaf: Any) -> Any:
+    if not (isinstance(leaf, torch.Tensor) and known(leaf) and is_number(leaf)):
+        return leaf
+    with _disable_current_modes():
+        return leaf.item()
+
+
+def is_number(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is one whole number."""
+    return tensor.dim() == 0 and tensor.dtype is not torch.bool and is_whole(tensor)
+
+
+def is_whole(tensor: torch.Tensor) -> bool:
+    """Whether a tensor has whole numbers or truth values."""
+    return not (tensor.is_floating_point() or tensor.is_complex())
+
+
 def _counted(args: tuple) -> tuple:
-    """The same access with known masks turned into the places that they choose: how many is then no question."""
+    """The same access with known masks turned into the places that they choose: how many is then no question. Places
+    that are given one by one become a tensor, since their numbers cannot be read."""
     tensor, index, *value = args
-    parts = index if isinstance(index, tuple) else (index,)
+    parts = tuple(map(_together, index if isinstance(index, tuple) else (index,)))
     with _disable_current_modes():
         chosen = [part.nonzero(as_tuple=True) if _mask(part) else (part,) for part in parts]
     return (tensor, tuple(part for places in chosen for part in places), *value)
+
+
+def _together(index: Any) -> Any:
+    if isinstance(index, (tuple, list)) and index and all(isinstance(place, torch.Tensor) for place in index):
+        return torch.stack(list(index))
+    return index
 
 
 def _mask(index: Any) -> bool:

@@ -66,9 +66,8 @@ class _Dense(TorchFunctionMode):
         if func is torch.where and len(args) == 1 and args[0].dim() == 2:
             return self._all_tokens(args[0])
         if func is torch.Tensor.index_add_ and self._chose is not None:
-            states, axis, tokens, given = args
-            given = torch.where(self._chose[:, None], given, torch.zeros_like(given))
-            return func(states, axis, tokens, given, **kwargs)
+            states, _, _, given = args  # the tokens are all, in their order
+            return states.add_(torch.where(self._chose[:, None], given, torch.zeros_like(given)))
         return func(*args, **kwargs)
 
     def _is_hits(self, tensor: torch.Tensor) -> bool:

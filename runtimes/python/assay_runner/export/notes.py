@@ -39,7 +39,7 @@ class Notes:
     def _fixed(self) -> dict[str, Any]:
         places = sorted(self._read)
         at = ", ".join(places[:_MOST_PLACES]) + (" and more" if len(places) > _MOST_PLACES else "")
-        by = ", ".join(sorted(self._sources)) or "the weights"
+        by = ", ".join(sorted(self._sources))
         return {
             "name": "fixed choices",
             "count": len(places),

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import torch
@@ -22,24 +23,17 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
-from assay_runner.export.following import INDEXED, known, line
+from assay_runner.export.following import INDEXED, REPEATED, SIZED, is_number, is_whole, known, line
 from assay_runner.export.notes import Notes
 from assay_runner.export.traces import short
 
 _T = torch.Tensor
-# What gives numbers, or a tensor whose shape depends on values.
+# What gives numbers, a tensor whose shape depends on values, or one that is drawn.
 _READ = frozenset(
     {_T.__bool__, _T.__int__, _T.__float__, _T.__index__, _T.item, _T.tolist, _T.__contains__, torch.equal}
     | {torch.allclose, _T.allclose, _T.equal, torch.nonzero, _T.nonzero, torch.unique, _T.unique}
-    | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere}
+    | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere, torch.multinomial}
 )
-# What takes sizes, which may be tensors of one whole number.
-_SIZED = frozenset(
-    {torch.arange, torch.zeros, torch.ones, torch.empty, torch.full, torch.linspace, torch.split, torch.narrow}
-    | {_T.view, _T.reshape, _T.expand, _T.repeat, _T.split, _T.narrow, _T.new_zeros, _T.new_ones, _T.new_full}
-    | {_T.new_empty, torch.nn.functional.interpolate, torch.nn.functional.pad}
-)
-_REPEATED = frozenset({torch.repeat_interleave, _T.repeat_interleave})
 _VALUE = "_assay_value"  # on a traced tensor
 
 
@@ -64,14 +58,13 @@ class Valued(TorchFunctionMode):
             args, kwargs = self._settled((args, kwargs), lambda tensor: True)
             with _apart():
                 return func(*args, **kwargs)
-        if func in _SIZED or func in _REPEATED:
-            args, kwargs = self._settled((args, kwargs), _is_number if func in _SIZED else _is_whole)
+        if func in SIZED or func in REPEATED:
+            args, kwargs = self._settled((args, kwargs), is_number if func in SIZED else is_whole)
         if func in INDEXED:
             args = self._indexed(*args)
-        values = _values((args, kwargs))
+        values = _values(func, (args, kwargs))
         result = func(*args, **kwargs)
-        if values is not None:
-            _follow(result, func, *values)
+        _follow(args[0] if func is _T.__setitem__ else result, func, values)
         return result
 
     def _settled(self, tree: Any, which: Callable[[torch.Tensor], bool]) -> Any:
@@ -83,10 +76,11 @@ class Valued(TorchFunctionMode):
         value = getattr(tensor, _VALUE, None)
         if value is None:
             return tensor
-        file, number = line()
-        self._notes.read(f"{short(file)}:{number}", value.sources)
+        if value.sources:  # what follows from weights alone is the same for all inputs
+            file, number = line()
+            self._notes.read(f"{short(file)}:{number}", value.sources)
         with _apart():
-            return value.tensor.item() if _is_number(tensor) else value.tensor.clone()
+            return value.tensor.item() if is_number(tensor) else value.tensor.clone()
 
     def _indexed(self, tensor: torch.Tensor, index: Any, *value: Any) -> tuple:
         """An access of which bounds and the places of masks are known. A mask under which one number is written has
@@ -125,7 +119,7 @@ def beside(model: torch.nn.Module, real: Mapping[str, torch.Tensor], notes: Note
     return begin
 
 
-def _values(tree: Any) -> tuple[Any, frozenset[str]] | None:
+def _values(func: Any, tree: Any) -> tuple[Any, frozenset[str]] | None:
     """The same arguments with values in place of traced tensors, and their sources; None where one is not known."""
     leaves = pytree.tree_leaves(tree)
     traced = [leaf for leaf in leaves if _traced(leaf)]
@@ -133,23 +127,39 @@ def _values(tree: Any) -> tuple[Any, frozenset[str]] | None:
     if None in found or any(isinstance(leaf, (torch.SymInt, torch.SymFloat, torch.SymBool)) for leaf in leaves):
         return None
     real = pytree.tree_map(lambda leaf: getattr(leaf, _VALUE).tensor if _traced(leaf) else leaf, tree)
-    return real, frozenset().union(*(value.sources for value in found))
+    return real, frozenset().union(*(value.sources for value in found if not _shapes_only(func)))
 
 
-def _follow(result: Any, func: Any, real: tuple[tuple, dict], sources: frozenset[str]) -> None:
-    """Gives the tensors of a traced result their values."""
+def _shapes_only(func: Any) -> bool:
+    """Whether a function takes shape and dtype of a tensor and none of its values."""
+    name = getattr(func, "__name__", "")
+    return name.startswith("new_") or name in ("zeros_like", "ones_like", "empty_like")
+
+
+def _follow(result: Any, func: Any, values: tuple[Any, frozenset[str]] | None) -> None:
+    """Gives the tensors of a traced result their values. Those that have none now lose what they had before: the
+    result may be a tensor that was written into."""
     traced = pytree.tree_leaves(result)
     if not any(map(_traced, traced)):
         return
-    args, kwargs = real
+    found = _computed(func, *values[0]) if values else []
+    for tensor, value in zip_longest(traced, found):
+        if not _traced(tensor):
+            continue
+        if isinstance(value, torch.Tensor):
+            setattr(tensor, _VALUE, Value(value, values[1]))
+        else:
+            vars(tensor).pop(_VALUE, None)
+
+
+def _computed(func: Any, args: tuple, kwargs: dict) -> list[Any]:
+    """The leaves of a result beside the trace; of a tensor that was written into, itself."""
     try:
         with _apart():
-            found = pytree.tree_leaves(func(*args, **kwargs))
+            result = func(*args, **kwargs)
     except Exception:  # noqa: BLE001 - what cannot be computed beside the trace has no value there, and no more
-        return
-    for tensor, value in zip(traced, found, strict=False):
-        if _traced(tensor) and isinstance(value, torch.Tensor):
-            setattr(tensor, _VALUE, Value(value, sources))
+        return []
+    return pytree.tree_leaves(args[0] if func is _T.__setitem__ else result)
 
 
 @contextmanager
@@ -171,11 +181,3 @@ def _reads_traced(args: tuple) -> bool:
 def _places(func: Any, args: tuple, kwargs: dict) -> bool:
     """Whether `where` is asked for the places of a mask."""
     return func is torch.where and len(args) == 1 and not kwargs
-
-
-def _is_whole(tensor: torch.Tensor) -> bool:
-    return not (tensor.is_floating_point() or tensor.is_complex())
-
-
-def _is_number(tensor: torch.Tensor) -> bool:
-    return tensor.dim() == 0 and tensor.dtype is not torch.bool and _is_whole(tensor)

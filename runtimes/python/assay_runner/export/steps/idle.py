@@ -43,6 +43,11 @@ def _same_shape(node: onnx_ir.Node) -> bool:
     return before is not None and before == after
 
 
+def _squeezes_nothing(node: onnx_ir.Node) -> bool:
+    shape, axes = editing.shape(node.inputs[0]), editing.constant(node.inputs[1]) if len(node.inputs) > 1 else None
+    return shape is not None and axes is not None and all(shape[axis] != 1 for axis in axes.ravel())
+
+
 def _same_type(node: onnx_ir.Node) -> bool:
     return node.inputs[0].dtype is not None and node.inputs[0].dtype == node.attributes["to"].as_int()
 
@@ -88,7 +93,7 @@ _IDLE: dict[str, Callable[[onnx_ir.Node], bool]] = {
     "Cast": _same_type,
     "Reshape": _same_shape,
     "Expand": _same_shape,
-    "Squeeze": _same_shape,  # of an axis that is not 1: torch leaves that as it is, ONNX forbids it
+    "Squeeze": _squeezes_nothing,  # of an axis that is not 1: torch leaves that as it is, ONNX forbids it
     "Slice": _whole,
     "ScatterND": _empty,
     "ScatterElements": _empty,
