@@ -21,6 +21,7 @@ from assay_runner import experts
 from assay_runner.export.notes import Notes
 
 _NONZERO = frozenset({torch.nonzero, torch.Tensor.nonzero})
+_WHERE = torch.where  # torch's own: transformers' exporter puts another one in its place while it traces
 
 
 @contextmanager
@@ -63,7 +64,7 @@ class _Dense(TorchFunctionMode):
         if func in _NONZERO and not kwargs.get("as_tuple") and self._is_hits(args[0]):
             self._note()
             return torch.arange(self._count)[:, None]
-        if func is torch.where and len(args) == 1 and args[0].dim() == 2:
+        if func is _WHERE and len(args) == 1 and args[0].dim() == 2:
             return self._all_tokens(args[0])
         if func is torch.Tensor.index_add_ and self._chose is not None:
             states, _, _, given = args  # the tokens are all, in their order

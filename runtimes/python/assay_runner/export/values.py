@@ -34,6 +34,7 @@ _READ = frozenset(
     | {torch.allclose, _T.allclose, _T.equal, torch.nonzero, _T.nonzero, torch.unique, _T.unique}
     | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere, torch.multinomial}
 )
+_WHERE = torch.where  # torch's own: transformers' exporter puts another one in its place while it traces
 _VALUE = "_assay_value"  # on a traced tensor
 
 
@@ -55,11 +56,11 @@ class Valued(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         if (func in _READ or _places(func, args, kwargs)) and _reads_traced(args):
-            args, kwargs = self._settled((args, kwargs), lambda tensor: True)
+            args, kwargs = pytree.tree_map(self._value, (args, kwargs))
             with _apart():
                 return func(*args, **kwargs)
         if func in SIZED or func in REPEATED:
-            args, kwargs = self._settled((args, kwargs), is_number if func in SIZED else is_whole)
+            args, kwargs = pytree.tree_map(self._number if func in SIZED else self._whole, (args, kwargs))
         if func in INDEXED:
             args = self._indexed(*args)
         values = _values(func, (args, kwargs))
@@ -67,20 +68,23 @@ class Valued(TorchFunctionMode):
         _follow(args[0] if func is _T.__setitem__ else result, func, values)
         return result
 
-    def _settled(self, tree: Any, which: Callable[[torch.Tensor], bool]) -> Any:
-        """The same arguments, of which some have become known."""
-        return pytree.tree_map(lambda leaf: self._known(leaf) if _traced(leaf) and which(leaf) else leaf, tree)
-
-    def _known(self, tensor: torch.Tensor) -> Any:
-        """A traced tensor's value; itself where that is not known. A size becomes a number."""
-        value = getattr(tensor, _VALUE, None)
+    def _value(self, leaf: Any) -> Any:
+        """A traced tensor's value; anything else, and what has none, as it is."""
+        value = getattr(leaf, _VALUE, None) if _traced(leaf) else None
         if value is None:
-            return tensor
+            return leaf
         if value.sources:  # what follows from weights alone is the same for all inputs
             file, number = line()
             self._notes.read(f"{short(file)}:{number}", value.sources)
         with _apart():
-            return value.tensor.item() if is_number(tensor) else value.tensor.clone()
+            return value.tensor.clone()
+
+    def _whole(self, leaf: Any) -> Any:
+        return self._value(leaf) if _traced(leaf) and is_whole(leaf) else leaf
+
+    def _number(self, leaf: Any) -> Any:
+        """The same of a tensor of one whole number. `following` then takes it as such."""
+        return self._value(leaf) if _traced(leaf) and is_number(leaf) else leaf
 
     def _indexed(self, tensor: torch.Tensor, index: Any, *value: Any) -> tuple:
         """An access of which bounds and the places of masks are known. A mask under which one number is written has
@@ -93,8 +97,8 @@ class Valued(TorchFunctionMode):
     def _part(self, part: Any, stays: bool) -> Any:
         if isinstance(part, slice):
             bounds = (part.start, part.stop, part.step)
-            return slice(*(self._known(bound) if _traced(bound) else bound for bound in bounds))
-        return self._known(part) if _traced(part) and part.dtype is torch.bool and not stays else part
+            return slice(*map(self._number, bounds))
+        return self._value(part) if _traced(part) and part.dtype is torch.bool and not stays else part
 
 
 Beside = Callable[[Mapping[str, torch.Tensor]], Valued]
@@ -180,4 +184,4 @@ def _reads_traced(args: tuple) -> bool:
 
 def _places(func: Any, args: tuple, kwargs: dict) -> bool:
     """Whether `where` is asked for the places of a mask."""
-    return func is torch.where and len(args) == 1 and not kwargs
+    return func is _WHERE and len(args) == 1 and not kwargs
