@@ -5,8 +5,10 @@ they are, then with more of those as constants that only describe others (`const
 chose, then with the plainest it has. An exporter (`exporters`) sees a forward that gives named tensors (`subject`), in
 which everything that follows from known values alone is computed and not traced (`following`), the numbers in small
 buffers included (`buffers`), in which known masks are left out as in an ordinary call (`masks`), and in which functions
-that exporters write as loops are made of plainer ones (`plainer`). Which axes stay free, where any are to, is said in
-`axes`.
+that exporters write as loops are made of plainer ones (`plainer`). Loops over chosen experts run over all (`mixtures`),
+layers are not converted to what they are (`casts`), and as a last resort what the model decides by values is fixed to
+what it is in this call (`values`); `notes` says so in the graph's steps. Which axes stay free, where any are to, is
+said in `axes`.
 
 What an exporter made gets the names of the recipe (`naming`), goes through the rewriting steps (`steps`), is written
 (`writing`) and is run in ONNX Runtime against torch's outputs (`checking`). The first graph that passes is the answer;

@@ -57,7 +57,7 @@ class _Dense(TorchFunctionMode):
     def __init__(self, count: int, note: Callable[[], None]) -> None:
         super().__init__()
         self._count, self._note = count, note
-        self._chose: torch.Tensor | None = None  # for each token, whether it chose the expert whose turn it is
+        self._chose: torch.Tensor | None = None  # by slot and token, whether the expert whose turn it is was chosen
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
@@ -67,8 +67,9 @@ class _Dense(TorchFunctionMode):
         if func is _WHERE and len(args) == 1 and args[0].dim() == 2:
             return self._all_tokens(args[0])
         if func is torch.Tensor.index_add_ and self._chose is not None:
-            states, _, _, given = args  # the tokens are all, in their order
-            return states.add_(torch.where(self._chose[:, None], given, torch.zeros_like(given)))
+            states, _, _, given = args  # the tokens are all, in their order, once for each slot
+            given = given.reshape(*self._chose.shape, -1)
+            return states.add_(torch.where(self._chose[..., None], given, torch.zeros_like(given)).sum(0))
         return func(*args, **kwargs)
 
     def _is_hits(self, tensor: torch.Tensor) -> bool:
@@ -76,7 +77,7 @@ class _Dense(TorchFunctionMode):
         return tensor.dim() == 1 and tensor.shape[0] in (self._count, self._count + 1)
 
     def _all_tokens(self, chosen: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Every token with the slot in which it chose the expert: any slot where it did not."""
-        chosen = chosen.to(torch.int32)
-        self._chose = chosen.amax(0) > 0
-        return chosen.argmax(0), torch.arange(chosen.shape[1])
+        """Every slot with every token: a token may choose an expert in more than one slot."""
+        slots, tokens = chosen.shape
+        self._chose = chosen > 0
+        return torch.arange(slots).repeat_interleave(tokens), torch.arange(tokens).repeat(slots)
