@@ -229,6 +229,19 @@ type ExportTry struct {
 	Error string `json:"error"`
 }
 
+// FixedChoices is the step of a graph in which choices that the model makes by
+// values are those of the exported call.
+const FixedChoices = "fixed choices"
+
+// Step returns the step of that name; nil if it changed nothing.
+func (e *Exported) Step(name string) *ExportStep {
+	i := slices.IndexFunc(e.Steps, func(s ExportStep) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &e.Steps[i]
+}
+
 // ExportStep is a rewriting that changed the graph and kept its numbers.
 type ExportStep struct {
 	Name  string `json:"name"`

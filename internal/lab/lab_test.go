@@ -165,6 +165,8 @@ func TestVerdicts(t *testing.T) {
 		"not checked":    {runner.Report{NumericsNote: "56 GiB needed"}, cell.Partial, "56 GiB needed"},
 		"left over":      {runner.Report{Numerics: passed, Placement: &cell.Placement{Device: "cpu", Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Partial, "2 operations on cuda:0"},
 		"a blind check":  {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-mlp", Change: new(1e-9)}}}, cell.Partial, "zero-mlp"},
+		"fixed choices":  {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.FixedChoices, Why: "input_ids decide"}}}}, cell.Partial, "input_ids decide"},
+		"other steps":    {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: "constants folded"}}}}, cell.Works, ""},
 		"wrong and left": {runner.Report{Numerics: &cell.Numerics{MaxRel: new(1.0)}, Placement: &cell.Placement{Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Fails, "differs"},
 	} {
 		v, note, f := verdict(cell.Cell{Type: "x"}.Normal(), tc.report)
