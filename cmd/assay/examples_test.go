@@ -30,6 +30,7 @@ var notRun = map[string]string{
 	"make test": "it runs this test",
 	"assay detect --platform rocm --python ~/rocm/bin/python":                 "it names a Python with a ROCm build",
 	"assay test bert --platform rocm --dtype fp16 --python ~/rocm/bin/python": "it names a Python with a ROCm build",
+	"assay bench bert-base-uncased --platform openvino --dtype fp32,int8":     "true size, quantised with calibration, takes minutes",
 	"assay bench --key --size full --platform cuda --dtype fp16":              "thirteen models of true size take hours without a GPU",
 	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8":  "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
 }
@@ -41,6 +42,8 @@ var statuses = map[string][]int{
 	"assay doctor":        {exitOK, exitProgram}, // what it checks may be wrong here
 	"assay doctor cpu":    {exitOK, exitProgram},
 	"assay doctor cuda":   {exitOK, exitProgram},
+	"assay doctor mps":    {exitOK, exitProgram},
+	"assay doctor rocm":   {exitOK, exitProgram},
 	"assay cache rm bert": {exitOK, exitUsage}, // nothing may be kept of it yet
 }
 

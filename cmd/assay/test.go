@@ -30,7 +30,7 @@ any owner/name[@revision] of the Hub, or a folder with a config.json. Times of t
   assay test bert-base-uncased --platform auto
   assay test --key --platform cpu,cuda --dtype fp32,fp16
   assay test bert --platform cuda --strict
-  assay test --consistency bert`,
+  assay test --consistency vit`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if consistency {
 				return a.consistency(c.Context(), f, args)

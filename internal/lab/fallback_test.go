@@ -13,7 +13,7 @@ type everyCPU struct{ bench }
 
 func (m everyCPU) Presence(t platform.Target) Presence {
 	if t.Platform == platform.OpenVINO {
-		return Presence{Present: true, Threads: 2}
+		return Presence{Present: true, Threads: 2, DTypes: []platform.DType{platform.FP32, platform.BF16}}
 	}
 	return m.bench.Presence(t)
 }
@@ -67,6 +67,18 @@ func TestADefaultDTypeStaysBehind(t *testing.T) {
 		rs, _, err := carry(t, &script{do: good}, bench{}, cells(cell.Cell{Type: "x", Platform: platform.QNN, DType: asked}))
 		if err != nil || want != "" && (len(rs) != 2 || rs[1].Cell.DType != want) || want == "" && len(rs) != 1 {
 			t.Errorf("asked for %q: %d results, %v: %+v", asked, len(rs), err, rs)
+		}
+	}
+}
+
+// TestAFallbackHasTheDType: a device that does not compute in the asked dtype
+// is no fallback.
+func TestAFallbackHasTheDType(t *testing.T) {
+	t.Parallel()
+	for dtype, want := range map[platform.DType]string{platform.FP16: "cpu", platform.BF16: "openvino"} {
+		rs, _, err := carry(t, &script{do: good}, everyCPU{}, cells(cell.Cell{Type: "x", Platform: platform.CUDA, DType: dtype}))
+		if err != nil || len(rs) != 2 || rs[0].Fallback.To != want {
+			t.Errorf("%s: %v, %+v", dtype, err, rs)
 		}
 	}
 }

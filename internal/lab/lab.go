@@ -59,7 +59,9 @@ type Presence struct {
 	Derives     bool   // not present, but what would run there can be derived
 	Software    bool   // an emulator or a software adapter: evidence is emulated, times do not count
 	MemoryBytes int64  // of the device; 0 is unknown
-	Threads     int    // that its settings recommend; 0 leaves it to the runner
+	// DTypes are what the device computes in; nil is unknown.
+	DTypes  []platform.DType
+	Threads int // that its settings recommend; 0 leaves it to the runner
 }
 
 // Machine tells what is here. Both methods are quick and never fail.

@@ -62,11 +62,16 @@ func (c *carrying) fallback(asked cell.Cell, tried platform.Name) (cell.Cell, Pr
 		if asked.DType == asked.Where().DType() {
 			moved.DType = t.DType() // nobody asked for just this one
 		}
-		if here := c.Machine.Presence(t); here.Present && to.HasDType(moved.DType) {
+		if here := c.Machine.Presence(t); here.Present && to.HasDType(moved.DType) && here.computes(moved.DType) {
 			return moved.On(t), here, true
 		}
 	}
 	return cell.Cell{}, Presence{}, false
+}
+
+// computes reports whether the device has the dtype, as far as that is known.
+func (p Presence) computes(d platform.DType) bool {
+	return p.DTypes == nil || slices.Contains(p.DTypes, d)
 }
 
 // unavailable is the asked target's own result when it is not there.

@@ -115,10 +115,29 @@ func (m machine) Presence(t platform.Target) lab.Presence {
 	}
 	for _, d := range p.Devices {
 		if t.Device == "" || d.ID == t.Device || t.Device == chosen[t.Platform] {
-			return presence(d)
+			here := presence(d)
+			if t.Platform == platform.OpenVINO {
+				here.DTypes = openvinoDTypes(d.Features)
+			}
+			return here
 		}
 	}
 	return lab.Presence{Reason: fmt.Sprintf("there is no device %s: the devices are %s", t.Device, ids(p.Devices))}
+}
+
+// openvinoDTypes are what OpenVINO says that a device computes in; weights of
+// fewer bits are no matter of the device's.
+func openvinoDTypes(capabilities []string) []platform.DType {
+	var out []platform.DType
+	for _, d := range []platform.DType{platform.FP32, platform.FP16, platform.BF16, platform.INT8} {
+		if slices.Contains(capabilities, string(d)) {
+			out = append(out, d)
+		}
+	}
+	if out == nil {
+		return nil
+	}
+	return append(out, platform.W8, platform.W4)
 }
 
 func presence(d detect.Device) lab.Presence {

@@ -72,6 +72,7 @@ class Exporter:
         cell = {**(job.get("cell") or {}), "platform": "cpu", "device": "", "engine": "torch", "dtype": "fp32"}
         self.session = torch_engine.Session({**job, "cell": cell}, emit)
         self._emit, self._store, self._options = emit, store, options
+        self.made: set[str] = set()  # keys of what was not there before this job
 
     @contextmanager
     def artefact(self, point: Mapping[str, Any], form: Form = ONNX) -> Iterator[Artefact]:
@@ -80,6 +81,7 @@ class Exporter:
         key = key_of(self._facts(point, form))
         with self._store.entry(form.kind, key, lambda folder: self._make(point, form, folder)) as entry:
             if entry.made:
+                self.made.add(key)
                 _give_back()
             if failed := entry.manifest.get("failed"):
                 raise _FAILURES[failed["type"]](failed["message"])

@@ -149,7 +149,7 @@ class Session:
             "export": {
                 "key": artefact["key"],
                 "prepared": compiled.key,
-                "found": not artefact.entry.made,
+                "found": artefact["key"] not in self.exporter.made,
                 "via": artefact.form.via,
                 "earlier": running.report(),
                 **{name: graph[name] for name in ("opset", "exporter", "steps", "check")},

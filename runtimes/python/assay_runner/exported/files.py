@@ -38,6 +38,7 @@ class FileExporter:
         self._file = Path(recipe.pop("graph"))
         self.session = torch_engine.Session({**job, "cell": cell, "recipe": recipe, "kind": "file"}, emit)
         self._emit, self._store, self._options = emit, store, options
+        self.made: set[str] = set()
 
     @contextmanager
     def artefact(self, point: Mapping[str, Any], form: Form = ONNX) -> Iterator[Artefact]:
@@ -45,7 +46,10 @@ class FileExporter:
         if form is not ONNX:
             raise ExportFailed(f"an ONNX file cannot be had as {form.kind}")
         facts = {"subject": self._subject(point), "options": asdict(self._options), "versions": versions(), "file": 1}
-        with self._store.entry("onnx", key_of(facts), lambda folder: self._make(point, folder)) as entry:
+        key = key_of(facts)
+        with self._store.entry("onnx", key, lambda folder: self._make(point, folder)) as entry:
+            if entry.made:
+                self.made.add(key)
             yield Artefact(entry, ONNX)
 
     def _subject(self, point: Mapping[str, Any]) -> str:
