@@ -18,9 +18,9 @@ import onnx
 import onnx_ir
 import torch
 
-from assay_runner import export, inputs, numerics, subject, torch_engine
+from assay_runner import control, export, inputs, numerics, subject, torch_engine
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import steps, writing
+from assay_runner.export import checking, steps, writing
 from assay_runner.outputs import Tensors
 
 from .artefact import INPUTS, ONNX, REFERENCE, Artefact, Form, versions
@@ -59,14 +59,14 @@ class FileExporter:
         session, emit = self.session, self._emit
         tensors = session.inputs(point)
         with emit.in_phase("reference"):
-            expected = _run(self._file, tensors, optimised=False)
+            expected = checking.ran(self._file, tensors, optimised=False)
         with emit.in_phase("convert"):
             graph = self._written(tensors, expected, folder)
         with emit.in_phase("control"):
-            damaged = _run(self._file, session.inputs(point, other=1), optimised=False)
+            damaged = checking.ran(self._file, session.inputs(point, other=1), optimised=False)
         for name, arrays in ((INPUTS, tensors), (REFERENCE, expected)):
             np.savez(folder / name, **{key: t.numpy() for key, t in arrays.items()})
-        change = min(numerics.compare(damaged, expected).max_rel, 1e6)
+        change = min(numerics.compare(damaged, expected).max_rel, control.CAP)
         return {
             "subject_hash": self._subject(point),
             "type": "onnx",
@@ -98,11 +98,11 @@ class FileExporter:
         model = onnx_ir.load(fixed)
         done = steps.apply(model)
         writing.write(model, folder)
-        check = _check(folder / writing.FILE, tensors, expected)
-        if not check["pass"]:
+        check = checking.held(lambda: checking.ran(folder / writing.FILE, tensors), expected, LABEL)
+        if not check.get("pass"):
             done = []
             shutil.copy(fixed, folder / writing.FILE)
-            check = _check(folder / writing.FILE, tensors, expected)
+            check = checking.held(lambda: checking.ran(folder / writing.FILE, tensors), expected, LABEL)
         for left in folder.glob("fixed.onnx*"):
             left.unlink()
         if "error" in check:
@@ -134,28 +134,3 @@ def _fix(file: Path, tensors: Mapping[str, torch.Tensor], to: Path) -> None:
         for n in tensors[value.name].shape:
             shape.dim.add().dim_value = n
     onnx.save(model, to, save_as_external_data=model.ByteSize() > writing.INLINE_BYTES, location="fixed.onnx.data")
-
-
-def _run(file: Path, tensors: Mapping[str, torch.Tensor], optimised: bool = True) -> Tensors:
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = torch.get_num_threads()
-    if not optimised:
-        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = ort.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    feeds = {i.name: tensors[i.name].numpy() for i in session.get_inputs()}
-    names = [o.name for o in session.get_outputs()]
-    return {name: torch.from_numpy(array) for name, array in zip(names, session.run(None, feeds), strict=True)}
-
-
-def _check(file: Path, tensors: Mapping[str, torch.Tensor], expected: Tensors) -> dict[str, Any]:
-    import onnxruntime as ort
-
-    engine = f"onnxruntime {ort.__version__}"
-    try:
-        report = numerics.compare(_run(file, tensors), expected).report(numerics.TOLERANCE["fp32"], LABEL)
-    except Exception as error:  # noqa: BLE001 - the runtime raises types of its own for each status
-        return {"engine": engine, "pass": False, "max_rel": None, "error": f"{type(error).__name__}: {error}"[:500]}
-    return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}

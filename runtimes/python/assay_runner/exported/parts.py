@@ -18,9 +18,9 @@ from typing import Any
 import onnx_ir
 import torch
 
-from assay_runner import numerics, torch_engine
+from assay_runner import torch_engine
 from assay_runner.errors import BadRecipe
-from assay_runner.export import exporters, steps, traces, writing
+from assay_runner.export import checking, exporters, steps, traces, writing
 
 from .artefact import versions
 from .store import Store, key_of
@@ -161,6 +161,8 @@ def _exported(part: Part, folder: Path) -> dict[str, Any]:
         writing.write(model, folder / part.name)
         row |= _described(model, part.name)
         row["check"] = _check(folder / part.name / writing.FILE, feeds, expected)
+        if "error" in row["check"]:
+            row["failed"] = row["check"]["error"]
     except Exception as error:  # noqa: BLE001 - exporters raise anything
         row["failed"] = traces.line(error)
     return row
@@ -177,16 +179,8 @@ def _described(model: onnx_ir.Model, name: str) -> dict[str, Any]:
 
 
 def _check(file: Path, feeds: Mapping[str, torch.Tensor], expected: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.log_severity_level = 4
-    session = ort.InferenceSession(file, options, providers=["CPUExecutionProvider"])
-    given = {i.name: feeds[_plain(i.name)].numpy() for i in session.get_inputs()}
-    names = [_plain(o.name) for o in session.get_outputs()]
-    got = {name: torch.from_numpy(array) for name, array in zip(names, session.run(None, given), strict=True)}
-    report = numerics.compare(got, dict(expected)).report(numerics.TOLERANCE["fp32"], "torch cpu fp32")
-    return {"engine": f"onnxruntime {ort.__version__}", "max_rel": report["max_rel"], "pass": report["pass"]}
+    given = {prefix + name: t for name, t in feeds.items() for prefix in ("", *_NEW)}
+    return checking.held(lambda: {_plain(n): t for n, t in checking.ran(file, given).items()}, dict(expected))
 
 
 def _plain(name: str) -> str:
