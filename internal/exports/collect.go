@@ -6,7 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
+
+	"assay/internal/filelock"
 )
 
 // unfinished is how old a folder in the making must be before its maker is
@@ -53,6 +56,22 @@ func (c Cache) Collect(limit int64) (Collected, error) {
 	return out, nil
 }
 
+// abandoned reports whether nobody makes a folder any more: whoever does holds
+// the lock of its key, which stands in its name. A name without one tells only
+// by its age.
+func (c Cache) abandoned(folder string, now time.Time) (release func(), gone bool) {
+	key, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(folder), "making-"), "-")
+	if len(key) == keyLetters {
+		lock, err := c.hold(key, filelock.Exclusive)
+		if err != nil {
+			return nil, false
+		}
+		return func() { lock.Close() }, true
+	}
+	info, err := os.Stat(folder)
+	return func() {}, err == nil && now.Sub(info.ModTime()) >= unfinished
+}
+
 // sweep removes folders in the making whose maker is gone for good.
 func (c Cache) sweep(now time.Time) error {
 	making, err := filepath.Glob(filepath.Join(c.Dir, "making-*"))
@@ -60,11 +79,13 @@ func (c Cache) sweep(now time.Time) error {
 		return fmt.Errorf("look for unfinished exports: %w", err)
 	}
 	for _, folder := range making {
-		info, err := os.Stat(folder)
-		if err != nil || now.Sub(info.ModTime()) < unfinished {
+		release, gone := c.abandoned(folder, now)
+		if !gone {
 			continue
 		}
-		if err := os.RemoveAll(folder); err != nil {
+		err := os.RemoveAll(folder)
+		release()
+		if err != nil {
 			return fmt.Errorf("remove an unfinished export: %w", err)
 		}
 	}

@@ -25,6 +25,9 @@ import (
 // Limit is how much the cache may hold when nobody says.
 const Limit = 20 << 30
 
+// keyLetters is how long a key is.
+const keyLetters = 32
+
 // schema is the version of manifests that this Assay writes and reads.
 const schema = 1
 

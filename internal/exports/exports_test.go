@@ -112,7 +112,9 @@ func TestCollect(t *testing.T) {
 	cut := put(t, c, 4, 10, time.Second, nil)
 	write(t, filepath.Join(c.folder(cut), "model.onnx"), "")
 	stale, live := filepath.Join(c.Dir, "making-1-x"), filepath.Join(c.Dir, "making-2-x")
-	for _, folder := range []string{stale, live} {
+	dead := filepath.Join(c.Dir, "making-"+old+"-x")      // nobody holds its key's lock
+	underWay := filepath.Join(c.Dir, "making-"+held+"-x") // its key's lock is held
+	for _, folder := range []string{stale, live, dead, underWay} {
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -142,8 +144,13 @@ func TestCollect(t *testing.T) {
 	if _, err := os.Stat(stale); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an unfinished export of a dead process is still there: %v", err)
 	}
-	if _, err := os.Stat(live); err != nil {
-		t.Errorf("an export under way was removed: %v", err)
+	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an export that nobody makes any more is still there: %v", err)
+	}
+	for _, folder := range []string{live, underWay} {
+		if _, err := os.Stat(folder); err != nil {
+			t.Errorf("an export under way was removed: %v", err)
+		}
 	}
 	if err := c.Remove(held); !errors.Is(err, ErrInUse) {
 		t.Errorf("an entry in use was removed: %v", err)

@@ -99,7 +99,7 @@ class Store:
         folder = self._folder(key)
         folder.parent.mkdir(parents=True, exist_ok=True)
         began = time.time()
-        beside = Path(tempfile.mkdtemp(prefix=f"making-{os.getpid()}-", dir=self.root))
+        beside = Path(tempfile.mkdtemp(prefix=f"making-{key}-", dir=self.root))
         try:
             facts = dict(make(beside))
             files = {str(p.relative_to(beside)): p.stat().st_size for p in sorted(beside.rglob("*")) if p.is_file()}
