@@ -68,7 +68,7 @@ func Look(m *Machine) Sighting {
 		Memory:       lookMemory(m),
 		Instance:     lookInstance(m),
 		Accelerators: lookAccelerators(m),
-		Browsers:     lookBrowsers(m),
+		Browsers:     Browsers(m),
 		Environment:  lookEnvironment(m),
 		Platforms:    map[platform.Name]Seen{},
 	}

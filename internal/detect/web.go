@@ -14,7 +14,7 @@ func (w webProbe) Platform() platform.Name { return w.name }
 
 func (w webProbe) Look(m *Machine) Seen {
 	s := Seen{}
-	for _, b := range lookBrowsers(m) {
+	for _, b := range Browsers(m) {
 		s.note("browser", fmt.Sprintf("%s at %s", b.Name, b.Path))
 	}
 	return s
@@ -49,7 +49,8 @@ var browsers = []struct {
 	{"safari", nil, "Applications/Safari.app/Contents/MacOS/Safari", nil},
 }
 
-func lookBrowsers(m *Machine) []Browser {
+// Browsers returns the browsers that are installed on a machine.
+func Browsers(m *Machine) []Browser {
 	var found []Browser
 	for _, b := range browsers {
 		var files []string

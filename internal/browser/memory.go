@@ -1,0 +1,71 @@
+package browser
+
+import (
+	"sync"
+	"time"
+)
+
+// sampleEvery is how often the memory of a browser is looked at. A look costs
+// a few milliseconds of one core.
+const sampleEvery = 250 * time.Millisecond
+
+// meter watches the memory of a tree of processes.
+type meter struct {
+	tree *group
+	done chan struct{}
+	once sync.Once
+
+	mu   sync.Mutex
+	peak *int64
+}
+
+func watch(tree *group) *meter {
+	m := &meter{tree: tree, done: make(chan struct{})}
+	m.now()
+	go m.run()
+	return m
+}
+
+func (m *meter) run() {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			m.now()
+		case <-m.done:
+			return
+		}
+	}
+}
+
+// now looks, and remembers the most that was seen.
+func (m *meter) now() *int64 {
+	bytes, known := m.tree.memory()
+	if !known {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.peak == nil || bytes > *m.peak {
+		m.peak = &bytes
+	}
+	return &bytes
+}
+
+// most is the system's own peak where it keeps one, else what was seen.
+func (m *meter) most() *int64 {
+	if bytes, known := m.tree.peak(); known {
+		return &bytes
+	}
+	m.now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.peak == nil {
+		return nil
+	}
+	bytes := *m.peak
+	return &bytes
+}
+
+func (m *meter) stop() { m.once.Do(func() { close(m.done) }) }

@@ -1,0 +1,97 @@
+package browser
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"assay/internal/filelock"
+)
+
+// profile is the folder that holds everything a browser writes: its settings,
+// its caches, its temporary files, what it takes for the user's home. A lock
+// beside it is held as long as the browser is used, so that another process
+// can tell a profile in use from one that a killed process left.
+type profile struct {
+	dir  string
+	lock *os.File
+}
+
+const (
+	profilePrefix = "assay-browser-"
+	lockSuffix    = ".lock"
+)
+
+func newProfile() (*profile, error) {
+	lock, err := os.CreateTemp("", profilePrefix+"*"+lockSuffix)
+	if err != nil {
+		return nil, fmt.Errorf("no folder for the browser's profile: %w", err)
+	}
+	p := &profile{dir: strings.TrimSuffix(lock.Name(), lockSuffix), lock: lock}
+	err = filelock.Try(lock, filelock.Exclusive)
+	if err == nil {
+		err = os.MkdirAll(p.temp(), 0o700)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("no folder for the browser's profile: %w", err), p.remove())
+	}
+	return p, nil
+}
+
+// temp is where the browser puts its temporary files.
+func (p *profile) temp() string { return filepath.Join(p.dir, "t") }
+
+// confine returns the variables that keep in a profile what a browser would
+// write elsewhere.
+func confine(dir string) []string {
+	return []string{
+		"HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "t"),
+		"XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "XDG_DATA_HOME=" + filepath.Join(dir, "data"),
+	}
+}
+
+// removePatience is how long a dying process may go on writing.
+const removePatience = 5 * time.Second
+
+func (p *profile) remove() error {
+	var err error
+	for deadline := time.Now().Add(removePatience); ; time.Sleep(20 * time.Millisecond) {
+		if err = os.RemoveAll(p.dir); err == nil || time.Now().After(deadline) {
+			break
+		}
+	}
+	return errors.Join(err, dropLock(p.lock))
+}
+
+// dropLock removes a lock that is held. Windows removes no open file.
+func dropLock(lock *os.File) error {
+	first := os.Remove(lock.Name())
+	err := lock.Close()
+	if first == nil {
+		return err
+	}
+	if gone := os.Remove(lock.Name()); !errors.Is(gone, os.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
+
+// sweepProfiles removes the profiles whose owner was killed.
+func sweepProfiles() {
+	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), profilePrefix+"*"+lockSuffix))
+	for _, name := range locks {
+		lock, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			continue // another user's, or just gone
+		}
+		if filelock.Try(lock, filelock.Exclusive) != nil {
+			lock.Close()
+			continue
+		}
+		_ = os.RemoveAll(strings.TrimSuffix(name, lockSuffix))
+		_ = dropLock(lock)
+	}
+}

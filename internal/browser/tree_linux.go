@@ -1,0 +1,68 @@
+package browser
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// everyone lists the processes of the system that are not zombies.
+func everyone() []running {
+	names, _ := filepath.Glob("/proc/[0-9]*/stat")
+	var all []running
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // it has just ended
+		}
+		if p, ok := parseStat(text); ok {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// parseStat reads "pid (name) state parent group …"; the name may hold anything.
+func parseStat(text []byte) (running, bool) {
+	open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
+	if open < 0 || end < open {
+		return running{}, false
+	}
+	fields := strings.Fields(string(text[end+1:]))
+	if len(fields) < 3 || strings.ContainsAny(fields[0], "ZX") {
+		return running{}, false
+	}
+	var p running
+	var errs [3]error
+	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(string(text[:open])))
+	p.parent, errs[1] = strconv.Atoi(fields[1])
+	p.group, errs[2] = strconv.Atoi(fields[2])
+	return p, errs == [3]error{}
+}
+
+// residentBytes is the memory that a process has for itself or shares as
+// memory. Pages of files are left out: the program's are the same in each.
+func residentBytes(p running) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/status")
+	if err != nil {
+		return 0
+	}
+	return parseStatus(string(text))
+}
+
+func parseStatus(text string) int64 {
+	var sum int64
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(line, ":")
+		if name != "RssAnon" && name != "RssShmem" {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		if err == nil {
+			sum += kib << 10
+		}
+	}
+	return sum
+}
