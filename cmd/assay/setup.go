@@ -44,11 +44,12 @@ func (a *app) printJSON(v any) error {
 }
 
 func setupCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use: "setup", Short: "Make the managed Python environment (other commands do so by themselves on first need)",
 		Args: cobra.NoArgs,
 		Example: `  assay setup
-  assay setup --python .venv/bin/python   # check your own instead`,
+  assay setup --python .venv/bin/python   # check your own instead
+  assay setup web                         # what pages in browsers need`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			m, err := a.maker()
 			if err != nil {
@@ -70,6 +71,42 @@ func setupCommand(a *app) *cobra.Command {
 			}
 			for _, name := range env.Missing {
 				fmt.Fprintf(a.stdout, "  %s is absent\n", name)
+			}
+			return nil
+		},
+	}
+	c.AddCommand(setupWebCommand(a))
+	return c
+}
+
+func setupWebCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "web", Short: "Make the web environment: the packages that pages load and, on Linux x86-64, a Chromium",
+		Long: `Setup web installs, by npm and by a lock, the packages that Assay's pages load in a browser, and on
+Linux x86-64 a Chromium without a window. Nothing is installed outside Assay's data folder.
+Other commands do so by themselves on first need.`,
+		Args: cobra.NoArgs,
+		Example: `  assay setup web
+  assay setup web --json`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			m, err := a.maker()
+			if err != nil {
+				return err
+			}
+			w, err := m.OpenWeb(c.Context(), a.choice())
+			if err != nil {
+				return err
+			}
+			if a.asJSON {
+				return a.printJSON(struct {
+					Schema int `json:"schema"`
+					environment.Web
+					Chromium string `json:"chromium"` // "" where none is packed for this machine
+				}{1, w, w.Chromium()})
+			}
+			fmt.Fprintf(a.stdout, "ready: %s\n", w.Dir)
+			for _, name := range []string{"onnxruntime-web", "@huggingface/transformers", "chromium"} {
+				fmt.Fprintf(a.stdout, "  %s %s\n", name, orNone(w.Versions[name]))
 			}
 			return nil
 		},

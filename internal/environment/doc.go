@@ -1,7 +1,7 @@
 // Package environment makes, finds and checks the Python environments in which
-// Assay's runner lives.
+// Assay's runner lives, and the web environment of its pages.
 //
-// There are two kinds. The managed environment is Assay's own: the exact
+// There are two kinds of the former. The managed environment is Assay's own: the exact
 // packages of runtimes/python/requirements.lock, verified by their hashes,
 // installed by uv into Assay's data folder. The user's own environment
 // (--python PATH) is taken as it is: special hardware has special builds of
@@ -22,6 +22,11 @@
 //	            one process at a time, a second one waits and says so
 //	progress.go what uv prints, turned into a few lines for people
 //	explain.go  what installers print, turned into sentences
+//
+// The web environment is for pages in browsers: packages by the user's own npm
+// (npm.go), and a Chromium where there is one for the machine (chromium.go).
+// It lies beside the others, is made under the same lock and in the same way
+// (web.go, webbuild.go), and only when somebody asks for it.
 //
 // A folder that has its final name is whole: kill -9 at any moment leaves only
 // a hidden folder that the next build sweeps away. The runner's own sources

@@ -11,6 +11,7 @@ const (
 	NoPython     Kind = "no-python"     // none found, or the named one does not start
 	OldPython    Kind = "old-python"    // found, but below the least version
 	BrokenPython Kind = "broken-python" // starts, but cannot make environments
+	NoNPM        Kind = "no-npm"        // none found, or too old
 	NoSpace      Kind = "no-space"
 	NoNetwork    Kind = "no-network"
 	NoPermission Kind = "no-permission"

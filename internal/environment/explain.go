@@ -7,15 +7,18 @@ import (
 	"regexp"
 )
 
-// explanations turn what pip, venv and uv print into a kind, a problem and a
-// hint. The first row that matches decides, so causes come before consequences:
-// pip ends a failure of the network with "no matching distribution".
-var explanations = []struct {
+// explanation turns what an installer prints into a kind, a problem and a hint.
+type explanation struct {
 	kind    Kind
 	said    *regexp.Regexp
 	problem string
 	hint    string
-}{
+}
+
+// explanations are for pip, venv and uv. The first row that matches decides, so
+// causes come before consequences: pip ends a failure of the network with "no
+// matching distribution".
+var explanations = []explanation{
 	{NoSpace, regexp.MustCompile(`No space left on device|os error 28|Errno 28|Disk quota exceeded|os error 122|not enough space on the disk|os error 112`),
 		"the disk became full while packages were being installed",
 		"make room, or set ASSAY_HOME to a folder on another disk, and run assay setup again"},
@@ -47,6 +50,10 @@ var explanations = []struct {
 
 // explain turns the failure of a step into an Error. Cancelling is no failure.
 func explain(step string, err error, log string) error {
+	return explainBy(explanations, step, err, log)
+}
+
+func explainBy(rows []explanation, step string, err error, log string) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -59,7 +66,7 @@ func explain(step string, err error, log string) error {
 	if errors.As(err, &failed) {
 		text += "\n" + failed.tail
 	}
-	for _, row := range explanations {
+	for _, row := range rows {
 		if row.said.MatchString(text) {
 			return &Error{Kind: row.kind, Problem: fmt.Sprintf("%s: %s", step, row.problem), Hint: row.hint, Log: log, Err: err}
 		}

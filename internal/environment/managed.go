@@ -27,13 +27,14 @@ type Maker struct {
 	lock    []byte // what the managed environment holds
 	lockUV  []byte // what installs it
 	size    Size
+	web     map[string]fs.FS // what the web environment holds, by folder
 }
 
 // New returns a Maker for the folders. environ are the process's environment
 // variables; say is told, a line at a time, what is being done.
 func New(folders Folders, environ []string, say func(string)) *Maker {
 	return &Maker{folders: folders, environ: environ, say: say, sources: python.Sources(),
-		lock: python.Requirements(), lockUV: python.Boot(), size: Sizes()}
+		lock: python.Requirements(), lockUV: python.Boot(), size: Sizes(), web: webLists()}
 }
 
 // Choice is what the user asked for.
@@ -53,16 +54,23 @@ func (m *Maker) Open(ctx context.Context, c Choice) (Environment, error) {
 	if !errors.Is(err, ErrAbsent) {
 		return env, err
 	}
-	if c.NoSetup || m.on("ASSAY_OFFLINE") {
-		why := "--no-setup forbids installing"
-		if !c.NoSetup {
-			why = "ASSAY_OFFLINE forbids installing"
-		}
+	if why := m.forbids(c); why != "" {
 		return Environment{}, &Error{Kind: Forbidden, Err: ErrAbsent,
 			Problem: "the Python environment is not installed, and " + why,
 			Hint:    "run assay setup first, or name your own with --python PATH"}
 	}
 	return m.Setup(ctx)
+}
+
+// forbids says what keeps Assay from installing anything; "" is nothing.
+func (m *Maker) forbids(c Choice) string {
+	switch {
+	case c.NoSetup:
+		return "--no-setup forbids installing"
+	case m.on("ASSAY_OFFLINE"):
+		return "ASSAY_OFFLINE forbids installing"
+	}
+	return ""
 }
 
 // ErrAbsent says that no managed environment matches this version of Assay.
