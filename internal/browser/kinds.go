@@ -53,6 +53,7 @@ var kinds = []struct {
 	{Chromium, startChromium},
 	{Chrome, startChromium},
 	{Edge, startChromium},
+	{Firefox, startFirefox},
 }
 
 func family(kind string) (start, error) {
