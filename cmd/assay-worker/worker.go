@@ -161,6 +161,7 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	s := session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, choice) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, choice) },
+		Web:         func(ctx context.Context) (environment.Web, error) { return m.OpenWeb(ctx, choice) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: filepath.Join(folders.Cache, "detect"), Exports: filepath.Join(folders.Cache, "exports"), Version: version,
 		Weights: session.Weights{Hub: f.hub, Want: f.want, Fresh: true},
 	})

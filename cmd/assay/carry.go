@@ -142,6 +142,7 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 	return session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, a.choice()) },
+		Web:         func(ctx context.Context) (environment.Web, error) { return m.OpenWeb(ctx, a.choice()) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
 		Cache: filepath.Join(folders.Cache, "detect"), Exports: exportsIn(folders), ExportsLimit: limit, Keep: f.keep, Opset: f.opset, Version: version, Cost: a.cost,
 		Weights: session.Weights{

@@ -12,6 +12,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/lab"
+	"assay/internal/pages"
 	"assay/internal/platform"
 	"assay/internal/runner"
 )
@@ -50,11 +51,11 @@ func forked(r runner.Runner) detect.Child {
 
 // where is the machine as the plan needs it: a plan for the CPU alone asks no
 // driver anything, because the runner's own torch answers.
-func (s *Session) where(ctx context.Context, plan cell.Plan, r *open) (lab.Machine, error) {
+func (s *Session) where(ctx context.Context, plan cell.Plan, r *open, w *web) (lab.Machine, error) {
 	for _, c := range plan.Cells {
 		if c.Platform != platform.CPU {
 			report, err := s.Report(ctx)
-			return machine{report, r.Hello().Versions}, err
+			return machine{report, r.Hello().Versions, w}, err
 		}
 	}
 	answers := detect.Answers{}
@@ -67,7 +68,7 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open) (lab.Machi
 	} else {
 		answers["torch"] = detect.Answer{Absent: r.Hello().Missing["torch"]}
 	}
-	return machine{detect.Judge(s.sighting(), answers), r.Hello().Versions}, nil
+	return machine{detect.Judge(s.sighting(), answers), r.Hello().Versions, w}, nil
 }
 
 // machine answers the lab from a detection report and the libraries that the
@@ -75,6 +76,7 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open) (lab.Machi
 type machine struct {
 	report    detect.Report
 	libraries map[string]string
+	web       *web
 }
 
 // second are the engines that are not their platform's first: the library that
@@ -98,6 +100,9 @@ func (m machine) Presence(t platform.Target) lab.Presence {
 	t = t.Normal()
 	if t.Engine == platform.Noop {
 		return lab.Presence{Present: true, Threads: 1}
+	}
+	if pages.NeedsPage(t.Engine) {
+		return m.web.presence(t)
 	}
 	other, isSecond := second[t.Engine]
 	if isSecond && m.libraries[other.library] == "" {

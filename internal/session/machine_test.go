@@ -93,7 +93,7 @@ func TestPresence(t *testing.T) {
 		{"epyc-vm-openvino-qnn", "openvino:AUTO", lab.Presence{Present: true, Threads: 2}},
 		{"epyc-vm-openvino-qnn", "openvino:NPU", lab.Presence{Reason: "there is no device NPU"}},
 		{"h200", "openvino:AUTO", lab.Presence{Reason: "assay setup"}},
-		{"epyc-vm", "webgpu@firefox", lab.Presence{Reason: "web"}},
+		{"epyc-vm", "webgpu@firefox", lab.Presence{Reason: "no browser was started"}},
 	} {
 		target, err := platform.ParseTarget(tc.target)
 		if err != nil {

@@ -27,6 +27,7 @@ import (
 	"assay/internal/environment"
 	"assay/internal/exports"
 	"assay/internal/lab"
+	"assay/internal/pages"
 	"assay/internal/platform"
 	"assay/internal/runner"
 	"assay/internal/runner/python"
@@ -57,6 +58,9 @@ type Options struct {
 	Version      string // of the program
 	// Cost is what a fallback costs where that was ever measured; see lab.Lab.
 	Cost func(asked, actual cell.Cell) *cell.Cost
+	// Web opens the web environment, making it if need be; nil where cells in
+	// browsers are not run.
+	Web func(context.Context) (environment.Web, error)
 	// Weights says how cells with given weights come to them.
 	Weights Weights
 }
@@ -70,6 +74,7 @@ type Session struct {
 	machine *detect.Machine
 	seen    *detect.Sighting
 	report  *detect.Report
+	web     *web
 }
 
 // open is a runner and the environment it lives in.
@@ -98,6 +103,10 @@ func (s *Session) Close() error {
 		err = errors.Join(err, r.Close())
 	}
 	clear(s.runners)
+	if s.web != nil {
+		err = errors.Join(err, s.web.close())
+	}
+	s.web = nil
 	return err
 }
 
@@ -137,13 +146,17 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	if err != nil {
 		return err
 	}
-	m, err := s.where(ctx, plan, r)
+	w, err := s.pagesFor(ctx, plan)
+	if err != nil {
+		return err
+	}
+	m, err := s.where(ctx, plan, r, w)
 	if err != nil {
 		return err
 	}
 	obs = lab.OneAtATime(obs)
 	l := &lab.Lab{
-		Runner: r, Recipes: s.weighted(r, obs.Note), Machine: m,
+		Runner: pages.Runner{Inner: r, Host: w.host}, Recipes: s.weighted(r, obs.Note), Machine: m,
 		Workers: s.o.Workers, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
 	}

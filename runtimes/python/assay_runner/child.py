@@ -36,6 +36,8 @@ ENGINES = {
     "openvino": "exported.engine.run",
     "qnn": "exported.engine.run",
     "coreml": "exported.engine.run",
+    "ort-web": "exported.engine.run",
+    "wasm": "exported.engine.run",
 }
 """Who carries out `check` and `time`: the cell's engine → module and function of this package."""
 

@@ -70,3 +70,23 @@ class UnsupportedOperators(RefusedGraph):
 
 class LibraryAbsent(RunnerError, ModuleNotFoundError):
     """A vendor's library that the engine needs is not there."""
+
+
+class PageUnopened(RunnerError):
+    """No browser could open the page that runs models for the web platforms."""
+
+
+class PageLost(RunnerError):
+    """The page, or its whole browser, ended while it ran the model: a crash."""
+
+
+class PageTimeout(RunnerError, TimeoutError):
+    """The page did not answer in time."""
+
+
+class PageError(RunnerError):
+    """What the page raised: its own words. ``op`` is what it was doing, ``log`` what its libraries printed last."""
+
+    def __init__(self, op: str, name: str, message: str, stack: str = "", log: Sequence[str] = ()) -> None:
+        super().__init__(f"{op}: {message}" if name == "Error" else f"{op}: {name}: {message}")
+        self.op, self.stack, self.log = op, stack, list(log)

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from assay_runner.devices import Device
 
@@ -63,7 +63,40 @@ class Samples:
 
     ms: list[float]
     device_ms: list[float] | None
-    cpu_ms_per_iter: float
+    cpu_ms_per_iter: float | None  # None where what runs is another process
+
+
+class Clock(Protocol):
+    """Who times a call: the harness, or what runs it where that has a clock nearer to it."""
+
+    def once(self) -> float:
+        """Milliseconds of one call."""
+
+    def warm_up(self, rule: Rule) -> Warmup:
+        """Calls until times are stable."""
+
+    def sample(self, rule: Rule, expected_ms: float | None) -> Samples:
+        """The timed loop."""
+
+
+@dataclass(frozen=True)
+class Harness:
+    """The harness's own clock around a call on a device."""
+
+    call: Callable[[], Any]
+    device: Device
+
+    def once(self) -> float:
+        """Milliseconds of one call, the device awaited at both ends."""
+        return once(self.call, self.device)
+
+    def warm_up(self, rule: Rule) -> Warmup:
+        """Calls until the means of the last two windows agree."""
+        return warm_up(self.call, self.device, rule)
+
+    def sample(self, rule: Rule, expected_ms: float | None) -> Samples:
+        """The timed loop of this module."""
+        return sample(self.call, self.device, rule, expected_ms)
 
 
 @contextmanager
@@ -88,12 +121,17 @@ def once(call: Callable[[], Any], device: Device) -> float:
 
 def warm_up(call: Callable[[], Any], device: Device, rule: Rule) -> Warmup:
     """Calls until the means of the last two windows agree, or until the time is up."""
+    return warmed(lambda: once(call, device), rule)
+
+
+def warmed(measure: Callable[[], float], rule: Rule) -> Warmup:
+    """The warm-up of a call that tells its own milliseconds."""
     seen: list[float] = []
     began = time.perf_counter()
     while not (stable := _agree(seen, _window(seen, rule), rule.warmup_tolerance)):
         if time.perf_counter() - began >= rule.warmup_max_s:
             break
-        seen.append(once(call, device))
+        seen.append(measure())
     last = seen[-_window(seen, rule) :]
     return Warmup(len(seen), sum(seen) / len(seen) if seen else None, stable, sum(last) / len(last) if last else None)
 

@@ -28,6 +28,9 @@ class Attempt:
 # wrong, and for others it is never finished.
 _NO_SNIPPETS = {"SNIPPETS_MODE": "DISABLE"}
 
+# Graphs for browsers have whole numbers of 32 bits. A model that needs more of them keeps its own.
+_WIDE_INTEGERS = {"WIDE_INTEGERS": "1"}
+
 _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
     "openvino": {
         "": (Attempt(ONNX), Attempt(ONNX, _NO_SNIPPETS), Attempt(DIRECT)),
@@ -35,6 +38,7 @@ _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
         "torch": (Attempt(DIRECT),),
     },
     "coreml": {"": (Attempt(PROGRAM),)},
+    "ort-web": {"": (Attempt(ONNX), Attempt(ONNX, _WIDE_INTEGERS))},
 }
 """Engine → the cell's `via` → its attempts; an engine that is not here takes ONNX."""
 

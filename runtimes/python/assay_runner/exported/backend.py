@@ -19,6 +19,8 @@ BACKENDS = {
     "openvino": "openvino_backend.OpenVINO",
     "qnn": "qnn_backend.QNN",
     "coreml": "coreml_backend.CoreML",
+    "ort-web": "web_backend.Web",
+    "wasm": "web_backend.Web",
 }
 """The cell's engine → module and class of this package."""
 

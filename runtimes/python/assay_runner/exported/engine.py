@@ -136,6 +136,14 @@ class Session:
             return self.backend
         return type(self.backend)(replace(self.asked, settings=attempt.settings), self.store)
 
+    def clock(self, compiled: Compiled) -> timing.Clock:
+        """Who times the runs: what is compiled, where it has a clock of its own, else the harness."""
+        return getattr(compiled, "clock", None) or timing.Harness(compiled.run, self.torch.device)
+
+    def _memory(self, compiled: Compiled) -> dict[str, int | None]:
+        """What an engine in processes of its own held there, else what this process did."""
+        return compiled.memory() if hasattr(compiled, "memory") else self.host.report()
+
     def report(self, running: Running, found: Tensors, placement: Placement | None) -> dict[str, Any]:
         """What the reports of both kinds have in common."""
         artefact, compiled = running.artefact, running.compiled
@@ -154,7 +162,7 @@ class Session:
                 "earlier": running.report(),
                 **{name: graph[name] for name in ("opset", "exporter", "steps", "check")},
             },
-            "memory": {**self.host.report(), "device_peak_bytes": None, "framework_peak_bytes": None},
+            "memory": {"device_peak_bytes": None, "framework_peak_bytes": None} | self._memory(compiled),
             "subject_hash": artefact["subject_hash"],
             "parameters": artefact["parameters"],
             "threads": self.torch.threads,
@@ -167,6 +175,10 @@ class Session:
             "generation": compiled.generation() if hasattr(compiled, "generation") else None,
             "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,
         }
+
+
+def _share(ms: float | None, items: int) -> float | None:
+    return None if ms is None else ms / items
 
 
 def _opset(asked: Any) -> int | None:
@@ -197,7 +209,7 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         linux.reset_peak()
         compiled.bind(session.feeds(artefact, point))
         with session.emit.in_phase("run"):
-            return timing.once(compiled.run, session.torch.device)
+            return session.clock(compiled).once()
 
     with session.chooser().chosen(point, start) as running:
         artefact, compiled = running.artefact, running.compiled
@@ -234,31 +246,31 @@ def _numerics(session: Session, artefact: Artefact, found: Tensors, expected: Te
 
 
 def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
-    emit, device = session.emit, session.torch.device
+    emit = session.emit
 
     def start(artefact: Artefact, compiled: Compiled) -> float:
         compiled.bind(session.feeds(artefact, point))
         with timing.quiet(), emit.in_phase("first"):
-            return timing.once(compiled.run, device)
+            return session.clock(compiled).once()
 
     linux.reset_peak()
     with session.chooser().chosen(point, start) as running:
         compiled = running.compiled
-        rule = timing.Rule.of(session.job.get("timing")).shared(compiled.items)
+        rule, clock = timing.Rule.of(session.job.get("timing")).shared(compiled.items), session.clock(compiled)
         with timing.quiet():
             with emit.in_phase("warmup"):
-                warm = timing.warm_up(compiled.run, device, rule)
+                warm = clock.warm_up(rule)
             emit.timed("begin")
-            samples = timing.sample(compiled.run, device, rule, warm.last_ms)
+            samples = clock.sample(rule, warm.last_ms)
             emit.timed("end")
         report = session.report(running, _tensors(compiled), None)
         return report | {
             "samples_ms": [ms / compiled.items for ms in samples.ms],
             "device_samples_ms": None,
-            "cpu_ms_per_iter": samples.cpu_ms_per_iter / compiled.items,
+            "cpu_ms_per_iter": _share(samples.cpu_ms_per_iter, compiled.items),
             "warmup": {
                 "count": warm.count * compiled.items,
-                "mean_ms": None if warm.mean_ms is None else warm.mean_ms / compiled.items,
+                "mean_ms": _share(warm.mean_ms, compiled.items),
                 "stable": warm.stable,
             },
             "sync": "",

@@ -1,0 +1,40 @@
+package pages
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"assay/internal/platform"
+	"assay/internal/runner"
+)
+
+// Inner is what carries jobs out: the runner whose children use pages.
+type Inner interface {
+	Run(ctx context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error)
+}
+
+// Runner gives the jobs of web engines a visit, and hands all jobs on.
+type Runner struct {
+	Inner Inner
+	Host  *Host
+}
+
+// NeedsPage reports whether an engine runs in a page.
+func NeedsPage(e platform.Engine) bool { return e == platform.ORTWeb || e == platform.Wasm }
+
+// Run carries a job out; what it opened in a browser is gone when it returns.
+func (r Runner) Run(ctx context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+	asks := job.Kind == runner.CheckJob || job.Kind == runner.TimeJob
+	if !asks || !NeedsPage(job.Cell.Engine) {
+		return r.Inner.Run(ctx, job, on)
+	}
+	v := r.Host.Visit(ctx, Where{Target: job.Cell.Where(), Alone: job.Kind == runner.TimeJob})
+	job.Options = maps.Clone(job.Options)
+	if job.Options == nil {
+		job.Options = map[string]any{}
+	}
+	job.Options["page"] = v.Address()
+	exit, err := r.Inner.Run(ctx, job, on)
+	return exit, errors.Join(err, v.Close())
+}

@@ -1,0 +1,192 @@
+"""The web platforms: ONNX Runtime Web in a page of a real browser.
+
+The page (runtimes/web/page) has the session; this is its remote control. The graph's files are named in the call that
+creates it, and the program that serves the page streams them there. Everything is timed by the page's own clock, so
+that the way between the two costs a result nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx_ir
+
+from assay_runner import timing
+from assay_runner.errors import BadRecipe, PageError, RefusedGraph, TooLarge, UnsupportedDType
+from assay_runner.export import writing
+from assay_runner.export.steps import dead
+
+from . import web_integers, web_placement, web_steps
+from .backend import Arrays, Asked, Exported, Placement
+from .store import Store, code_of, key_of
+from .web_page import Page
+
+WIDE = "WIDE_INTEGERS"
+"""The setting of an attempt that leaves whole numbers their 64 bits."""
+
+_CREATE_S = 300.0  # ONNX Runtime never settles some graphs: every wait has an end
+_RUN_S = 300.0
+_SHORT_S = 60.0
+
+
+class Web:
+    """Runs graphs in a page."""
+
+    def __init__(self, asked: Asked, store: Store) -> None:
+        self._asked, self._store = asked, store
+        self._held = ExitStack()  # entries stay in use for as long as the page may load them
+        self._address = str(asked.options.get("page") or "")
+        if not self._address:
+            raise BadRecipe("the job does not say where a page is to be had: options.page")
+        if asked.dtype != "fp32":
+            raise UnsupportedDType(f"web platforms run graphs in fp32 here, not in {asked.dtype}")
+
+    def prepare(self, exported: Exported) -> Prepared:
+        """The graph as browsers want it."""
+
+        def make(folder: Path) -> dict[str, Any]:
+            model = onnx_ir.load(exported.graph)
+            done = web_steps.apply(model, whole)
+            if done:  # else the graph is used where it lies
+                dead.remove(model)
+                writing.write(model, folder)
+            return facts | {"steps": done}
+
+        whole = self._asked.settings.get(WIDE) is None
+        facts = {"kind": "web-graph", "of": exported.key, "whole": whole, "code": code_of(web_steps, web_integers)}
+        entry = self._held.enter_context(self._store.entry("web-graph", key_of(facts), make))
+        done = entry.manifest["steps"]
+        return Prepared(exported, entry.manifest["key"], entry.path(writing.FILE) if done else exported.graph, done)
+
+    def compile(self, prepared: Prepared) -> Session:
+        """A session in a fresh page."""
+        return Session(self._asked, Page(self._address), prepared)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A graph for browsers: its file, its key, and what was done to it."""
+
+    exported: Exported
+    key: str
+    graph: Path
+    steps: Sequence[Mapping[str, Any]]
+
+
+class Session:
+    """A graph in a page."""
+
+    items = 1
+
+    def __init__(self, asked: Asked, page: Page, prepared: Prepared) -> None:
+        self._asked, self._page, self._prepared, self.key = asked, page, prepared, prepared.key
+        files = {path.name: path for path in prepared.graph.parent.iterdir() if _of_graph(path, prepared.graph)}
+        self._created = _created(
+            page,
+            files,
+            platform=asked.platform,
+            device=asked.device,
+            threads=asked.threads,
+            graph=prepared.graph.name,
+            verbose=asked.profile,
+            options={},
+        )
+        self._heap: int | None = None
+        self.evidence = "emulated" if asked.platform == "webgpu" and self._software() else ""
+        self.clock = PageClock(page)
+
+    def bind(self, feeds: Arrays) -> None:
+        """Inputs as tensors of the page, of the types that its graph has."""
+        types = self._created["input_types"]
+        fitted = {name: array.astype(types[name], copy=False) for name, array in feeds.items()}
+        self._page.call("bind", _SHORT_S, fitted)
+
+    def run(self) -> None:
+        """One inference, awaited."""
+        self.clock.once()
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """What the last run gave, by position: the session's names are the graph's own."""
+        told, found = self._page.call("outputs", _SHORT_S)
+        self._heap = told.get("heap_bytes")
+        names = [spec["name"] for spec in self._prepared.exported.outputs]
+        return dict(zip(names, (found[name] for name in self._created["outputs"]), strict=True))
+
+    def placement(self) -> Placement | None:
+        """As ONNX Runtime told when it made the session."""
+        return web_placement.read(self._created["log"], self._asked.platform, self._asked.device)
+
+    def memory(self) -> dict[str, int | None]:
+        """Of the browser's processes, where they are this cell's alone; this process holds no model."""
+        return {"host_baseline_bytes": None, "host_peak_bytes": self._page.peak_bytes()}
+
+    def facts(self) -> dict[str, Any]:
+        """The browser, its adapter, ONNX Runtime's build, and what the page spent on starting."""
+        created, about = self._created, self._page.about
+        return {
+            "versions": {"onnxruntime-web": created["version"], about["browser"]: about["version"]},
+            "browser": {**about, **self._page.hello},
+            "adapter": created["adapter"],
+            "build": created["build"],
+            "threads_of_page": created["threads"],
+            "page_ms": created["phases_ms"],
+            "heap_bytes": self._heap,
+            "steps": list(self._prepared.steps),
+        }
+
+    def _software(self) -> bool:
+        adapter = self._created["adapter"] or {}
+        return bool(self._page.about.get("software") or adapter.get("fallback") or _by_name(adapter))
+
+
+def _created(page: Page, files: Mapping[str, Path], **asked: Any) -> dict[str, Any]:
+    """What the page says of the session it made. A graph that it cannot take is refused, as by every other engine."""
+    try:
+        return page.call("create", _CREATE_S, files=files, **asked)[0]
+    except PageError as error:
+        if _MEMORY.search(str(error)):
+            raise TooLarge(f"the page ran out of memory: {error}") from error
+        raise RefusedGraph(f"ONNX Runtime Web refuses the graph: {error}") from error
+
+
+_MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array|memory access out of bounds")
+
+_SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "warp", "basic render", "softpipe")
+
+
+def _by_name(adapter: Mapping[str, Any]) -> bool:
+    words = " ".join(str(adapter.get(name, "")) for name in ("vendor", "architecture", "device", "description")).lower()
+    return any(name in words for name in _SOFTWARE)
+
+
+def _of_graph(path: Path, graph: Path) -> bool:
+    """The graph's own file and the weights beside it."""
+    return path == graph or path.name.startswith(graph.name + ".") or path.suffix == ".data"
+
+
+@dataclass(frozen=True)
+class PageClock:
+    """The page's clock."""
+
+    page: Page
+
+    def once(self) -> float:
+        """Milliseconds of one inference."""
+        told, _ = self.page.call("run", _RUN_S)
+        return told["ms"]
+
+    def warm_up(self, rule: timing.Rule) -> timing.Warmup:
+        """Calls until times are stable."""
+        return timing.warmed(self.once, rule)
+
+    def sample(self, rule: timing.Rule, expected_ms: float | None) -> timing.Samples:
+        """The timed loop, in the page."""
+        limit = rule.max_s + 10 * (expected_ms or 0.0) / 1e3 + _RUN_S
+        told, _ = self.page.call("sample", limit, min_s=rule.min_s, min_n=rule.min_n, max_s=rule.max_s)
+        return timing.Samples(told["ms"], None, None)

@@ -1,0 +1,55 @@
+"""Reads off ONNX Runtime's log where a session's nodes were placed: in a browser it tells nowhere else.
+
+WebNN's provider joins the nodes that it takes into one, or a few: how many they were stands in a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from .backend import LeftOver, Placement
+
+_PLACED = re.compile(r"(?:All nodes|Node\(s\)) placed on \[(\w+)\]\. Number of nodes: (\d+)")
+_NODE = re.compile(r"VerifyEachNodeIsAssignedToAnEp\]\s+(\w+) \((.*)\)\s*$")
+_WEBNN = re.compile(r"number of nodes in the graph: (\d+) number of nodes supported by WebNN: (\d+)")
+_NO_KERNEL = re.compile(r"(\w+) kernel not found in registries for Op type: (\w+) node name: (.*)$")
+_NOT_TAKEN = re.compile(r"\[(\w+)\] \[(.*?)\] is not supported|Operator type: \[(\w+)\].*supported: \[0\]")
+
+_OWN = {"webgpu": "WebGpuExecutionProvider", "webnn": "WebNNExecutionProvider", "cpu": "CPUExecutionProvider"}
+"""The platform → ONNX Runtime's name for its provider."""
+
+_COPIES = ("MemcpyToHost", "MemcpyFromHost")  # which a split makes needed: no node of the model
+
+
+def read(log: Iterable[str], platform: str, device: str) -> Placement | None:
+    """The placement of a session, or None where its log does not tell."""
+    nodes: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    refused: set[str] = set()
+    provider, joined = "", None
+    for line in "\n".join(log).splitlines():
+        if found := _PLACED.search(line):
+            provider = found[1]
+            nodes[provider] += int(found[2])
+        elif (found := _NODE.search(line)) and provider:
+            if found[1] in _COPIES:
+                nodes[provider] -= 1
+            elif provider != _OWN[platform]:
+                left[found[1]] += 1
+        elif found := _WEBNN.search(line):
+            joined = int(found[2])
+        elif found := _NO_KERNEL.search(line):
+            refused.add(found[2])
+    if not nodes:
+        return None
+    own = _OWN[platform]
+    if joined is not None and own in nodes:
+        nodes[own] = joined
+    where = device or platform
+    return Placement(
+        where,
+        {(where if name == own else "cpu"): n for name, n in nodes.items() if n},
+        [LeftOver(op, n, "cpu", "no kernel for these types" if op in refused else "") for op, n in left.most_common()],
+    )

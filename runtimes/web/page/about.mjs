@@ -1,0 +1,41 @@
+// What the page knows of the browser that it is in.
+
+const LIMITS = [
+  "maxBufferSize",
+  "maxStorageBufferBindingSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeWorkgroupsPerDimension",
+];
+
+/** What is known at once. */
+export function hello() {
+  return {
+    user_agent: navigator.userAgent,
+    isolated: globalThis.crossOriginIsolated === true,
+    cores: navigator.hardwareConcurrency ?? null,
+    jspi: "Suspending" in WebAssembly,
+    webgpu: "gpu" in navigator,
+    webnn: "ml" in navigator,
+  };
+}
+
+/** The WebGPU adapter, or null where there is none. */
+export async function adapter() {
+  const found = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+  if (!found) return null;
+  const info = found.info ?? {};
+  return {
+    vendor: info.vendor ?? "",
+    architecture: info.architecture ?? "",
+    device: info.device ?? "",
+    description: info.description ?? "",
+    fallback: (info.isFallbackAdapter ?? found.isFallbackAdapter) === true,
+    features: [...found.features].sort(),
+    limits: Object.fromEntries(LIMITS.map((name) => [name, Number(found.limits[name])])),
+  };
+}
+
+/** The JavaScript heap in use, where the browser tells it. */
+export const heapBytes = () => performance.memory?.usedJSHeapSize ?? null;

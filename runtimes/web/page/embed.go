@@ -1,0 +1,14 @@
+// Package page carries the runner page inside the program: what a browser
+// loads to run exported graphs.
+package page
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed *.html *.mjs
+var files embed.FS
+
+// Files returns the page's own files.
+func Files() fs.FS { return files }

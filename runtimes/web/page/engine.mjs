@@ -1,0 +1,145 @@
+// ONNX Runtime Web: one session at a time, its inputs, and the loops that are timed by the page's own clock.
+
+import { adapter } from "./about.mjs";
+import { taken } from "./logs.mjs";
+
+const PACKAGE = "/packages/onnxruntime-web/dist/";
+const MOST_BYTES = 2 ** 31 - 1; // of one array, in every browser
+
+// The provider that each platform asks for. ONNX Runtime puts what a provider leaves over to its own CPU kernels.
+const PROVIDERS = {
+  webgpu: () => "webgpu",
+  webnn: (device) => ({ name: "webnn", deviceType: device || "cpu" }),
+  cpu: () => "wasm",
+};
+
+// JSPI's build is half as large as the one that rewrites its code to be suspended, and starts sooner.
+const bundle = (platform) => (platform === "cpu" ? "ort.wasm" : "Suspending" in WebAssembly ? "ort.jspi" : "ort.webgpu");
+
+const now = () => performance.now();
+
+async function timed(phases, name, work) {
+  const start = now();
+  try {
+    return await work();
+  } finally {
+    phases[name] = (phases[name] ?? 0) + now() - start;
+  }
+}
+
+async function bytesOf(name, url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${name} cannot be loaded: status ${answer.status}`);
+  const size = Number(answer.headers.get("content-length"));
+  if (size > MOST_BYTES) {
+    await answer.body?.cancel();
+    throw new RangeError(`${name} has ${size} bytes, more than the 2 GB that an array of a browser holds`);
+  }
+  return new Uint8Array(await answer.arrayBuffer());
+}
+
+/** One graph on one provider. */
+export class Engine {
+  #ort;
+  #session;
+  #feeds = {};
+  #fetched = {};
+  #device;
+
+  /** Loads ONNX Runtime and the graph, and compiles it. Answers with phases in ms, names, what was printed. */
+  async create({ platform, device, threads, graph, files, verbose, options }) {
+    const phases = {};
+    const name = bundle(platform);
+    const ort = await timed(phases, "import", () => import(`${PACKAGE}${name}.min.mjs`));
+    this.#ort = ort;
+    ort.env.wasm.wasmPaths = PACKAGE;
+    ort.env.wasm.numThreads = crossOriginIsolated ? threads || 1 : 1;
+    ort.env.logLevel = verbose ? "verbose" : "warning";
+    const found = platform === "webgpu" ? await adapter() : null;
+    if (platform === "webgpu" && !found) throw new Error("this browser gives no WebGPU adapter");
+    const loaded = await timed(phases, "fetch", async () => {
+      const all = {};
+      for (const [file, url] of Object.entries(files)) all[file] = await bytesOf(file, url);
+      return all;
+    });
+    const { [graph]: model, ...external } = loaded;
+    taken();
+    this.#session = await timed(phases, "create", () =>
+      ort.InferenceSession.create(model, {
+        executionProviders: [PROVIDERS[platform](device)],
+        externalData: Object.entries(external).map(([path, data]) => ({ path, data })),
+        logSeverityLevel: verbose ? 0 : 2,
+        ...options,
+      }),
+    );
+    this.#watchDevice(platform);
+    return {
+      phases_ms: phases,
+      input_types: Object.fromEntries(this.#session.inputMetadata.map(({ name, type }) => [name, type])),
+      outputs: this.#session.outputNames,
+      adapter: found,
+      build: name,
+      threads: ort.env.wasm.numThreads,
+      version: ort.env.versions?.web ?? ort.env.versions?.common ?? "",
+      log: taken(),
+    };
+  }
+
+  #watchDevice(platform) {
+    if (platform !== "webgpu") return;
+    Promise.resolve(this.#ort.env.webgpu?.device)
+      .then((device) => device?.lost)
+      .then((lost) => {
+        if (lost) this.#device = `the WebGPU device was lost: ${lost.message || lost.reason}`;
+      })
+      .catch(() => {});
+  }
+
+  /** Holds inputs for the runs to come. */
+  bind(tensors) {
+    this.#feeds = {};
+    for (const [name, { dtype, shape, data }] of Object.entries(tensors)) {
+      this.#feeds[name] = new this.#ort.Tensor(dtype, data, shape);
+    }
+  }
+
+  async #once() {
+    const start = now();
+    this.#fetched = await this.#session.run(this.#feeds);
+    for (const tensor of Object.values(this.#fetched)) await tensor.getData();
+    const taken = now() - start;
+    if (this.#device) throw new Error(this.#device);
+    return taken;
+  }
+
+  /** One inference, its outputs awaited: the milliseconds it took. */
+  async run() {
+    return { ms: await this.#once() };
+  }
+
+  /** Runs until the rule of a timed repeat is met: the milliseconds of each. */
+  async sample({ min_s, min_n, max_s }) {
+    const ms = [];
+    const began = now();
+    for (;;) {
+      ms.push(await this.#once());
+      const spent = (now() - began) / 1e3;
+      if (spent >= max_s || (spent >= min_s && ms.length >= min_n)) return { ms };
+    }
+  }
+
+  /** What the last run gave. */
+  async outputs() {
+    const out = {};
+    for (const [name, tensor] of Object.entries(this.#fetched)) {
+      out[name] = { dtype: tensor.type, shape: tensor.dims, data: await tensor.getData() };
+    }
+    return out;
+  }
+
+  /** Frees the session. */
+  async release() {
+    await this.#session?.release();
+    this.#session = undefined;
+  }
+}
