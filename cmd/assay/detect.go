@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
 
+	"assay/internal/browser"
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/environment"
@@ -29,7 +31,8 @@ func detectCommand(a *app) *cobra.Command {
 		Short: "What does this machine have, and how is that known?",
 		Long: `Detect looks at the eight platforms and other accelerators. A first pass reads what the system shows
 without any vendor library; a second asks torch and the other engines of the environment, each in
-a child with a time limit. It installs nothing: without an environment it says what is unknown.`,
+a child with a time limit, and the browsers that are here. It installs nothing: without an environment
+it says what is unknown.`,
 		Example: `  assay detect
   assay detect --platform cuda,rocm --json
   assay detect --capture this-machine
@@ -126,12 +129,40 @@ func (a *app) keep(r detect.Report) error {
 	return errors.Join(err, j.Close())
 }
 
-// ask is the second pass; nil where no environment is installed.
+// ask is the second pass: the engines of the environment and the browsers; nil
+// where neither are.
 func (a *app) ask(ctx context.Context, m *detect.Machine, fresh bool) (detect.Answers, error) {
 	maker, err := a.maker()
 	if err != nil {
 		return nil, err
 	}
+	answers, err := a.askEngines(ctx, maker, m, fresh)
+	if err != nil {
+		return nil, err
+	}
+	browsers, err := a.askBrowsers(ctx, maker, m, fresh)
+	if err != nil || len(browsers) == 0 {
+		return answers, err
+	}
+	maps.Copy(browsers, answers)
+	return browsers, nil
+}
+
+// askBrowsers asks the installed browsers and the one of the web environment.
+func (a *app) askBrowsers(ctx context.Context, maker *environment.Maker, m *detect.Machine, fresh bool) (detect.Answers, error) {
+	f, err := a.folders()
+	if err != nil {
+		return nil, err
+	}
+	web, err := maker.FindWeb()
+	if err != nil && !errors.Is(err, environment.ErrNoWeb) {
+		return nil, err
+	}
+	return browser.Asking{Machine: m, Web: web, Cache: filepath.Join(f.Cache, "detect"), Fresh: fresh}.Answers(ctx), nil
+}
+
+// askEngines asks the environment; nil where none is installed.
+func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detect.Machine, fresh bool) (detect.Answers, error) {
 	choice := a.choice()
 	choice.NoSetup = true
 	env, err := maker.Open(ctx, choice)
