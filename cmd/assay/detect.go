@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"assay/internal/browser"
@@ -46,7 +47,7 @@ it says what is unknown.`,
 			if capture != "" {
 				return a.capture(c.Context(), capture)
 			}
-			r, err := a.detect(c.Context(), root, fresh, look)
+			r, err := a.detect(c.Context(), root, asking{fresh, look, inBrowsers(only)})
 			if err != nil {
 				return err
 			}
@@ -71,6 +72,19 @@ it says what is unknown.`,
 	return c
 }
 
+// asking is how much the second pass does.
+type asking struct {
+	fresh    bool // ask anew
+	look     bool // leave it out
+	browsers bool // start browsers
+}
+
+// inBrowsers reports whether any of the platforms lives in browsers; no names
+// are all.
+func inBrowsers(names []platform.Name) bool {
+	return len(names) == 0 || slices.Contains(names, platform.WebNN) || slices.Contains(names, platform.WebGPU)
+}
+
 func platforms(names []string) ([]platform.Name, error) {
 	var out []platform.Name
 	for _, n := range names {
@@ -87,7 +101,7 @@ func platforms(names []string) ([]platform.Name, error) {
 }
 
 // detect does what the flags ask for. It never installs anything.
-func (a *app) detect(ctx context.Context, root string, fresh, look bool) (detect.Report, error) {
+func (a *app) detect(ctx context.Context, root string, how asking) (detect.Report, error) {
 	if root != "" {
 		m, answers, err := detect.Open(root)
 		if err != nil {
@@ -96,10 +110,10 @@ func (a *app) detect(ctx context.Context, root string, fresh, look bool) (detect
 		return detect.Judge(detect.Look(m), answers), nil
 	}
 	m := detect.Live()
-	if look {
+	if how.look {
 		return detect.JudgeFirst(detect.Look(m)), nil
 	}
-	answers, err := a.ask(ctx, m, fresh)
+	answers, err := a.ask(ctx, m, how)
 	if err != nil {
 		return detect.Report{}, err
 	}
@@ -131,16 +145,16 @@ func (a *app) keep(r detect.Report) error {
 
 // ask is the second pass: the engines of the environment and the browsers; nil
 // where neither are.
-func (a *app) ask(ctx context.Context, m *detect.Machine, fresh bool) (detect.Answers, error) {
+func (a *app) ask(ctx context.Context, m *detect.Machine, how asking) (detect.Answers, error) {
 	maker, err := a.maker()
 	if err != nil {
 		return nil, err
 	}
-	answers, err := a.askEngines(ctx, maker, m, fresh)
+	answers, err := a.askEngines(ctx, maker, m, how.fresh)
 	if err != nil {
 		return nil, err
 	}
-	browsers, err := a.askBrowsers(ctx, maker, m, fresh)
+	browsers, err := a.askBrowsers(ctx, maker, m, how)
 	if err != nil || len(browsers) == 0 {
 		return answers, err
 	}
@@ -149,7 +163,8 @@ func (a *app) ask(ctx context.Context, m *detect.Machine, fresh bool) (detect.An
 }
 
 // askBrowsers asks the installed browsers and the one of the web environment.
-func (a *app) askBrowsers(ctx context.Context, maker *environment.Maker, m *detect.Machine, fresh bool) (detect.Answers, error) {
+// When they are not to be started, what they said last is taken.
+func (a *app) askBrowsers(ctx context.Context, maker *environment.Maker, m *detect.Machine, how asking) (detect.Answers, error) {
 	f, err := a.folders()
 	if err != nil {
 		return nil, err
@@ -158,7 +173,7 @@ func (a *app) askBrowsers(ctx context.Context, maker *environment.Maker, m *dete
 	if err != nil && !errors.Is(err, environment.ErrNoWeb) {
 		return nil, err
 	}
-	return browser.Asking{Machine: m, Web: web, Cache: filepath.Join(f.Cache, "detect"), Fresh: fresh}.Answers(ctx), nil
+	return browser.Asking{Machine: m, Web: web, Cache: filepath.Join(f.Cache, "detect"), Fresh: how.fresh, Kept: !how.browsers}.Answers(ctx), nil
 }
 
 // askEngines asks the environment; nil where none is installed.
@@ -183,7 +198,7 @@ func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detec
 
 func (a *app) capture(ctx context.Context, dir string) error {
 	m := detect.Live()
-	answers, err := a.ask(ctx, m, true)
+	answers, err := a.ask(ctx, m, asking{fresh: true, browsers: true})
 	if err != nil {
 		return err
 	}
