@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"assay/internal/browser"
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/environment"
@@ -29,7 +32,8 @@ func detectCommand(a *app) *cobra.Command {
 		Short: "What does this machine have, and how is that known?",
 		Long: `Detect looks at the eight platforms and other accelerators. A first pass reads what the system shows
 without any vendor library; a second asks torch and the other engines of the environment, each in
-a child with a time limit. It installs nothing: without an environment it says what is unknown.`,
+a child with a time limit, and the browsers that are here. It installs nothing: without an environment
+it says what is unknown.`,
 		Example: `  assay detect
   assay detect --platform cuda,rocm --json
   assay detect --capture this-machine
@@ -43,7 +47,7 @@ a child with a time limit. It installs nothing: without an environment it says w
 			if capture != "" {
 				return a.capture(c.Context(), capture)
 			}
-			r, err := a.detect(c.Context(), root, fresh, look)
+			r, err := a.detect(c.Context(), root, asking{fresh, look, inBrowsers(only)})
 			if err != nil {
 				return err
 			}
@@ -68,6 +72,19 @@ a child with a time limit. It installs nothing: without an environment it says w
 	return c
 }
 
+// asking is how much the second pass does.
+type asking struct {
+	fresh    bool // ask anew
+	look     bool // leave it out
+	browsers bool // start browsers
+}
+
+// inBrowsers reports whether any of the platforms lives in browsers; no names
+// are all.
+func inBrowsers(names []platform.Name) bool {
+	return len(names) == 0 || slices.Contains(names, platform.WebNN) || slices.Contains(names, platform.WebGPU)
+}
+
 func platforms(names []string) ([]platform.Name, error) {
 	var out []platform.Name
 	for _, n := range names {
@@ -84,7 +101,7 @@ func platforms(names []string) ([]platform.Name, error) {
 }
 
 // detect does what the flags ask for. It never installs anything.
-func (a *app) detect(ctx context.Context, root string, fresh, look bool) (detect.Report, error) {
+func (a *app) detect(ctx context.Context, root string, how asking) (detect.Report, error) {
 	if root != "" {
 		m, answers, err := detect.Open(root)
 		if err != nil {
@@ -93,10 +110,10 @@ func (a *app) detect(ctx context.Context, root string, fresh, look bool) (detect
 		return detect.Judge(detect.Look(m), answers), nil
 	}
 	m := detect.Live()
-	if look {
+	if how.look {
 		return detect.JudgeFirst(detect.Look(m)), nil
 	}
-	answers, err := a.ask(ctx, m, fresh)
+	answers, err := a.ask(ctx, m, how)
 	if err != nil {
 		return detect.Report{}, err
 	}
@@ -126,12 +143,41 @@ func (a *app) keep(r detect.Report) error {
 	return errors.Join(err, j.Close())
 }
 
-// ask is the second pass; nil where no environment is installed.
-func (a *app) ask(ctx context.Context, m *detect.Machine, fresh bool) (detect.Answers, error) {
+// ask is the second pass: the engines of the environment and the browsers; nil
+// where neither are.
+func (a *app) ask(ctx context.Context, m *detect.Machine, how asking) (detect.Answers, error) {
 	maker, err := a.maker()
 	if err != nil {
 		return nil, err
 	}
+	answers, err := a.askEngines(ctx, maker, m, how.fresh)
+	if err != nil {
+		return nil, err
+	}
+	browsers, err := a.askBrowsers(ctx, maker, m, how)
+	if err != nil || len(browsers) == 0 {
+		return answers, err
+	}
+	maps.Copy(browsers, answers)
+	return browsers, nil
+}
+
+// askBrowsers asks the installed browsers and the one of the web environment.
+// When they are not to be started, what they said last is taken.
+func (a *app) askBrowsers(ctx context.Context, maker *environment.Maker, m *detect.Machine, how asking) (detect.Answers, error) {
+	f, err := a.folders()
+	if err != nil {
+		return nil, err
+	}
+	web, err := maker.FindWeb()
+	if err != nil && !errors.Is(err, environment.ErrNoWeb) {
+		return nil, err
+	}
+	return browser.Asking{Machine: m, Web: web, Cache: filepath.Join(f.Cache, "detect"), Fresh: how.fresh, Kept: !how.browsers}.Answers(ctx), nil
+}
+
+// askEngines asks the environment; nil where none is installed.
+func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detect.Machine, fresh bool) (detect.Answers, error) {
 	choice := a.choice()
 	choice.NoSetup = true
 	env, err := maker.Open(ctx, choice)
@@ -152,7 +198,7 @@ func (a *app) ask(ctx context.Context, m *detect.Machine, fresh bool) (detect.An
 
 func (a *app) capture(ctx context.Context, dir string) error {
 	m := detect.Live()
-	answers, err := a.ask(ctx, m, true)
+	answers, err := a.ask(ctx, m, asking{fresh: true, browsers: true})
 	if err != nil {
 		return err
 	}

@@ -131,20 +131,11 @@ func (t chromiumTab) close(ctx context.Context) error {
 	_, open := t.tabs[t.id]
 	delete(t.tabs, t.id)
 	t.mu.Unlock()
-	if !open {
-		return t.closeCrashed(ctx)
-	}
 	_, err := cdp.Call(ctx, t.cdp, target.CloseTarget, target.CloseTargetParams{TargetID: t.id})
+	if !open && ctx.Err() == nil {
+		return nil // a crash may have left an empty page, or none
+	}
 	return err
-}
-
-// closeCrashed closes the empty page that a crash leaves. There may be none.
-func (t chromiumTab) closeCrashed(ctx context.Context) error {
-	_, err := cdp.Call(ctx, t.cdp, target.CloseTarget, target.CloseTargetParams{TargetID: t.id})
-	if ctx.Err() != nil {
-		return err
-	}
-	return nil
 }
 
 func (c *chromium) version() string       { return c.number }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -85,23 +86,42 @@ func (f *firefox) greet(ctx context.Context, address <-chan string) error {
 		return err
 	}
 	f.number = session.Capabilities.Version
-	return f.bidi.call(ctx, "session.subscribe", map[string]any{"events": []string{"browsingContext.contextDestroyed"}}, nil)
+	events := []string{pageDestroyed, pageCommitted}
+	return f.bidi.call(ctx, "session.subscribe", map[string]any{"events": events}, nil)
 }
 
-// event tells a page that it is gone. BiDi does not say why.
-func (f *firefox) event(_ string, params json.RawMessage) {
+// The events that tell of a page's end. What crashed is not destroyed: it
+// shows a page of Firefox's own that says so.
+const (
+	pageDestroyed = "browsingContext.contextDestroyed"
+	pageCommitted = "browsingContext.navigationCommitted"
+	crashPage     = "about:tabcrashed"
+)
+
+// event tells a page that it is gone.
+func (f *firefox) event(method string, params json.RawMessage) {
 	var is struct {
 		Context string `json:"context"`
+		URL     string `json:"url"`
 	}
 	if json.Unmarshal(params, &is) != nil {
 		return
 	}
+	switch {
+	case method == pageDestroyed:
+		f.gone(is.Context, errors.New("the page was closed from within the browser"))
+	case strings.HasPrefix(is.URL, crashPage):
+		f.gone(is.Context, errors.New("the page crashed: its process ended"))
+	}
+}
+
+func (f *firefox) gone(context string, why error) {
 	f.mu.Lock()
-	tell := f.tabs[is.Context]
-	delete(f.tabs, is.Context)
+	tell := f.tabs[context]
+	delete(f.tabs, context)
 	f.mu.Unlock()
 	if tell != nil {
-		tell(errors.New("the page crashed or was closed from within the browser"))
+		tell(why)
 	}
 }
 
@@ -133,10 +153,11 @@ func (t firefoxTab) close(ctx context.Context) error {
 	_, open := t.tabs[t.context]
 	delete(t.tabs, t.context)
 	t.mu.Unlock()
-	if !open {
-		return nil
+	err := t.bidi.call(ctx, "browsingContext.close", map[string]any{"context": t.context}, nil)
+	if !open && ctx.Err() == nil {
+		return nil // a crash may have left an empty page, or none
 	}
-	return t.bidi.call(ctx, "browsingContext.close", map[string]any{"context": t.context}, nil)
+	return err
 }
 
 func (f *firefox) version() string       { return f.number }

@@ -43,17 +43,19 @@ type tab interface {
 // pages; when it returns an error nothing is left running.
 type start func(ctx context.Context, o Options, profile string) (driver, error)
 
-// kinds says which family each kind is of. The families' own differences lie
-// in their files.
+// kinds says which family each kind is of, and whether it must be told to use
+// its software adapter: the others come to theirs by themselves. What else
+// differs lies in the families' files.
 var kinds = []struct {
-	name  string
-	start start
+	name   string
+	start  start
+	forces bool
 }{
-	{Packed, startChromium},
-	{Chromium, startChromium},
-	{Chrome, startChromium},
-	{Edge, startChromium},
-	{Firefox, startFirefox},
+	{Packed, startChromium, true},
+	{Chromium, startChromium, true},
+	{Chrome, startChromium, true},
+	{Edge, startChromium, true},
+	{Firefox, startFirefox, false},
 }
 
 func family(kind string) (start, error) {
@@ -65,6 +67,16 @@ func family(kind string) (start, error) {
 		names[i] = k.name
 	}
 	return nil, fmt.Errorf("%q is no kind of browser: choose %s", kind, strings.Join(names, ", "))
+}
+
+// forces reports whether a kind has a software adapter only when told.
+func forces(kind string) bool {
+	for _, k := range kinds {
+		if k.name == kind {
+			return k.forces
+		}
+	}
+	return false
 }
 
 // Kinds returns the names of the kinds.

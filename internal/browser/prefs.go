@@ -39,6 +39,9 @@ var preferences = []struct {
 	{"browser.aboutwelcome.enabled", false},
 	{"browser.shell.checkDefaultBrowser", false},
 	{"browser.startup.homepage_override.mstone", "ignore"},
+	{"browser.startup.page", 0}, // a blank one
+	{"browser.newtab.preload", false},
+	{"browser.newtabpage.enabled", false},
 
 	// A page that computes is neither slowed down nor asked whether it hangs.
 	{"dom.ipc.processHangMonitor", false},

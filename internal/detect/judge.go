@@ -17,7 +17,7 @@ const firstHint = "not asked: this was the first pass only; without --look the e
 // purpose. What only an engine can tell is unknown, and the hint says so.
 func JudgeFirst(s Sighting) Report {
 	skipped := Answers{}
-	for _, q := range Questions() {
+	for _, q := range append(Questions(), BrowserQuestions(s.Browsers)...) {
 		skipped[q.Probe] = Answer{Skipped: true}
 	}
 	return Judge(s, skipped)
@@ -28,16 +28,13 @@ func JudgeFirst(s Sighting) Report {
 func Judge(s Sighting, a Answers) Report {
 	r := Report{
 		Schema: Schema, Host: host(s), CPU: s.CPU, Memory: s.Memory,
-		Accelerators: s.Accelerators, Browsers: s.Browsers, Environment: s.Environment,
+		Accelerators: s.Accelerators, Browsers: answered(s.Browsers, a), Environment: s.Environment,
 	}
 	for _, probe := range Probes() {
 		r.Platforms = append(r.Platforms, finish(probe.Judge(s, a), s.Platforms[probe.Platform()]))
 	}
 	if r.Accelerators == nil {
 		r.Accelerators = []Accelerator{}
-	}
-	if r.Browsers == nil {
-		r.Browsers = []Browser{}
 	}
 	return r
 }

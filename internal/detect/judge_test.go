@@ -217,7 +217,7 @@ func TestJudgeFirst(t *testing.T) {
 		if p, _ := r.Get(platform.CPU); p.Status != Unknown || p.Hint != firstHint {
 			t.Errorf("%s: the cpu is %s, hint %q", machine, p.Status, p.Hint)
 		}
-		if all := describe(t, r.Platforms); strings.Contains(all, "assay setup") || strings.Contains(all, "no Python environment") {
+		if all := describe(t, r.Platforms); strings.Contains(all, `run \"assay setup\"`) || strings.Contains(all, "no Python environment") {
 			t.Errorf("%s: what was not asked is said to be not installed: %s", machine, all)
 		}
 		if p, _ := Judge(Look(m), nil).Get(platform.CPU); p.Hint != setupHint {

@@ -58,8 +58,9 @@ type Device struct {
 	Name        string    `json:"name"`
 	MemoryBytes *int64    `json:"memory_bytes"` // nil is unknown
 	Features    []string  `json:"features"`
-	Software    bool      `json:"software"` // an emulator or a software adapter
-	Settings    *Settings `json:"settings"` // nil where too little is known to advise
+	Software    bool      `json:"software"`          // an emulator or a software adapter
+	Settings    *Settings `json:"settings"`          // nil where too little is known to advise
+	Browser     string    `json:"browser,omitempty"` // the browser that it is reached through, as in a target
 }
 
 // Settings is what a cell should be run with on a device when the user asks
@@ -86,10 +87,11 @@ type Accelerator struct {
 	Note   string `json:"note,omitempty"`
 }
 
-// Browser is an installed browser.
+// Browser is an installed browser, or Assay's own.
 type Browser struct {
-	Name string `json:"name"` // as in a target: chromium, chrome, edge, firefox, safari
-	Path string `json:"path"`
+	Name   string         `json:"name"` // as in a target: packed, chromium, chrome, edge, firefox, safari
+	Path   string         `json:"path"`
+	Answer *BrowserAnswer `json:"answer"` // nil when it was not asked, or did not answer
 }
 
 // Get returns the report's row for a platform.

@@ -140,3 +140,27 @@ func qnnSettings(row soc) *Settings {
 	}
 	return reasons(Settings{DType: platform.FP16, Batch: 1, Threads: 1}, "the HTP computes in fp16 without calibration", whyBatch, whyThreads)
 }
+
+// webGPUSettings takes fp16 only where a real adapter has it: in software it is
+// fp32 with conversions.
+func webGPUSettings(b BrowserAnswer, c CPU) *Settings {
+	const whyBatch = "a page shares the adapter with the browser"
+	threads, whyThreads := hostThreads(c)
+	dtype, why := platform.FP32, "the adapter has no shader-f16"
+	switch {
+	case b.software():
+		why = "a software adapter has nothing to gain from fp16"
+	case slices.Contains(b.WebGPU.Features, "shader-f16"):
+		dtype, why = platform.FP16, "the adapter has shader-f16"
+	}
+	return reasons(Settings{DType: dtype, Batch: 1, Threads: threads}, why, whyBatch, whyThreads)
+}
+
+func webNNSettings(d WebNNDevice, c CPU) *Settings {
+	threads, whyThreads := hostThreads(c)
+	dtype, why := platform.FP32, "what the processor computes in"
+	if d.Type != "cpu" && slices.Contains(d.Matmul, "float16") {
+		dtype, why = platform.FP16, "the device takes float16"
+	}
+	return reasons(Settings{DType: dtype, Batch: 1, Threads: threads}, why, "graphs have fixed shapes", whyThreads)
+}

@@ -150,7 +150,18 @@ func deviceLine(d Device) string {
 	if d.Software {
 		s += " (software)"
 	}
+	if d.Browser != "" {
+		s += " in " + d.Browser
+	}
 	return s
+}
+
+func browserLine(b Browser) string {
+	s := b.Name + "  " + b.Path
+	if b.Answer == nil {
+		return s
+	}
+	return s + ", " + b.Answer.Version + " [" + strings.Join(b.Answer.Wasm.words(), ", ") + "]"
 }
 
 // others prints what belongs to no platform in particular. A report about some
@@ -163,7 +174,7 @@ func (t *textPrinter) others() {
 		}
 	}
 	for _, b := range t.report.Browsers {
-		browsers = append(browsers, b.Name+"  "+b.Path)
+		browsers = append(browsers, browserLine(b))
 	}
 	t.section("other accelerators", accelerators)
 	t.section("browsers", browsers)

@@ -20,17 +20,6 @@ func (w webProbe) Look(m *Machine) Seen {
 	return s
 }
 
-// Judge says no more than that browsers are there: which adapter a browser has,
-// and whether it is a real one, only the browser itself can tell.
-func (w webProbe) Judge(s Sighting, _ Answers) Platform {
-	p := Platform{Platform: w.name, Evidence: s.Platforms[w.name].Evidence}
-	if len(s.Browsers) == 0 {
-		return p.absent("no browser is installed", "install Chromium, Chrome, Edge or Firefox")
-	}
-	p.Seen, p.Status, p.Hint = true, Unknown, "the browser was not asked for its adapter"
-	return p
-}
-
 // browsers says where each browser is installed, by system.
 var browsers = []struct {
 	name     string
@@ -61,7 +50,7 @@ func Browsers(m *Machine) []Browser {
 			files = b.windows
 		}
 		if path, ok := firstBrowser(m, b.commands, files); ok {
-			found = append(found, Browser{b.name, path})
+			found = append(found, Browser{Name: b.name, Path: path})
 		}
 	}
 	return found
