@@ -8,29 +8,26 @@ import (
 	"assay/internal/platform"
 )
 
-// sawOpenVINO is what detection says of OpenVINO, or why it cannot be asked.
-func sawOpenVINO(ctx context.Context, d *Deps) (detect.Platform, *Finding) {
-	env, err := d.Environment(ctx)
-	if err != nil {
-		f := skipped("there is no environment")
-		return detect.Platform{}, &f
+// ofOpenVINO is a check of what detection says of OpenVINO; it is passed over
+// where there is none to ask.
+func ofOpenVINO(look func(detect.Platform) Finding) func(context.Context, *Deps) Finding {
+	return func(ctx context.Context, d *Deps) Finding {
+		env, err := d.Environment(ctx)
+		if err != nil {
+			return skipped("there is no environment")
+		}
+		p := d.Platform(ctx, env, platform.OpenVINO, "openvino")
+		switch {
+		case p.Status == detect.Present:
+			return look(p)
+		case d.asked == platform.OpenVINO:
+			return fail(env.Python+" -m pip install openvino nncf, or run assay setup", "%s", last(p.Evidence))
+		}
+		return skipped("OpenVINO is not installed in this Python")
 	}
-	p := d.Platform(ctx, env, platform.OpenVINO, "openvino")
-	if p.Status == detect.Present {
-		return p, nil
-	}
-	f := skipped("OpenVINO is not installed in this Python")
-	if d.asked == platform.OpenVINO {
-		f = fail(env.Python+" -m pip install openvino nncf, or run assay setup", "%s", last(p.Evidence))
-	}
-	return p, &f
 }
 
-func checkOpenVINO(ctx context.Context, d *Deps) Finding {
-	p, stop := sawOpenVINO(ctx, d)
-	if stop != nil {
-		return *stop
-	}
+func checkOpenVINO(p detect.Platform) Finding {
 	var ids []string
 	for _, dev := range p.Devices {
 		ids = append(ids, dev.ID+" ("+dev.Name+")")
@@ -40,11 +37,7 @@ func checkOpenVINO(ctx context.Context, d *Deps) Finding {
 
 // checkOpenVINODrivers names GPUs and NPUs that are in the machine and that
 // OpenVINO cannot reach.
-func checkOpenVINODrivers(ctx context.Context, d *Deps) Finding {
-	p, stop := sawOpenVINO(ctx, d)
-	if stop != nil {
-		return *stop
-	}
+func checkOpenVINODrivers(p detect.Platform) Finding {
 	var unreached []string
 	for _, e := range p.Evidence {
 		if strings.Contains(e.Detail, detect.Unlisted) {
@@ -64,11 +57,7 @@ var precisions = []struct{ capability, dtype string }{{"fp32", "fp32"}, {"fp16",
 
 // checkOpenVINOPrecision says what each device computes in: what it lacks is
 // refused, since OpenVINO itself would quietly take another precision.
-func checkOpenVINOPrecision(ctx context.Context, d *Deps) Finding {
-	p, stop := sawOpenVINO(ctx, d)
-	if stop != nil {
-		return *stop
-	}
+func checkOpenVINOPrecision(p detect.Platform) Finding {
 	var out []string
 	for _, dev := range p.Devices {
 		var has []string

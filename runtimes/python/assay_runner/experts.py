@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
 import torch
+
+from assay_runner.eager import EXPERTS, eager
 
 # How experts' forwards name what was chosen, and how it is read: a set of numbers of experts.
 _CHOICES: dict[str, Callable[[torch.Tensor, int], set[int]]] = {
@@ -79,20 +81,9 @@ def layers(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module, int]]
             yield name, module, experts
 
 
-@contextmanager
-def looped(model: torch.nn.Module) -> Iterator[None]:
+def looped(model: torch.nn.Module) -> AbstractContextManager[None]:
     """Inside, experts run one after the other as their model's own code has it, not grouped: in any dtype."""
-    configs = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
-    chosen = [
-        (c, c._experts_implementation) for c in configs.values() if hasattr(c, "_experts_implementation_internal")
-    ]
-    try:
-        for config, _ in chosen:
-            config._experts_implementation_internal = "eager"
-        yield
-    finally:
-        for config, own in chosen:
-            config._experts_implementation_internal = own
+    return eager(model, EXPERTS)
 
 
 def _hook(watch: Watch, layer: str, name: str) -> Callable[..., None]:

@@ -87,8 +87,11 @@ def _exporters() -> None:
         importlib.import_module(name)
     from transformers.exporters import utils
 
+    from assay_runner.export import optimising
+
     with utils.apply_patches("onnx"):  # it imports every modelling module that it has a patch for
         pass
+    optimising.read_operators()
 
 
 def preload(job: Mapping[str, Any]) -> None:

@@ -53,13 +53,13 @@ def exported(function, folder, seed=0, **tensors):
     """A function of tensors as a graph."""
     torch.manual_seed(seed)
     expected = {"y": function(**tensors)}
-    return export.to_onnx(Plain(function), tensors, {}, expected, folder, export.Options(seed=seed))
+    return export.to_onnx(Subject(Plain(function), tensors, {}, expected, export.Options(seed=seed)), folder)
 
 
 def test_bert_as_its_manifest_says(bert, tmp_path):
     model, tensors, call, expected = bert
     before = {name: id(value) for name, value in vars(model).items()}
-    graph = export.to_onnx(*bert, tmp_path)
+    graph = export.to_onnx(Subject(*bert), tmp_path)
     assert graph.check["pass"]
     assert 0 < graph.check["max_rel"] < 1e-5
     assert graph.inputs == [
@@ -82,7 +82,7 @@ def test_bert_as_its_manifest_says(bert, tmp_path):
 
 
 def test_masks_become_constants_where_that_is_asked_for(bert, tmp_path):
-    graph = export.to_onnx(*bert, tmp_path, export.Options(constant_masks=True))
+    graph = export.to_onnx(Subject(*bert, export.Options(constant_masks=True)), tmp_path)
     assert [row["name"] for row in graph.inputs] == ["input_ids"]
     assert graph.check["pass"]
     assert graph.steps[0] == {
@@ -99,7 +99,7 @@ def test_the_second_exporter_takes_over_with_the_asked_opset(bert, tmp_path, mon
 
     broken = dataclasses.replace(exporters.TRANSFORMERS, export=stopped)
     monkeypatch.setattr(ways, "WAYS", (ways.Way(broken, frozenset()), ways.Way(exporters.TORCH, frozenset())))
-    graph = export.to_onnx(*bert, tmp_path, export.Options(opset=18))
+    graph = export.to_onnx(Subject(*bert, export.Options(opset=18)), tmp_path)
     assert graph.exporter.startswith("torch.onnx ")
     assert graph.opset == 18
     assert graph.check["pass"]
@@ -110,7 +110,7 @@ def test_the_second_exporter_takes_over_with_the_asked_opset(bert, tmp_path, mon
 def test_wrong_numbers_are_refused(tmp_path):
     x = torch.ones(2, 2)
     with pytest.raises(WrongExport, match=r"differ from the model's by 0\.33") as caught:
-        export.to_onnx(Plain(lambda x: x + 1), {"x": x}, {}, {"y": x + 2}, tmp_path)
+        export.to_onnx(Subject(Plain(lambda x: x + 1), {"x": x}, {}, {"y": x + 2}), tmp_path)
     assert caught.value.max_rel == pytest.approx(1 / 3)
     assert len(caught.value.tried) == 1
 
@@ -125,7 +125,7 @@ def test_what_no_exporter_can_write(tmp_path):
 
 def test_a_program_is_no_graph(tmp_path):
     with pytest.raises(ExportFailed, match="several calls"):
-        export.to_onnx(torch.nn.Identity(), {}, {}, {}, tmp_path)
+        export.to_onnx(Subject(torch.nn.Identity(), {}, {}, {}), tmp_path)
 
 
 @pytest.mark.usefixtures("by_torch")
@@ -173,7 +173,7 @@ class Striding(torch.nn.Module):
 @pytest.mark.usefixtures("by_torch")
 def test_numbers_in_buffers_are_known(tmp_path):
     model, x = Striding(), torch.randn(5)
-    graph = export.to_onnx(model, {"x": x}, {}, {"y": x[::2]}, tmp_path)
+    graph = export.to_onnx(Subject(model, {"x": x}, {}, {"y": x[::2]}), tmp_path)
     assert graph.check["pass"]
     assert list(dict(model.named_buffers())) == ["stride"]
 
@@ -254,7 +254,7 @@ def test_known_tensors_stay_real_and_masks_are_counted():
 
 
 def test_free_axes(bert, tmp_path):
-    graph = export.to_onnx(*bert, tmp_path, export.Options(dynamic=True))
+    graph = export.to_onnx(Subject(*bert, export.Options(dynamic=True)), tmp_path)
     assert [row["shape"] for row in graph.inputs] == [["batch", "sequence"]] * 2
     assert graph.outputs[0]["shape"] == ["batch", "sequence", 256]
     assert not graph.tried

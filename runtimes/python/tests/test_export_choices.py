@@ -73,7 +73,7 @@ def exported(model, folder, **tensors):
     """A model as a graph, with its own numbers as those that are expected."""
     with torch.no_grad():
         expected = {name: t.clone() for name, t in model(**{n: t.clone() for n, t in tensors.items()}).items()}
-    return export.to_onnx(model, tensors, {}, expected, folder)
+    return export.to_onnx(export.Subject(model, tensors, {}, expected), folder)
 
 
 def run(folder, **tensors):

@@ -22,90 +22,49 @@ Nothing is kept between calls, and no engine stays open: caches and sessions are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import torch
 
 from assay_runner.errors import ExportFailed
 from assay_runner.export.graph import Graph, Options
-from assay_runner.outputs import Tensors
+from assay_runner.export.subject import Subject
 
-__all__ = ["Graph", "Options", "to_onnx", "to_openvino", "to_openvino_stateful", "to_program"]
-
-_DEFAULT = Options()
+__all__ = ["Graph", "Options", "Subject", "to_onnx", "to_openvino", "to_openvino_stateful", "to_program"]
 
 
-def to_onnx(
-    model: torch.nn.Module,
-    tensors: Mapping[str, torch.Tensor],
-    call: Mapping[str, Any],
-    expected: Tensors,
-    folder: Path,
-    options: Options = _DEFAULT,
-) -> Graph:
+def to_onnx(subject: Subject, folder: Path) -> Graph:
     """Writes folder/model.onnx for one call of a model in float32 on the CPU, which gave the expected outputs.
 
     Raises ExportFailed where no exporter could, and WrongExport where what they wrote computes something else.
     """
     from assay_runner.export import trying
 
-    return trying.first_good(_subject(model, tensors, call, expected, options), folder)
+    return trying.first_good(_of_one_call(subject), folder)
 
 
-def to_openvino(
-    model: torch.nn.Module,
-    tensors: Mapping[str, torch.Tensor],
-    call: Mapping[str, Any],
-    expected: Tensors,
-    folder: Path,
-    options: Options = _DEFAULT,
-) -> Graph:
+def to_openvino(subject: Subject, folder: Path) -> Graph:
     """Writes folder/model.xml straight from the torch model, as `to_onnx` does."""
     from assay_runner.export import openvino_form
 
-    return openvino_form.first_good(_subject(model, tensors, call, expected, options), folder)
+    return openvino_form.first_good(_of_one_call(subject), folder)
 
 
-def to_program(
-    model: torch.nn.Module,
-    tensors: Mapping[str, torch.Tensor],
-    call: Mapping[str, Any],
-    expected: Tensors,
-    folder: Path,
-    options: Options = _DEFAULT,
-) -> Graph:
+def to_program(subject: Subject, folder: Path) -> Graph:
     """Writes folder/model.pt2, a program of torch.export, as `to_onnx` does."""
     from assay_runner.export import program_form
 
-    return program_form.first_good(_subject(model, tensors, call, expected, options), folder)
+    return program_form.first_good(_of_one_call(subject), folder)
 
 
-def to_openvino_stateful(
-    model: torch.nn.Module,
-    tensors: Mapping[str, torch.Tensor],
-    call: Mapping[str, Any],
-    expected: Tensors,
-    folder: Path,
-    options: Options = _DEFAULT,
-) -> Graph:
+def to_openvino_stateful(subject: Subject, folder: Path) -> Graph:
     """Writes folder/model.xml for a model that continues texts, its cache of past tokens inside."""
     from assay_runner.export import stateful
-    from assay_runner.export.subject import Subject
 
-    return stateful.write(Subject(model, tensors, call, expected, options), folder)
+    return stateful.write(subject, folder)
 
 
-def _subject(
-    model: torch.nn.Module,
-    tensors: Mapping[str, torch.Tensor],
-    call: Mapping[str, Any],
-    expected: Tensors,
-    options: Options,
-) -> Any:
-    from assay_runner.export.subject import Subject
-
+def _of_one_call(subject: Subject) -> Subject:
+    """The subject, if its model is run by a single call."""
+    model = subject.model
     if not hasattr(model, "config") or type(model).__module__.startswith("assay_runner."):
         raise ExportFailed("the model is run as several calls, which no single graph holds: export its parts instead")
-    return Subject(model, tensors, call, expected, options)
+    return subject

@@ -19,7 +19,7 @@ from typing import Any
 import onnx_ir
 import torch
 
-from assay_runner.export import axes
+from assay_runner.export import axes, optimising
 from assay_runner.export.following import Place, retraced
 from assay_runner.export.subject import Subject, traceable
 
@@ -40,7 +40,7 @@ def _by_transformers(subject: Subject) -> onnx_ir.Model:
     config = OnnxConfig(opset_version=subject.options.opset, dynamic=shapes is not None, dynamic_shapes=shapes)
 
     def trace(lines: frozenset[Place]) -> onnx_ir.Model:
-        with traceable(subject, lines), nothing_beforehand():
+        with traceable(subject, lines), nothing_beforehand(), optimising.briefly():
             return OnnxExporter().export(subject.model, dict(given), config).model
 
     return retraced(trace)
@@ -77,14 +77,15 @@ def _by_torch(subject: Subject) -> onnx_ir.Model:
         with traceable(subject, lines), torch.no_grad():
             # Not left to torch.onnx, which goes on to the bytecode tracer: slow, and of no use for such a forward.
             program = torch.export.export(subject.model, (), given, dynamic_shapes=shapes, strict=False)
-            return torch.onnx.export(
-                program,
-                input_names=list(subject.tensors),
-                output_names=list(subject.expected),
-                opset_version=subject.options.opset,
-                dynamo=True,
-                verbose=False,
-            ).model
+            with optimising.briefly():
+                return torch.onnx.export(
+                    program,
+                    input_names=list(subject.tensors),
+                    output_names=list(subject.expected),
+                    opset_version=subject.options.opset,
+                    dynamo=True,
+                    verbose=False,
+                ).model
 
     return retraced(trace)
 

@@ -17,23 +17,19 @@ from typing import Any
 import torch
 
 from assay_runner import numerics
-from assay_runner.export import checking, constants, exporters, trying
+from assay_runner.export import checking, exporters, trying, ways
 from assay_runner.export.exporters import Exporter
 from assay_runner.export.following import Place, retraced
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject, traceable
-from assay_runner.export.ways import Way, possible
+from assay_runner.export.ways import Way
 
 FILE = "model.xml"
 
 
 def first_good(subject: Subject, folder: Path) -> Graph:
     """Writes the first model that passes its check."""
-    trials = trying.Trials()
-    graph = trying.first_passing(subject, folder, possible(subject, WAYS), _export, trials)
-    if graph is None:
-        raise trials.failure()
-    return graph
+    return trying.only_passing(subject, folder, WAYS, _export)
 
 
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[Any, Graph]:
@@ -124,17 +120,4 @@ def _openvino() -> str:
 TRANSFORMERS = replace(exporters.TRANSFORMERS, export=_by_transformers)
 OPENVINO = Exporter(lambda: find_spec("openvino") is not None, _openvino, _by_openvino)
 
-_LAYOUT = frozenset({constants.LAYOUT})
-_ALL = frozenset({constants.LAYOUT, constants.MASK})
-
-WAYS = (
-    Way(TRANSFORMERS, frozenset(), dynamic=True),
-    Way(OPENVINO, frozenset(), dynamic=True),
-    Way(TRANSFORMERS, _LAYOUT),
-    Way(TRANSFORMERS, _ALL),
-    Way(OPENVINO, _LAYOUT),
-    Way(TRANSFORMERS, _ALL, plain=True),
-    Way(OPENVINO, _ALL, plain=True),
-    Way(TRANSFORMERS, _ALL, chosen=True),
-    Way(OPENVINO, _ALL, chosen=True),
-)
+WAYS = ways.table(TRANSFORMERS, OPENVINO)

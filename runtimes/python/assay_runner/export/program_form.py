@@ -15,11 +15,11 @@ import torch
 from torch.export import ExportedProgram
 
 from assay_runner import numerics
-from assay_runner.export import checking, constants, exporters, trying
+from assay_runner.export import checking, exporters, trying, ways
 from assay_runner.export.following import Place, retraced
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject, traceable
-from assay_runner.export.ways import Way, possible
+from assay_runner.export.ways import Way
 from assay_runner.outputs import Tensors
 
 FILE = "model.pt2"
@@ -27,11 +27,7 @@ FILE = "model.pt2"
 
 def first_good(subject: Subject, folder: Path) -> Graph:
     """Writes the first program that gives the model's numbers."""
-    trials = trying.Trials()
-    graph = trying.first_passing(subject, folder, possible(subject, WAYS), _export, trials)
-    if graph is None:
-        raise trials.failure()
-    return graph
+    return trying.only_passing(subject, folder, WAYS, _export)
 
 
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[ExportedProgram, Graph]:
@@ -96,15 +92,5 @@ def _torch() -> str:
 TRANSFORMERS = replace(exporters.TRANSFORMERS, export=_by_transformers)
 TORCH = replace(exporters.TORCH, name=_torch, export=_by_torch)
 
-_LAYOUT = frozenset({constants.LAYOUT})
-_ALL = frozenset({constants.LAYOUT, constants.MASK})
-
-WAYS = (
-    Way(TRANSFORMERS, _LAYOUT),
-    Way(TRANSFORMERS, _ALL),
-    Way(TORCH, _LAYOUT),
-    Way(TRANSFORMERS, _ALL, plain=True),
-    Way(TORCH, _ALL, plain=True),
-    Way(TRANSFORMERS, _ALL, chosen=True),
-    Way(TORCH, _ALL, chosen=True),
-)
+# The converters that read programs take fixed shapes only.
+WAYS = tuple(way for way in ways.table(TRANSFORMERS, TORCH) if not way.dynamic)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import torch
 
-from assay_runner import experts
+from assay_runner.eager import ATTENTION, EXPERTS, eager
 from assay_runner.export import constants, exporters
 from assay_runner.export.subject import Subject
 
@@ -30,30 +30,31 @@ class Way:
         more += ["plain kernels"] * self.plain + ["free axes"] * self.dynamic + ["fixed choices"] * self.chosen
         return ", ".join([self.exporter.name(), *more])
 
-    @contextmanager
-    def kernels(self, model: torch.nn.Module) -> Iterator[None]:
+    def kernels(self, model: torch.nn.Module) -> AbstractContextManager[None]:
         """Inside, a model of a plain way computes attention and experts step by step."""
-        if not self.plain:
-            yield
-            return
-        with experts.looped(model), eager_attention(model):
-            yield
+        return eager(model, *((ATTENTION, EXPERTS) if self.plain else ()))
 
 
 _LAYOUT = frozenset({constants.LAYOUT})
 _ALL = frozenset({constants.LAYOUT, constants.MASK})
 
-WAYS = (
-    Way(exporters.TRANSFORMERS, frozenset(), dynamic=True),
-    Way(exporters.TORCH, frozenset(), dynamic=True),
-    Way(exporters.TRANSFORMERS, _LAYOUT),
-    Way(exporters.TRANSFORMERS, _ALL),
-    Way(exporters.TORCH, _LAYOUT),
-    Way(exporters.TRANSFORMERS, _ALL, plain=True),
-    Way(exporters.TORCH, _ALL, plain=True),
-    Way(exporters.TRANSFORMERS, _ALL, chosen=True),
-    Way(exporters.TORCH, _ALL, chosen=True),
-)
+
+def table(first: exporters.Exporter, second: exporters.Exporter) -> tuple[Way, ...]:
+    """The ways by two exporters, in the order in which they are tried."""
+    return (
+        Way(first, frozenset(), dynamic=True),
+        Way(second, frozenset(), dynamic=True),
+        Way(first, _LAYOUT),
+        Way(first, _ALL),
+        Way(second, _LAYOUT),
+        Way(first, _ALL, plain=True),
+        Way(second, _ALL, plain=True),
+        Way(first, _ALL, chosen=True),
+        Way(second, _ALL, chosen=True),
+    )
+
+
+WAYS = table(exporters.TRANSFORMERS, exporters.TORCH)
 
 
 def possible(subject: Subject, ways: Sequence[Way] | None = None) -> list[Way]:
@@ -63,19 +64,3 @@ def possible(subject: Subject, ways: Sequence[Way] | None = None) -> list[Way]:
     has = {kind for kind in _ALL if constants.companions(subject.tensors, frozenset({kind}))}
     asked = [way for way in ways or WAYS if way.exporter.here() and (subject.options.dynamic or not way.dynamic)]
     return list(dict.fromkeys(replace(way, constants=(way.constants | least) & has) for way in asked))
-
-
-@contextmanager
-def eager_attention(model: torch.nn.Module) -> Iterator[None]:
-    """Inside, attention is written out in its model's own code."""
-    configs = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
-    chosen = [
-        (c, c._attn_implementation_internal) for c in configs.values() if hasattr(c, "_attn_implementation_internal")
-    ]
-    try:
-        for config, _ in chosen:
-            config._attn_implementation_internal = "eager"
-        yield
-    finally:
-        for config, own in chosen:
-            config._attn_implementation_internal = own

@@ -34,7 +34,7 @@ class Form:
 
     kind: str
     via: str  # how an engine then got the model
-    write: Callable[..., export.Graph]
+    write: Callable[[export.Subject, Path], export.Graph]
     libraries: tuple[str, ...] = ()
 
 
@@ -131,9 +131,8 @@ class Exporter:
         }
         try:
             with emit.in_phase("convert"):
-                graph = form.write(
-                    built.model, tensors, session.recipe.get("call", {}), expected, folder, self._options
-                )
+                call = session.recipe.get("call", {})
+                graph = form.write(export.Subject(built.model, tensors, call, expected, self._options), folder)
         except (ExportFailed, WrongExport) as error:
             return facts | {"failed": {"type": type(error).__name__, "message": str(error)}}
         for name, arrays in ((INPUTS, tensors), (REFERENCE, expected)):  # so that anyone can check it elsewhere
