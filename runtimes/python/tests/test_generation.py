@@ -1,5 +1,6 @@
 """Generation of a fixed length, on torch and on OpenVINO."""
 
+import numpy as np
 import pytest
 import torch
 import torch_recipes
@@ -58,6 +59,23 @@ def test_clock_tells_the_first_token_from_the_others():
     assert told["token_ms_median"] == 2
     assert told["tokens_per_s"] == 1000
     assert generation.Clock().report(7, 3, 1)["prefill_ms"] is None
+
+
+def test_greedy_steps_know_what_stands_before_them():
+    """A model that counts: after n tokens it chooses n."""
+    asked = []
+
+    def step(ids, past):
+        asked.append((ids.tolist(), past))
+        return np.eye(32, dtype=np.float32)[[past + ids.shape[1]] * len(ids)]
+
+    clock = generation.Clock()
+    clock.begin()
+    made = generation.greedy(step, np.zeros((2, 5), np.int64), 3, clock)
+    assert made["generated"].tolist() == [[5, 6, 7]] * 2
+    assert made["logits"].shape == (2, 3, 32)
+    assert asked[1:] == [([[5]] * 2, 5), ([[6]] * 2, 6)]
+    assert clock.report(5, 3, 2)["prefill_ms"] is not None
 
 
 def test_torch_generates():
