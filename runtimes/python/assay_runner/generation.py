@@ -32,6 +32,13 @@ def recipe(plain: Mapping[str, Any]) -> dict[str, Any]:
     return {**plain, "program": PROGRAM, "call": {}}
 
 
+def prompted(given: Mapping[str, Any]) -> tuple[int, int]:
+    """How many texts are continued by these inputs, and how long what is given of them is."""
+    first = next(iter(given.values()))
+    prompt = given.get("decoder_input_ids", given.get("input_ids"))
+    return first.shape[0], 1 if prompt is None else prompt.shape[-1]
+
+
 def comparable(found: Tensors, expected: Tensors | None) -> tuple[Tensors, Tensors | None]:
     """Both outputs up to the step, that one included, at which their choices part. What is no generation stays."""
     agreed_on = agreed(found, expected)

@@ -7,7 +7,8 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner import generation, torch_engine
-from assay_runner.errors import BadRecipe, ExportFailed, UnsupportedDType
+from assay_runner.errors import BadRecipe, UnsupportedDType
+from assay_runner.export import encoder_decoder
 from assay_runner.exported import engine
 
 NEW = generation.NEW_TOKENS
@@ -116,9 +117,35 @@ def test_openvino_generates_what_torch_does(store):
     assert timed["generation"]["tokens_per_s"] > 0
 
 
+def test_openvino_encodes_once_and_decodes_with_a_cache(store):
+    """The same tokens as torch's, and a time in which the encoder is a part of the first token."""
+    report = on_openvino(store, torch_recipes.WHISPER)
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["generation"]["agreed_tokens"] == NEW
+    assert report["generation"]["prompt_tokens"] == 8
+    assert report["export"]["steps"][0]["count"] == 2  # keys and values of self-attention: one layer
+    operators = {row["operator"] for row in report["placement"]["counters"]}
+    assert {"Convolution", "ReadValue"} <= operators, operators  # of the encoder and of the decoder
+    halved = on_openvino(store, torch_recipes.WHISPER, dtype="w8")
+    assert halved["numerics"]["snr_db"] > 20
+
+
+def test_an_encoder_decoder_is_taken_apart():
+    emit = Emit()
+    session = torch_engine.Session(job(torch_recipes.WHISPER, mode="generate"), emit)
+    tensors = session.inputs({"batch": 1})
+    whole = session.built().model
+    parts = encoder_decoder.parts(whole.model, tensors)
+    prompt = parts.encoded["prompt"]
+    assert prompt[:, -8:].equal(tensors["decoder_input_ids"])
+    with torch.no_grad():
+        step = parts.decoding(**parts.step)
+        expected = whole(**tensors)
+    chosen = expected["generated"][:, :1]
+    assert parts.step["decoder_input_ids"][:, :1].equal(chosen)
+    torch.testing.assert_close(step["logits"][:, 0], expected["logits"][:, 1])
+
+
 def test_openvino_says_what_does_not_go(store):
-    whisper = next(r for r in torch_recipes.ALL.values() if r["type"] == "whisper")
-    with pytest.raises(ExportFailed, match="continue a text alone"):
-        on_openvino(store, whisper)
     with pytest.raises(UnsupportedDType, match="w8"):
         on_openvino(store, torch_recipes.LLAMA, dtype="int8")
