@@ -20,15 +20,10 @@ def on_torch(recipe, kind="check", **cell):
     return emit.reports[0]
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return str(tmp_path_factory.mktemp("exports"))
-
-
-def on_openvino(store, recipe, kind="check", **cell):
+def on_openvino(exports, recipe, kind="check", **cell):
     where = {"platform": "openvino", "device": "CPU", "engine": "openvino", "mode": "generate"}
     emit = Emit()
-    engine.run(job(recipe, kind, **where, **cell) | {"options": {"exports": store}}, emit)
+    engine.run(job(recipe, kind, **where, **cell) | {"options": {"exports": exports}}, emit)
     return emit.reports[0]
 
 
@@ -106,27 +101,27 @@ def test_a_model_that_generates_nothing():
         on_torch(torch_recipes.BERT)
 
 
-def test_openvino_generates_what_torch_does(store):
-    report = on_openvino(store, torch_recipes.LLAMA)
+def test_openvino_generates_what_torch_does(exports):
+    report = on_openvino(exports, torch_recipes.LLAMA)
     assert report["numerics"]["pass"], report["numerics"]
     assert report["numerics"]["control"]["pass"]
     assert report["generation"]["agreed_tokens"] == NEW
     assert report["export"]["steps"][0]["count"] == 4  # keys and values of two layers
-    timed = on_openvino(store, torch_recipes.LLAMA, "time")
+    timed = on_openvino(exports, torch_recipes.LLAMA, "time")
     assert timed["export"]["found"]
     assert timed["generation"]["tokens_per_s"] > 0
 
 
-def test_openvino_encodes_once_and_decodes_with_a_cache(store):
+def test_openvino_encodes_once_and_decodes_with_a_cache(exports):
     """The same tokens as torch's, and a time in which the encoder is a part of the first token."""
-    report = on_openvino(store, torch_recipes.WHISPER)
+    report = on_openvino(exports, torch_recipes.WHISPER)
     assert report["numerics"]["pass"], report["numerics"]
     assert report["generation"]["agreed_tokens"] == NEW
     assert report["generation"]["prompt_tokens"] == 8
     assert report["export"]["steps"][0]["count"] == 2  # keys and values of self-attention: one layer
     operators = {row["operator"] for row in report["placement"]["counters"]}
     assert {"Convolution", "ReadValue"} <= operators, operators  # of the encoder and of the decoder
-    halved = on_openvino(store, torch_recipes.WHISPER, dtype="w8")
+    halved = on_openvino(exports, torch_recipes.WHISPER, dtype="w8")
     assert halved["numerics"]["snr_db"] > 20
 
 
@@ -146,6 +141,6 @@ def test_an_encoder_decoder_is_taken_apart():
     torch.testing.assert_close(step["logits"][:, 0], expected["logits"][:, 1])
 
 
-def test_openvino_says_what_does_not_go(store):
+def test_openvino_says_what_does_not_go(exports):
     with pytest.raises(UnsupportedDType, match="w8"):
-        on_openvino(store, torch_recipes.LLAMA, dtype="int8")
+        on_openvino(exports, torch_recipes.LLAMA, dtype="int8")
