@@ -68,9 +68,11 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 	@printf '\n== all tests passed\n'
 
 .PHONY: test-full
-test-full: test ## and what takes long: every pipeline, other transformers, pretrained weights, fuzzing, benchmarks once
+test-full: test ## and what takes long: every pipeline and example, other transformers, pretrained weights, fuzzing, benchmarks once
 	$(call say,every diffusion pipeline)
 	@cd $(PYDIR) && OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -m full
+	$(call say,every example of the help and the pages)
+	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run IntegrationExamples -count 1 ./cmd/assay
 	$(call say,other releases of transformers)
 	@scripts/releases $(RELEASES)
 	$(call say,real pretrained weights and graphs, 126 MB from the package index)

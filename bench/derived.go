@@ -6,18 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
 	"assay/internal/cell"
 	"assay/internal/lab"
+	"assay/internal/platform"
 	"assay/internal/runner"
 	"assay/internal/runner/python"
 )
 
-// derived holds what is derived from torch's tables against what was measured,
-// where both can be had: every type at size tiny on this CPU, and what the
-// journals of --truth hold.
+// derived holds what is derived from torch's tables, and from the lists of
+// operators of engines that run graphs, against what was measured, where both can
+// be had: every type at size tiny on this CPU, and what the journals of --truth hold.
 func (b *bench) derived(ctx context.Context) (findings, error) {
 	truth, err := b.truth(ctx)
 	if err != nil {
@@ -39,8 +41,8 @@ func (b *bench) derived(ctx context.Context) (findings, error) {
 	return f, nil
 }
 
-// truth are measured results of torch on tiny models: those of the journals, or
-// else of a sweep that is made now.
+// truth are measured results of tiny models: those of the journals, or else of a
+// sweep of torch that is made now.
 func (b *bench) truth(ctx context.Context) ([]cell.Result, error) {
 	var all []cell.Result
 	for _, path := range strings.FieldsFunc(b.options.truth, func(r rune) bool { return r == ',' }) {
@@ -68,11 +70,21 @@ type trial struct {
 }
 
 // support reports whether a measured failure is one of support: an operator or
-// a dtype that the device does not take. Wrong numbers are none, and tables
-// cannot foresee them; what has no recipe or no package never came so far.
+// a dtype that the device does not take, or a graph that could not be written.
+// Wrong numbers are none, and tables cannot foresee them; what has no recipe or no
+// package never came so far.
 func (t trial) support() bool {
-	f := t.measured.Failure
-	return f != nil && (f.Class == cell.UnsupportedOperator || f.Class == cell.UnsupportedDType || f.Class == cell.ModelError)
+	classes := []cell.FailureClass{cell.UnsupportedOperator, cell.UnsupportedDType, cell.ModelError, cell.Export}
+	return t.measured.Failure != nil && slices.Contains(classes, t.measured.Failure.Class)
+}
+
+// derivedAs is whose list of operators decides a cell: the engine's own where it
+// has one, else the platform's in torch.
+func derivedAs(c cell.Cell) string {
+	if c.Engine == platform.ONNXRuntime || c.Engine == platform.EngOpenVINO {
+		return string(c.Engine)
+	}
+	return string(c.Platform)
 }
 
 // derive asks a runner, two questions at a time, for every result that ran.
@@ -119,15 +131,15 @@ func (b *bench) ask(ctx context.Context, r runner.Runner, measured cell.Result) 
 	if err != nil {
 		return nil
 	}
-	t := &trial{measured: measured}
+	t, name := &trial{measured: measured}, derivedAs(c)
 	job := runner.Job{
 		Kind: runner.DeriveJob, Cell: c, Recipe: recipe, Threads: 1, Points: []runner.Point{{Batch: c.Batch, Seq: c.Seq, Image: c.Image}},
-		Options: map[string]any{"platforms": []string{string(c.Platform)}, "tables": filepath.Join(b.tmp, "tables")},
+		Options: map[string]any{"platforms": []string{name}, "tables": filepath.Join(b.tmp, "tables")},
 	}
 	_, err = r.Run(ctx, job, func(e runner.Event) {
 		var d lab.Derivation
 		if data, ok := e.(runner.Data); ok && json.Unmarshal(data.Data, &d) == nil {
-			t.derived = d.Targets[string(c.Platform)]
+			t.derived = d.Targets[name]
 		}
 	})
 	if err != nil {

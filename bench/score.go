@@ -8,32 +8,32 @@ import (
 	"assay/internal/cell"
 )
 
-// score is how well failures were derived on one platform in one dtype.
+// score is how well failures were derived on one platform or engine in one dtype.
 type score struct {
-	platform, dtype string
-	cells           int
-	failing         int // measured: support is lacking
-	said            int // derived to fail
-	right           int // both
-	silent          int // no verdict could be derived
-	silentFailing   int // and the run failed
-	wrongNumbers    int // ran, and its output was wrong: not for tables to know
-	wrong           [][]string
+	name, dtype   string
+	cells         int
+	failing       int // measured: support is lacking
+	said          int // derived to fail
+	right         int // both
+	silent        int // no verdict could be derived
+	silentFailing int // and the run failed
+	wrongNumbers  int // ran, and its output was wrong: not for tables to know
+	wrong         [][]string
 }
 
-// scored sums trials up by platform and dtype.
+// scored sums trials up by whose list decided and by dtype.
 func scored(trials []trial) []score {
 	var out []score
 	for _, t := range trials {
 		c := t.measured.Cell
-		i := slices.IndexFunc(out, func(s score) bool { return s.platform == string(c.Platform) && s.dtype == string(c.DType) })
+		i := slices.IndexFunc(out, func(s score) bool { return s.name == derivedAs(c) && s.dtype == string(c.DType) })
 		if i < 0 {
-			i, out = len(out), append(out, score{platform: string(c.Platform), dtype: string(c.DType)})
+			i, out = len(out), append(out, score{name: derivedAs(c), dtype: string(c.DType)})
 		}
 		out[i].add(t)
 	}
 	slices.SortFunc(out, func(a, b score) int {
-		return cmp.Or(cmp.Compare(a.platform, b.platform), cmp.Compare(b.dtype, a.dtype))
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(b.dtype, a.dtype))
 	})
 	return out
 }
@@ -71,7 +71,7 @@ func (s score) row() Row {
 	always := share(s.cells-s.failing, s.cells)
 	accuracy := share(s.cells-missed-falsely, s.cells)
 	return Row{
-		Name:     fmt.Sprintf("derived on %s, %s", s.platform, s.dtype),
+		Name:     fmt.Sprintf("derived on %s, %s", s.name, s.dtype),
 		Measured: fmt.Sprintf("%d tiny models that ran, %d of them not supported", s.cells, s.failing),
 		Value: fmt.Sprintf("failures: precision %s, recall %s; right in %.1f %% of cells, \"always works\" in %.1f %%",
 			outOf(s.right, s.said), outOf(s.right, s.failing), 100*accuracy, 100*always),

@@ -35,6 +35,32 @@ var notRun = map[string]string{
 	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8":  "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
 }
 
+// later lists the lines that make test-full runs and make test does not, each
+// with what make test runs of the same.
+var later = map[string]string{
+	"assay matrix --key --platform all":                               "a minute and a half: a matrix of representatives, and single models on each of its platforms",
+	"assay matrix --key --platform cpu,cuda --bench --metric speedup": "half a minute alone on the machine: the same table over no-ops, and shorter benches",
+	"assay bench bert vit --batch 1,4,8":                              "a minute alone on the machine: shorter benches",
+	"assay bench bert --platform openvino --scenario throughput":      "TestIntegrationOpenVINO benches the same for a shorter time",
+	"assay test --key --platform cpu,cuda --dtype fp32,fp16":          "TestIntegrationModels tests the same models in fp32, TestIntegrationSettings dtypes",
+	"assay doctor cuda":     "assay doctor asks about every platform",
+	"assay doctor mps":      "assay doctor asks about every platform",
+	"assay doctor rocm":     "assay doctor asks about every platform",
+	"assay doctor qnn":      "assay doctor asks about every platform",
+	"assay doctor openvino": "assay doctor asks about every platform",
+	"assay export bert --format qnn --device sm8750 --out exported --force": "the same for another system",
+	"assay test bert --platform qnn:sm8550 --dtype int8":                    "TestIntegrationQNN runs it",
+	"assay test bert vit --platform qnn":                                    "TestIntegrationQNN runs it",
+	"assay test bert vit --platform openvino":                               "TestIntegrationOpenVINO runs it",
+	"assay test bert --platform cuda":                                       "TestIntegrationFallback runs it",
+	"assay matrix --key --platform mps,rocm":                                "TestIntegrationDerived runs it in another dtype",
+}
+
+// runs reports whether this run of the tests runs a line.
+func (e example) runs() bool {
+	return notRun[e.line] == "" && (later[e.line] == "" || os.Getenv("ASSAY_TEST_FULL") != "")
+}
+
 // statuses are the exit statuses that a line may end with where 0 is not the
 // only right one.
 var statuses = map[string][]int{
@@ -119,7 +145,7 @@ func TestExamples(t *testing.T) {
 	}
 	ran := 0
 	for _, e := range examples(t) {
-		if notRun[e.line] == "" && !e.needsTorch() {
+		if e.runs() && !e.needsTorch() {
 			runExample(t, p, e)
 			ran++
 		}
@@ -159,7 +185,7 @@ func runExample(t testing.TB, p *program, e example) {
 func TestExceptions(t *testing.T) {
 	t.Parallel()
 	all := examples(t)
-	for _, table := range []iter.Seq[string]{maps.Keys(notRun), maps.Keys(statuses)} {
+	for _, table := range []iter.Seq[string]{maps.Keys(notRun), maps.Keys(later), maps.Keys(statuses)} {
 		for line := range table {
 			if !slices.ContainsFunc(all, func(e example) bool { return e.line == line }) {
 				t.Errorf("no help and no page shows %q any more", line)

@@ -2,7 +2,8 @@
 
 A prompt is continued by NEW_TOKENS tokens, greedily, and never ends early: the end of a text is switched off, so that
 every engine does the same work. An output is the logits of each step (`logits`) and what was chosen (`generated`).
-Once two engines choose differently they continue different texts, so logits are compared up to there.
+Once two engines choose differently they continue different texts, so logits are compared up to there. `greedy` is the
+loop of every engine that has none of its own: how an engine takes a step, and where it keeps its past, is its own.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from assay_runner.outputs import Tensors
 
@@ -20,10 +23,20 @@ PROGRAM = "continue"
 NEW_TOKENS = 16
 LOGITS, IDS = "logits", "generated"
 
+Step = Callable[[np.ndarray, int], np.ndarray]
+"""New ids (batch, n), and how many tokens stand before them → the logits after the last one (batch, vocabulary)."""
+
 
 def recipe(plain: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe of the same model, continued: its call was one for a forward."""
     return {**plain, "program": PROGRAM, "call": {}}
+
+
+def prompted(given: Mapping[str, Any]) -> tuple[int, int]:
+    """How many texts are continued by these inputs, and how long what is given of them is."""
+    first = next(iter(given.values()))
+    prompt = given.get("decoder_input_ids", given.get("input_ids"))
+    return first.shape[0], 1 if prompt is None else prompt.shape[-1]
 
 
 def comparable(found: Tensors, expected: Tensors | None) -> tuple[Tensors, Tensors | None]:
@@ -40,6 +53,21 @@ def agreed(found: Tensors, expected: Tensors | None) -> int | None:
         return None
     same = (found[IDS] == expected[IDS]).all(dim=0).tolist()
     return same.index(False) if False in same else len(same)
+
+
+def greedy(step: Step, prompt: np.ndarray, new: int, clock: Clock) -> dict[str, np.ndarray]:
+    """Continues a prompt by so many tokens. The clock has begun: what an engine does before its first step (encoding
+    what is read beside the prompt) belongs to the first token."""
+    ids, seen = prompt, 0
+    logits, chosen = [], []
+    for _ in range(new):
+        last = step(ids, seen)
+        seen += ids.shape[1]
+        ids = last.argmax(-1)[:, None].astype(np.int64)
+        clock.step()
+        logits.append(last)
+        chosen.append(ids)
+    return {LOGITS: np.stack(logits, 1), IDS: np.concatenate(chosen, 1)}
 
 
 def _first(tensors: Tensors, steps: int) -> Tensors:

@@ -9,7 +9,7 @@ import torch_recipes
 from torch_emit import Emit
 
 from assay_runner import child
-from assay_runner.derive import answer, dispatch, rules, sheet
+from assay_runner.derive import answer, dispatch, listed, rules, sheet
 from assay_runner.derive.dispatch import COMPOSED, Table
 from assay_runner.derive.judge import Row, judge
 from assay_runner.derive.limits import Limits
@@ -74,10 +74,29 @@ def test_a_folder_that_cannot_be_written_costs_nothing(table, tmp_path):
 
 
 def test_every_stand_in_has_a_kernel_where_it_stands(table):
-    for target in rules.TARGETS.values():
+    for name, target in rules.TARGETS.items():
+        there = listed.table(name) if name in listed.LISTS else table
         for own, instead in target.instead.items():
             assert table.has(own, "CPU")
-            assert table.has(instead, target.key), (target.title, instead)
+            assert there.has(instead, target.key), (target.title, instead)
+
+
+@pytest.mark.parametrize("engine", listed.LISTS)
+def test_engines_list_what_they_take(engine):
+    there = listed.table(engine)
+    assert len(there.operators) > 200
+    assert there.has("aten.addmm.default", "")
+    assert there.has("aten.add_.Tensor", "")  # written as the one that changes nothing
+    assert there.has("aten.linalg_svd.default", "")  # taken apart
+    assert there.has("aten._linalg_svd.default", "") is False  # what it is taken apart into
+    assert there.has("some.operator.default", "") is None
+    assert listed.LISTS[engine][0] in there.lacking("")
+
+
+def test_engines_are_judged_by_their_own_lists():
+    got = sheet.of(recipe("fnet"), {"batch": 1}, "fp32", ["onnxruntime", "openvino"])["targets"]
+    assert got["onnxruntime"]["verdict"] == "works"
+    assert got["openvino"]["operators"][0]["operator"] == "aten._fft_c2c.default"
 
 
 SMALL = Table("2.0", {

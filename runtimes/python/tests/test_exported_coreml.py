@@ -16,11 +16,6 @@ from assay_runner.exported.store import Store
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="coremltools is not for Windows")
 
 
-@pytest.fixture(scope="module")
-def exports(tmp_path_factory):
-    return str(tmp_path_factory.mktemp("exports"))
-
-
 @pytest.mark.parametrize("recipe", [torch_recipes.BERT, torch_recipes.LLAMA], ids=lambda r: r["type"])
 def test_a_model_is_converted(exports, recipe):
     emit = Emit()

@@ -10,23 +10,17 @@ from assay_runner.exported import engine
 from assay_runner.exported.artefact import ONNX
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    """One for all: a graph is exported once and serves every dtype and scenario."""
-    return str(tmp_path_factory.mktemp("exports"))
-
-
-def run(store, recipe, kind="check", **cell):
+def run(exports, recipe, kind="check", **cell):
     asked = job(recipe, kind, **{"platform": "openvino", "device": "CPU", "engine": "openvino", **cell})
     emit = Emit()
-    engine.run(asked | {"options": {"exports": store}}, emit)
+    engine.run(asked | {"options": {"exports": exports}}, emit)
     return emit
 
 
 @pytest.mark.parametrize("recipe", [torch_recipes.BERT, torch_recipes.VIT], ids=lambda r: r["type"])
 @pytest.mark.parametrize("dtype", ["fp32", "int8", "w8"])
-def test_check(store, recipe, dtype):
-    emit = run(store, recipe, dtype=dtype)
+def test_check(exports, recipe, dtype):
+    emit = run(exports, recipe, dtype=dtype)
     report = emit.reports[0]
     assert report["numerics"]["pass"], report["numerics"]
     assert report["numerics"]["control"]["pass"]
@@ -42,9 +36,9 @@ def test_check(store, recipe, dtype):
         assert set(report["context"]["precisions"]).isdisjoint({"bf16", "f16"})
 
 
-def test_half_precision_is_what_runs_or_is_refused(store):
+def test_half_precision_is_what_runs_or_is_refused(exports):
     try:
-        report = run(store, torch_recipes.BERT, dtype="bf16").reports[0]
+        report = run(exports, torch_recipes.BERT, dtype="bf16").reports[0]
     except UnsupportedDType as error:
         assert "fp32" in str(error)  # which of the two it is depends on this machine's CPU
         return
@@ -52,14 +46,14 @@ def test_half_precision_is_what_runs_or_is_refused(store):
     assert 1e-5 < report["numerics"]["max_rel"] <= 3e-2
 
 
-def test_directly_from_torch(store):
-    report = run(store, torch_recipes.BERT, via="torch").reports[0]
+def test_directly_from_torch(exports):
+    report = run(exports, torch_recipes.BERT, via="torch").reports[0]
     assert report["export"]["via"] == "torch"
     assert report["export"]["check"]["engine"].startswith("openvino")
     assert report["numerics"]["pass"], report["numerics"]
 
 
-def test_second_way_where_the_first_fails(store, monkeypatch):
+def test_second_way_where_the_first_fails(exports, monkeypatch):
     """The engine takes the model from torch where its ONNX graph is refused; the first reason is said otherwise."""
     own = engine.Session.compiled
 
@@ -69,15 +63,15 @@ def test_second_way_where_the_first_fails(store, monkeypatch):
         return own(self, artefact, point, attempt)
 
     monkeypatch.setattr(engine.Session, "compiled", refusing)
-    told = run(store, torch_recipes.BERT, seed=1).reports[0]["export"]
+    told = run(exports, torch_recipes.BERT, seed=1).reports[0]["export"]
     assert told["via"] == "torch"
     assert [row["way"] for row in told["earlier"]] == ["onnx", "onnx, SNIPPETS_MODE=DISABLE"]
     assert "no conversion rule" in told["earlier"][0]["error"]
     with pytest.raises(RefusedGraph, match="no conversion rule"):
-        run(store, torch_recipes.BERT, via="onnx", seed=1)
+        run(exports, torch_recipes.BERT, via="onnx", seed=1)
 
 
-def test_second_way_where_the_numbers_are_wrong(store, monkeypatch):
+def test_second_way_where_the_numbers_are_wrong(exports, monkeypatch):
     """What is timed is the attempt that the check found right, though nothing is compared any more."""
     own = engine.Session.wrong_by
 
@@ -87,8 +81,8 @@ def test_second_way_where_the_numbers_are_wrong(store, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(engine.Session, "wrong_by", doubting)
-        checked = run(store, torch_recipes.BERT, seed=2).reports[0]
-    timed = run(store, torch_recipes.BERT, "time", seed=2).reports[0]
+        checked = run(exports, torch_recipes.BERT, seed=2).reports[0]
+    timed = run(exports, torch_recipes.BERT, "time", seed=2).reports[0]
     for report in (checked, timed):
         assert report["export"]["via"] == "onnx"
         assert report["export"]["earlier"] == [{"way": "onnx", "error": "its numbers are wrong by 0.5"}]
@@ -96,14 +90,14 @@ def test_second_way_where_the_numbers_are_wrong(store, monkeypatch):
     assert checked["numerics"]["pass"], checked["numerics"]
 
 
-def test_dynamic_shapes(store):
-    report = run(store, torch_recipes.BERT, shapes="dynamic").reports[0]
+def test_dynamic_shapes(exports):
+    report = run(exports, torch_recipes.BERT, shapes="dynamic").reports[0]
     assert report["numerics"]["pass"], report["numerics"]
 
 
-def test_timed_finds_what_the_check_left(store):
-    run(store, torch_recipes.BERT)
-    emit = run(store, torch_recipes.BERT, "time")
+def test_timed_finds_what_the_check_left(exports):
+    run(exports, torch_recipes.BERT)
+    emit = run(exports, torch_recipes.BERT, "time")
     assert emit.phases[-4:] == ["convert", "compile", "first", "warmup"]
     assert "build" not in emit.phases
     report = emit.reports[0]
@@ -112,8 +106,8 @@ def test_timed_finds_what_the_check_left(store):
     assert report["numerics"] is None
 
 
-def test_throughput_counts_inferences(store):
-    report = run(store, torch_recipes.BERT, "time", scenario="throughput").reports[0]
+def test_throughput_counts_inferences(exports):
+    report = run(exports, torch_recipes.BERT, "time", scenario="throughput").reports[0]
     assert "in flight" in report["inputs_inside"]
     assert report["context"]["engine_settings"]["performance_hint"] == "THROUGHPUT"
     assert all(ms > 0 for ms in report["samples_ms"])

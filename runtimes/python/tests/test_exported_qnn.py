@@ -26,12 +26,6 @@ emulator = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="module")
-def exports(tmp_path_factory):
-    """One for all: a graph is exported once and serves every dtype and system."""
-    return str(tmp_path_factory.mktemp("exports"))
-
-
 def run(exports, recipe, kind="check", **cell):
     emit = Emit()
     asked = job(recipe, kind, **{"platform": "qnn", "engine": "qnn", "dtype": "fp16", **cell})

@@ -1,12 +1,14 @@
 """Generation of a fixed length, on torch and on OpenVINO."""
 
+import numpy as np
 import pytest
 import torch
 import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner import generation, torch_engine
-from assay_runner.errors import BadRecipe, ExportFailed, UnsupportedDType
+from assay_runner.errors import BadRecipe, UnsupportedDType
+from assay_runner.export import encoder_decoder
 from assay_runner.exported import engine
 
 NEW = generation.NEW_TOKENS
@@ -18,15 +20,10 @@ def on_torch(recipe, kind="check", **cell):
     return emit.reports[0]
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory):
-    return str(tmp_path_factory.mktemp("exports"))
-
-
-def on_openvino(store, recipe, kind="check", **cell):
+def on_openvino(exports, recipe, kind="check", **cell):
     where = {"platform": "openvino", "device": "CPU", "engine": "openvino", "mode": "generate"}
     emit = Emit()
-    engine.run(job(recipe, kind, **where, **cell) | {"options": {"exports": store}}, emit)
+    engine.run(job(recipe, kind, **where, **cell) | {"options": {"exports": exports}}, emit)
     return emit.reports[0]
 
 
@@ -60,6 +57,23 @@ def test_clock_tells_the_first_token_from_the_others():
     assert generation.Clock().report(7, 3, 1)["prefill_ms"] is None
 
 
+def test_greedy_steps_know_what_stands_before_them():
+    """A model that counts: after n tokens it chooses n."""
+    asked = []
+
+    def step(ids, past):
+        asked.append((ids.tolist(), past))
+        return np.eye(32, dtype=np.float32)[[past + ids.shape[1]] * len(ids)]
+
+    clock = generation.Clock()
+    clock.begin()
+    made = generation.greedy(step, np.zeros((2, 5), np.int64), 3, clock)
+    assert made["generated"].tolist() == [[5, 6, 7]] * 2
+    assert made["logits"].shape == (2, 3, 32)
+    assert asked[1:] == [([[5]] * 2, 5), ([[6]] * 2, 6)]
+    assert clock.report(5, 3, 2)["prefill_ms"] is not None
+
+
 def test_torch_generates():
     report = on_torch(torch_recipes.LLAMA)
     assert report["outputs"][1]["shape"] == [1, NEW]
@@ -87,20 +101,46 @@ def test_a_model_that_generates_nothing():
         on_torch(torch_recipes.BERT)
 
 
-def test_openvino_generates_what_torch_does(store):
-    report = on_openvino(store, torch_recipes.LLAMA)
+def test_openvino_generates_what_torch_does(exports):
+    report = on_openvino(exports, torch_recipes.LLAMA)
     assert report["numerics"]["pass"], report["numerics"]
     assert report["numerics"]["control"]["pass"]
     assert report["generation"]["agreed_tokens"] == NEW
     assert report["export"]["steps"][0]["count"] == 4  # keys and values of two layers
-    timed = on_openvino(store, torch_recipes.LLAMA, "time")
+    timed = on_openvino(exports, torch_recipes.LLAMA, "time")
     assert timed["export"]["found"]
     assert timed["generation"]["tokens_per_s"] > 0
 
 
-def test_openvino_says_what_does_not_go(store):
-    whisper = next(r for r in torch_recipes.ALL.values() if r["type"] == "whisper")
-    with pytest.raises(ExportFailed, match="continue a text alone"):
-        on_openvino(store, whisper)
+def test_openvino_encodes_once_and_decodes_with_a_cache(exports):
+    """The same tokens as torch's, and a time in which the encoder is a part of the first token."""
+    report = on_openvino(exports, torch_recipes.WHISPER)
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["generation"]["agreed_tokens"] == NEW
+    assert report["generation"]["prompt_tokens"] == 8
+    assert report["export"]["steps"][0]["count"] == 2  # keys and values of self-attention: one layer
+    operators = {row["operator"] for row in report["placement"]["counters"]}
+    assert {"Convolution", "ReadValue"} <= operators, operators  # of the encoder and of the decoder
+    halved = on_openvino(exports, torch_recipes.WHISPER, dtype="w8")
+    assert halved["numerics"]["snr_db"] > 20
+
+
+def test_an_encoder_decoder_is_taken_apart():
+    emit = Emit()
+    session = torch_engine.Session(job(torch_recipes.WHISPER, mode="generate"), emit)
+    tensors = session.inputs({"batch": 1})
+    whole = session.built().model
+    parts = encoder_decoder.parts(whole.model, tensors)
+    prompt = parts.encoded["prompt"]
+    assert prompt[:, -8:].equal(tensors["decoder_input_ids"])
+    with torch.no_grad():
+        step = parts.decoding(**parts.step)
+        expected = whole(**tensors)
+    chosen = expected["generated"][:, :1]
+    assert parts.step["decoder_input_ids"][:, :1].equal(chosen)
+    torch.testing.assert_close(step["logits"][:, 0], expected["logits"][:, 1])
+
+
+def test_openvino_says_what_does_not_go(exports):
     with pytest.raises(UnsupportedDType, match="w8"):
-        on_openvino(store, torch_recipes.LLAMA, dtype="int8")
+        on_openvino(exports, torch_recipes.LLAMA, dtype="int8")

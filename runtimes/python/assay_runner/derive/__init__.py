@@ -5,7 +5,8 @@ operator that reaches the dispatcher is counted with the dtypes of its tensors. 
 census is held against what the installed torch says of the device: `dispatch` is its
 list of kernels, `rules` what the list does not say (dtypes that a device has not,
 operators for which torch calls another there), `judge` compares. The verdict is
-derived: nothing ran. What it cannot see stands in docs/platforms/mps.md.
+derived: nothing ran. What it cannot see stands in docs/platforms/mps.md. How far such
+verdicts can be trusted is measured where the truth is known; `listed` is for that.
 
 The trace is made of CPU tensors. Functions that are composed of others may be taken
 apart in another way on another device; where that matters `rules` has a row.

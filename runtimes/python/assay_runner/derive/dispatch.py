@@ -40,6 +40,10 @@ class Table:
         keys = self.operators.get(operator)
         return None if keys is None else keys == (COMPOSED,) or key in keys
 
+    def lacking(self, title: str) -> str:
+        """What an operator without a kernel has against it."""
+        return f"torch {self.torch} has no kernel of it for {title}"
+
 
 def table(folder: str = "") -> Table:
     """The installed torch's table; kept in the folder, where one is given."""

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from . import rules
-from .dispatch import Table
+
+
+class Table(Protocol):
+    """A list of operators: torch's own kernels (`dispatch`), or what an engine takes (`listed`)."""
+
+    def has(self, operator: str, key: str) -> bool | None:
+        """Whether there is a kernel for a dispatch key; None for an operator that the list cannot know."""
+
+    def lacking(self, title: str) -> str:
+        """In words, what an operator that has none has against it."""
 
 
 class Row(NamedTuple):
@@ -70,7 +79,7 @@ def _missing(operator: str, target: rules.Target, table: Table) -> str:
     known = table.has(operator, target.key)
     if known is None:
         return f"it is none of torch's own operators, whose kernels for {target.title} are known"
-    return "" if known else f"torch {table.torch} has no kernel of it for {target.title}"
+    return "" if known else table.lacking(target.title)
 
 
 def _refused(operator: str, dtypes: Sequence[str], target: rules.Target) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 class Target:
     """A platform as its operators are derived."""
 
-    key: str  # torch's dispatch key
+    key: str  # torch's dispatch key; "" for an engine, which has a list of its own (`listed`)
     title: str
     lacks: Mapping[str, str] = field(default_factory=dict)  # dtype → why no tensor of it can be there
     instead: Mapping[str, str] = field(default_factory=dict)  # operator of the CPU's own → what is called there
@@ -22,6 +22,7 @@ _NO_DOUBLE = "Metal has no 64-bit floating point, and torch makes no such tensor
 _FALLS_BACK = "torch has no kernel for it there and falls back to the CPU by itself"
 _ATTENTION = "aten._scaled_dot_product_flash_attention_for_cpu.default"
 _RNN = "aten.mkldnn_rnn_layer.default"
+_IN_GRAPHS = {_ATTENTION: "aten.scaled_dot_product_attention.default", _RNN: "aten.lstm.input"}
 
 TARGETS: dict[str, Target] = {
     "cpu": Target("CPU", "the CPU"),
@@ -56,6 +57,9 @@ TARGETS: dict[str, Target] = {
             "aten._linalg_svd.default": _FALLS_BACK,
         },
     ),
+    # Engines of graphs are here, where there is nothing to derive: with them the method itself is put to the test.
+    "onnxruntime": Target("", "ONNX Runtime", instead=_IN_GRAPHS),
+    "openvino": Target("", "OpenVINO", instead=_IN_GRAPHS),
 }
 
 # Products that torch refuses, on every device, when their floating tensors are not of one dtype: tracing without

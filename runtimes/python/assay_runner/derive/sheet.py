@@ -11,8 +11,8 @@ from assay_runner import devices
 from assay_runner.errors import BadRecipe
 from assay_runner.facts import attempts
 
-from . import dispatch, rules
-from .judge import Row, judge, report
+from . import dispatch, listed, rules
+from .judge import Row, Table, judge, report
 from .limits import Limits
 
 SCHEMA = 1
@@ -28,17 +28,21 @@ def of(
     targets = {name: rules.TARGETS[name] for name in platforms if name in rules.TARGETS}
     if not targets:
         raise BadRecipe(f"the job names none of the platforms that can be derived: {', '.join(rules.TARGETS)}")
-    table, seen = dispatch.table(folder), _see(recipe, point, devices.dtype(dtype), list(targets) != ["cpu"])
+    seen = _see(recipe, point, devices.dtype(dtype), list(targets) != ["cpu"])
     return {
         "schema": SCHEMA,
         "evidence": "derived",
-        "torch": table.torch,
+        "torch": str(torch.__version__),
         "method": seen.method or None,
         "dtype": seen.dtype,
         "calls": sum(row.count for row in seen.rows),
         "operators": len({row.operator for row in seen.rows}),
-        "targets": {name: _verdict(seen, name, target, table) for name, target in targets.items()},
+        "targets": {name: _verdict(seen, name, target, _table(name, folder)) for name, target in targets.items()},
     }
+
+
+def _table(name: str, folder: str) -> Table:
+    return listed.table(name) if name in listed.LISTS else dispatch.table(folder)
 
 
 class _Seen:
@@ -69,7 +73,7 @@ def _see(recipe: Mapping[str, Any], point: Mapping[str, Any], dtype: torch.dtype
     return _Seen(wide, torch.float32, stop if rules.MISMATCH.search(stop) else "")
 
 
-def _verdict(seen: _Seen, name: str, target: rules.Target, table: dispatch.Table) -> dict[str, Any]:
+def _verdict(seen: _Seen, name: str, target: rules.Target, table: Table) -> dict[str, Any]:
     found = judge(seen.rows, target, table, seen.limits.found(name)).report()
     if found["class"] == "unsupported-operator":
         return found

@@ -34,3 +34,4 @@ class Graph:
     tried: list[dict[str, str]]
     operators: dict[str, int]
     check: dict[str, Any]
+    encoder: dict[str, Any] | None = None  # of generation, a graph that runs once before: its file, inputs, outputs

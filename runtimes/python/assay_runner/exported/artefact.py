@@ -20,6 +20,7 @@ from assay_runner import checkpoints, control, export, inputs, numerics, referen
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.outputs import Tensors
 
+from .backend import Arrays, Exported
 from .store import Entry, Store, key_of
 
 INPUTS = "inputs.npz"
@@ -58,6 +59,15 @@ class Artefact:
 
     def __getitem__(self, name: str) -> Any:
         return self.entry.manifest[name]
+
+    def exported(self, calibration: Callable[[int], list[Arrays]]) -> Exported:
+        """What a backend sees of it."""
+        key, graph = self["key"], self["graph"]
+        once = graph.get("encoder")
+        encoder = once and Exported(
+            f"{key}-encoder", self.entry.path(once["file"]), once["inputs"], once["outputs"], calibration
+        )
+        return Exported(key, self.graph, graph["inputs"], graph["outputs"], calibration, encoder)
 
     def reference(self) -> Tensors:
         """What torch gave, on the CPU in float32."""

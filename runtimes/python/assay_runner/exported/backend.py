@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -59,6 +60,13 @@ class Placement:
     left_over: Sequence[LeftOver] = ()
     counters: Sequence[Mapping[str, Any]] = ()  # operator, kernel, count, us: what one run spent where
 
+    def beside(self, other: Placement) -> Placement:
+        """Both together: graphs of one model on one device."""
+        known = self.nodes is not None and other.nodes is not None
+        nodes = dict(Counter(self.nodes) + Counter(other.nodes)) if known else None
+        left, counters = (*self.left_over, *other.left_over), (*self.counters, *other.counters)
+        return Placement(self.device, nodes, left, counters)
+
     def report(self) -> dict[str, Any]:
         """As the protocol has it."""
         return {
@@ -78,6 +86,7 @@ class Exported:
     inputs: Sequence[Mapping[str, Any]]  # name, shape, dtype of the graph's own, in order
     outputs: Sequence[Mapping[str, Any]]
     calibration: Callable[[int], list[Arrays]]  # that many sets of inputs, none of them the checked one
+    encoder: Exported | None = None  # of generation, the graph that runs once before
 
 
 class Compiled(Protocol):

@@ -23,7 +23,7 @@ from assay_runner.outputs import Tensors
 
 from .artefact import Artefact, Exporter, versions
 from .attempts import Attempt, attempts
-from .backend import Arrays, Asked, Backend, Compiled, Exported, Placement, backend
+from .backend import Arrays, Asked, Backend, Compiled, Placement, backend
 from .choosing import Chooser, Running
 from .files import FileExporter
 from .store import Store
@@ -116,14 +116,7 @@ class Session:
 
     def compiled(self, artefact: Artefact, point: Mapping[str, Any], attempt: Attempt) -> Compiled:
         """The artefact on its engine, each step in its phase."""
-        graph = artefact["graph"]
-        exported = Exported(
-            artefact.entry.manifest["key"],
-            artefact.graph,
-            graph["inputs"],
-            graph["outputs"],
-            lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)],
-        )
+        exported = artefact.exported(lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)])
         made_for = self._backend(attempt)
         with self.emit.in_phase("convert"):
             prepared = made_for.prepare(exported)

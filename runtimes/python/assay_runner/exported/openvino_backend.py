@@ -41,6 +41,7 @@ class Model:
     key: str
     file: Path
     outputs: tuple[str, ...]
+    encoder: Model | None = None  # which runs once before, in a generation
 
 
 class OpenVINO:
@@ -64,9 +65,10 @@ class OpenVINO:
     def prepare(self, exported: Exported) -> Model:
         """The graph in OpenVINO's format, with the weights that the dtype asks for."""
         names = tuple(str(spec["name"]) for spec in exported.outputs)
+        encoder = exported.encoder and self.prepare(exported.encoder)
         row = self._precision
         if exported.graph.suffix == ".xml" and not (row.half_weights or row.quantised):
-            return Model(exported.key, exported.graph, names)
+            return Model(exported.key, exported.graph, names, encoder)
         facts = {
             "graph": exported.key,
             "openvino": ov.get_version(),
@@ -75,18 +77,26 @@ class OpenVINO:
             "nncf": quantising.nncf_version() if row.quantised else "",
         }
         entry = self._entry("openvino", facts, lambda folder: self._converted(exported, folder) | facts)
-        return Model(entry.manifest["key"], entry.path(MODEL), names)
+        return Model(entry.manifest["key"], entry.path(MODEL), names, encoder)
 
     def compile(self, prepared: Model) -> Compiled:
-        """The model on the device: imported where it was compiled before, compiled otherwise."""
+        """The model on the device, ready to run."""
+        model = self._on_device(prepared)
+        if self._asked.mode != generation.MODE:
+            return SCENARIOS[self._asked.scenario][1](model, self._asked, prepared.outputs, prepared.key)
+        once = prepared.encoder
+        encoder = once and Compiled(self._on_device(once), self._asked, once.outputs, once.key)
+        return Generating(model, self._asked, prepared.outputs, prepared.key, encoder)
+
+    def _on_device(self, prepared: Model) -> ov.CompiledModel:
+        """Imported where it was compiled before, compiled otherwise."""
         config = self._config()
         with _refusing():
             compiled = self._imported(prepared, config) or self._core.compile_model(prepared.file, self._device, config)
         if self._precision.hint and self._device != AUTO:
             told = compiled.get_property("INFERENCE_PRECISION_HINT")
             precisions.confirm(self._precision.hint, told, self._asked.dtype, self._device)
-        kind = Generating if self._asked.mode == generation.MODE else SCENARIOS[self._asked.scenario][1]
-        return kind(compiled, self._asked, prepared.outputs, prepared.key)
+        return compiled
 
     def _converted(self, exported: Exported, folder: Path) -> dict[str, Any]:
         with _refusing():

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import openvino as ov
 
-from assay_runner.generation import NEW_TOKENS, Clock
-from assay_runner.openvino_generation import continued
+from assay_runner.generation import NEW_TOKENS, Clock, prompted
+from assay_runner.openvino_generation import Encoder, continued
 
 from .backend import Arrays, Asked, Placement
 from .openvino_precision import executed
@@ -58,6 +58,10 @@ class Compiled:
     def outputs(self) -> dict[str, np.ndarray]:
         """What the last run gave, named by position."""
         return _outputs(self._compiled, self._request, self._names)
+
+    def before(self) -> Encoder:
+        """The request as what runs once before a generation."""
+        return Encoder(self._request, self._names)
 
     def placement(self) -> Placement:
         """The nodes that ran, as the counters tell where they are on, else those of the compiled graph."""
@@ -106,11 +110,19 @@ class Queue(Compiled):
 
 
 class Generating(Compiled):
-    """Whole generations, one at a time."""
+    """Whole generations, one at a time; the encoder of a model that has one is a part of each."""
 
-    def __init__(self, compiled: ov.CompiledModel, asked: Asked, names: Sequence[str], key: str = "") -> None:
+    def __init__(
+        self,
+        compiled: ov.CompiledModel,
+        asked: Asked,
+        names: Sequence[str],
+        key: str = "",
+        encoder: Compiled | None = None,
+    ) -> None:
         super().__init__(compiled, asked, names, key)
         self._clock = Clock()
+        self._encoder = encoder
         self._feeds: Arrays = {}
         self._made: dict[str, np.ndarray] = {}
 
@@ -120,15 +132,21 @@ class Generating(Compiled):
 
     def run(self) -> None:
         """One generation."""
-        self._made = continued(self._compiled, self._request, self._feeds, NEW_TOKENS, self._clock)
+        encoder = self._encoder.before() if self._encoder else None
+        self._made = continued(self._request, encoder, self._feeds, NEW_TOKENS, self._clock)
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Logits of each step and the ids that were chosen."""
         return self._made
 
+    def placement(self) -> Placement:
+        """Those of a step, and of the encoder."""
+        step = super().placement()
+        return step.beside(self._encoder.placement()) if self._encoder else step
+
     def generation(self) -> dict[str, Any]:
         """What the generations so far took."""
-        batch, prompt = self._feeds["input_ids"].shape
+        batch, prompt = prompted(self._feeds)
         return self._clock.report(prompt, NEW_TOKENS, batch)
 
 

@@ -15,7 +15,7 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
 from assay_runner import models
 from assay_runner.errors import BadRecipe
-from assay_runner.generation import IDS, LOGITS, NEW_TOKENS, Clock
+from assay_runner.generation import IDS, LOGITS, NEW_TOKENS, Clock, prompted
 from assay_runner.programs.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
@@ -33,9 +33,7 @@ class Continuation(Wrapped):
 
     def forward(self, **given: Any) -> dict[str, torch.Tensor]:
         """The logits of each step, and the ids that were chosen."""
-        first = next(iter(given.values()))
-        prompt = given.get("decoder_input_ids", given.get("input_ids"))
-        self._prompt = (first.shape[0], 1 if prompt is None else prompt.shape[-1])
+        self._prompt = prompted(given)
         watch = LogitsProcessorList([_Stamp(self.clock)])
         self.clock.begin()
         out = self.model.generate(**given, logits_processor=watch)
