@@ -160,10 +160,10 @@ func TestTextNamesAVariableOnce(t *testing.T) {
 
 func TestTextSeen(t *testing.T) {
 	t.Parallel()
-	if out := printed(t, "apple-m3", TextOptions{UTF8: true}); !strings.Contains(out, "\n○ webnn     seen ") || !strings.Contains(out, "\n✗ cuda      absent ") {
+	if out := printed(t, "amd-laptop", TextOptions{UTF8: true}); !strings.Contains(out, "\n○ rocm      seen ") || !strings.Contains(out, "\n✗ cuda      absent ") {
 		t.Errorf("what is there is not told from what is not:\n%s", out)
 	}
-	if out := printed(t, "apple-m3", TextOptions{}); !strings.Contains(out, "\no webnn     seen ") {
+	if out := printed(t, "amd-laptop", TextOptions{}); !strings.Contains(out, "\no rocm      seen ") {
 		t.Errorf("the plain mark is missing:\n%s", out)
 	}
 }

@@ -28,6 +28,14 @@ var unitEvidence = []struct {
 		Exception: "assay_runner.errors.UnsupportedOperators", Bases: []string{"assay_runner.errors.RefusedGraph"}, Message: "Core ML has no aten::det ×1", Phase: "convert"}},
 	{"a vendor's library that is not there", cell.MissingDependency, "LibraryAbsent: libQnnHtp.so, Qualcomm's HTP library, is not beside the provider", "", Evidence{
 		Exception: "assay_runner.errors.LibraryAbsent", Bases: []string{"assay_runner.errors.RunnerError", "ModuleNotFoundError", "ImportError"}, Message: "libQnnHtp.so, Qualcomm's HTP library, is not beside the provider", Phase: "import"}},
+	{"a page that crashed", cell.Crash, "PageLost: the page is gone: the renderer crashed", "", Evidence{
+		Exception: "assay_runner.errors.PageLost", Bases: []string{"assay_runner.errors.RunnerError"}, Message: "the page is gone: the renderer crashed", Phase: "run"}},
+	{"a browser that does not start", cell.Environment, "PageUnopened: packed could not be started: it was not ready within 1m0s", "", Evidence{
+		Exception: "assay_runner.errors.PageUnopened", Bases: []string{"assay_runner.errors.RunnerError"}, Message: "packed could not be started: it was not ready within 1m0s", Phase: "compile"}},
+	{"what a page raised", cell.ModelError, "PageError: run: the WebGPU device was lost: destroyed", "", Evidence{
+		Exception: "assay_runner.errors.PageError", Bases: []string{"assay_runner.errors.RunnerError"}, Message: "run: the WebGPU device was lost: destroyed", Phase: "run"}},
+	{"a page that never answers", cell.Timeout, `PageTimeout: the page did not answer the call "create" within 5m0s`, "", Evidence{
+		Exception: "assay_runner.errors.PageTimeout", Bases: []string{"assay_runner.errors.RunnerError", "TimeoutError", "OSError"}, Message: `the page did not answer the call "create" within 5m0s`, Phase: "compile"}},
 	{"an operator that the engine lacks", cell.UnsupportedOperator, "RefusedGraph: OpenVINO refuses the graph: No conversion rule found for operations: Det-18", "", Evidence{
 		Exception: "assay_runner.errors.RefusedGraph", Message: "OpenVINO refuses the graph: No conversion rule found for operations: Det-18", Phase: "convert"}},
 	{"a graph that the engine refuses", cell.Export, "RefusedGraph: OpenVINO refuses the graph: Eltwise shape infer input shapes dim index: 1 mismatch", "", Evidence{
