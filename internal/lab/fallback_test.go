@@ -82,3 +82,36 @@ func TestAFallbackHasTheDType(t *testing.T) {
 		}
 	}
 }
+
+// browsers is a machine with two browsers, of which one has WebNN.
+type browsers struct{ bench }
+
+func (m browsers) Presence(t platform.Target) Presence {
+	switch {
+	case t.Platform == platform.WebGPU, t.Platform == platform.WebNN && t.Browser != "":
+		return Presence{Reason: "no browser has it"}
+	case t.Platform == platform.WebNN:
+		return Presence{Present: true}
+	case t.Engine == platform.Wasm:
+		return Presence{Present: t.Browser == "" || t.Browser == "firefox"}
+	}
+	return m.bench.Presence(t)
+}
+
+// TestABrowsersCellStaysInABrowser: WebGPU leads to WebNN and then to the
+// browser's own processor, in the same browser where that can be.
+func TestABrowsersCellStaysInABrowser(t *testing.T) {
+	t.Parallel()
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if job.Cell.Platform == platform.WebNN {
+			return raise(nil, "assay_runner.errors.RefusedGraph", "no such operator")(n, job, on)
+		}
+		return good(n, job, on)
+	}}
+	for name, want := range map[string]string{"": "cpu/wasm", "firefox": "cpu/wasm@firefox", "safari": "cpu/wasm"} {
+		rs, _, err := carry(t, s, browsers{}, cells(cell.Cell{Type: "x", Platform: platform.WebGPU, Browser: name}))
+		if err != nil || len(rs) != 3 || rs[0].Fallback.To != "webnn" || rs[2].Cell.Target != want {
+			t.Errorf("asked of %q: %d results, %v: %+v", name, len(rs), err, rs)
+		}
+	}
+}

@@ -135,7 +135,8 @@ func TestPlacementIsProven(t *testing.T) {
 	}
 }
 
-// Seven absent platforms fall back to one CPU, and its cell runs once.
+// Five absent platforms fall back to one CPU, and two to that of a browser:
+// each cell runs once.
 func TestFallbacksToOneCellRunItOnce(t *testing.T) {
 	t.Parallel()
 	p := cell.Plan{}
@@ -147,8 +148,8 @@ func TestFallbacksToOneCellRunItOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.jobs) != 1 || len(s.jobs[0].Points) != 1 || len(rs) != 8 {
-		t.Errorf("%d children, %d results; want 1 child, and 7 unavailable results beside the CPU's", len(s.jobs), len(rs))
+	if len(s.jobs) != 2 || len(s.jobs[0].Points) != 1 || len(s.jobs[1].Points) != 1 || len(rs) != 9 {
+		t.Errorf("%d children, %d results; want 2 children, and 7 unavailable results beside the CPU's two", len(s.jobs), len(rs))
 	}
 }
 

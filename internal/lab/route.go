@@ -52,21 +52,38 @@ func (c *carrying) route(asked cell.Cell) route {
 func (c *carrying) fallback(asked cell.Cell, tried platform.Name) (cell.Cell, Presence, bool) {
 	p, _ := platform.Get(asked.Platform)
 	for _, name := range p.Fallback[slices.Index(p.Fallback, tried)+1:] {
-		to, _ := platform.Get(name)
-		t := platform.Target{Platform: name}
-		if asked.Type == cell.ONNX && to.HasEngine(platform.ONNXRuntime) {
-			t.Engine = platform.ONNXRuntime // torch runs no graph
-		}
-		t = t.Normal()
-		moved := asked
-		if asked.DType == asked.Where().DType() {
-			moved.DType = t.DType() // nobody asked for just this one
-		}
-		if here := c.Machine.Presence(t); here.Present && to.HasDType(moved.DType) && here.computes(moved.DType) {
-			return moved.On(t), here, true
+		for _, t := range instead(asked, name) {
+			to, _ := platform.Get(name)
+			moved := asked
+			if asked.DType == asked.Where().DType() {
+				moved.DType = t.DType() // nobody asked for just this one
+			}
+			if here := c.Machine.Presence(t); here.Present && to.HasDType(moved.DType) && here.computes(moved.DType) {
+				return moved.On(t), here, true
+			}
 		}
 	}
 	return cell.Cell{}, Presence{}, false
+}
+
+// instead are the targets of a platform that may stand for an asked one, the
+// best first. What was asked of a browser stays in a browser, its own if that
+// is here; a graph goes to an engine that runs graphs.
+func instead(asked cell.Cell, name platform.Name) []platform.Target {
+	t := platform.Target{Platform: name}
+	to, _ := platform.Get(name)
+	if asked.Engine == platform.ORTWeb {
+		if to.HasEngine(platform.Wasm) {
+			t.Engine = platform.Wasm
+		}
+		own := t
+		own.Browser = asked.Browser
+		return slices.Compact([]platform.Target{own.Normal(), t.Normal()})
+	}
+	if asked.Type == cell.ONNX && to.HasEngine(platform.ONNXRuntime) {
+		t.Engine = platform.ONNXRuntime // torch runs no graph
+	}
+	return []platform.Target{t.Normal()}
 }
 
 // computes reports whether the device has the dtype, as far as that is known.

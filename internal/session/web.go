@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/browser"
 	"assay/internal/cell"
+	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/lab"
 	"assay/internal/pages"
@@ -20,6 +21,7 @@ import (
 // of the pages that they open.
 type web struct {
 	browsers []browser.Options
+	report   detect.Report // of what they have
 	pool     *pages.Pool
 	host     *pages.Host
 	missing  string // why no page can be opened; "" when one can
@@ -72,6 +74,8 @@ func (s *Session) openWeb(ctx context.Context) (*web, error) {
 	if len(w.browsers) == 0 {
 		return nil, errors.New("no browser is installed: install Chromium, Chrome, Edge or Firefox")
 	}
+	answers := browser.Asking{Machine: s.machine, Web: env, Cache: s.o.Cache}.Answers(ctx)
+	w.report = detect.Judge(detect.Look(s.machine), answers)
 	w.pool = pages.NewPool(func(_ context.Context, t platform.Target) (browser.Options, error) { return w.choose(t) })
 	w.host, err = pages.Serve(w.pool, pages.Files{Page: page.Files(), Package: packages(env)})
 	return w, err
@@ -84,15 +88,77 @@ func packages(env environment.Web) func(string) (string, bool) {
 	return func(name string) (string, bool) { return env.Package(name), slices.Contains(served, name) }
 }
 
-// choose is the browser that a target means: the named one, or the first that
-// is here. Chromium's name stands for the packed one too.
+// choose is the browser that a target means: the first that has what the
+// platform needs, of the named kind if one is named.
 func (w *web) choose(t platform.Target) (browser.Options, error) {
+	d, err := w.device(t)
+	if err != nil {
+		return browser.Options{}, err
+	}
 	for _, o := range w.browsers {
-		if t.Browser == "" || t.Browser == o.Kind || t.Browser == browser.Chromium && o.Kind == browser.Packed {
+		if o.Kind == d.Browser {
+			o.Software = w.forced(o.Kind)
 			return o, nil
 		}
 	}
-	return browser.Options{}, fmt.Errorf("the browser %s is not here: there are %s", t.Browser, strings.Join(w.kinds(), ", "))
+	return browser.Options{}, fmt.Errorf("the browser %s is not here any more", d.Browser)
+}
+
+// device is what a target means, of those that the browsers have.
+func (w *web) device(t platform.Target) (detect.Device, error) {
+	named := func(kind string) bool {
+		return t.Browser == "" || t.Browser == kind || t.Browser == browser.Chromium && kind == browser.Packed
+	}
+	if !slices.ContainsFunc(w.browsers, func(o browser.Options) bool { return named(o.Kind) }) {
+		return detect.Device{}, fmt.Errorf("the browser %s is not here: there are %s", t.Browser, strings.Join(w.kinds(), ", "))
+	}
+	for _, d := range w.devices(t) {
+		if named(d.Browser) && (t.Device == "" || t.Device == d.ID) {
+			return d, nil
+		}
+	}
+	p, _ := w.report.Get(t.Platform)
+	return detect.Device{}, errors.New(w.lacks(p, t))
+}
+
+// devices are those of a target's platform. Every browser's own processor is
+// one, and nobody needs to be asked about it.
+func (w *web) devices(t platform.Target) []detect.Device {
+	if t.Engine == platform.Wasm {
+		out := make([]detect.Device, len(w.browsers))
+		for i, o := range w.browsers {
+			out[i].Browser = o.Kind
+		}
+		return out
+	}
+	p, _ := w.report.Get(t.Platform)
+	return p.Devices
+}
+
+// lacks says why no browser has what a target means, in detection's own words:
+// those of each browser about the device, else about the platform.
+func (w *web) lacks(p detect.Platform, t platform.Target) string {
+	said := map[string]string{}
+	for _, e := range p.Evidence {
+		about := t.Device != "" && strings.Contains(e.Detail, "'s "+t.Device)
+		if _, known := said[e.Source]; slices.Contains(w.kinds(), e.Source) && (!known || about) {
+			said[e.Source] = e.Detail
+		}
+	}
+	for _, kind := range w.kinds() {
+		if why := said[kind]; why != "" && (t.Browser == "" || t.Browser == kind || t.Browser == browser.Chromium && kind == browser.Packed) {
+			return kind + ": " + why
+		}
+	}
+	return reason(p, t)
+}
+
+// forced reports whether a browser has an adapter only if it is told to take a
+// software one.
+func (w *web) forced(kind string) bool {
+	return slices.ContainsFunc(w.report.Browsers, func(b detect.Browser) bool {
+		return b.Name == kind && b.Answer != nil && b.Answer.Forced
+	})
 }
 
 func (w *web) kinds() []string {
@@ -103,16 +169,16 @@ func (w *web) kinds() []string {
 	return out
 }
 
-// presence is what is known of a target in a browser without asking it.
+// presence is what the browsers have of a target.
 func (w *web) presence(t platform.Target) lab.Presence {
 	if w == nil || w.host == nil {
 		return lab.Presence{Reason: w.why()}
 	}
-	o, err := w.choose(t)
+	d, err := w.device(t)
 	if err != nil {
 		return lab.Presence{Reason: err.Error()}
 	}
-	return lab.Presence{Present: true, Software: o.Software && t.Platform == platform.WebGPU}
+	return presence(d)
 }
 
 // why says why no page can be opened.
