@@ -123,8 +123,6 @@ func (w Web) UnmetLibraries(ctx context.Context) ([]string, error) {
 	return w.lacking(ctx, overlay(w.environ, map[string]string{"LD_LIBRARY_PATH": w.libraryPath()}))
 }
 
-var notFound = regexp.MustCompile(`(?m)^\s*(\S+) => not found`)
-
 // lacking asks the system's own loader.
 func (w Web) lacking(ctx context.Context, environ []string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -136,9 +134,16 @@ func (w Web) lacking(ctx context.Context, environ []string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ldd could not look at Chromium's libraries: %w", err)
 	}
+	return parseLdd(string(out)), nil
+}
+
+var notFound = regexp.MustCompile(`(?m)^\s*(\S+) => not found`)
+
+// parseLdd returns the libraries that ldd did not find.
+func parseLdd(out string) []string {
 	var names []string
-	for _, m := range notFound.FindAllStringSubmatch(string(out), -1) {
+	for _, m := range notFound.FindAllStringSubmatch(out, -1) {
 		names = append(names, m[1])
 	}
-	return names, nil
+	return names
 }

@@ -183,3 +183,12 @@ func TestWebSetupOnce(t *testing.T) {
 		t.Errorf("npm ran %q; said:\n%s", got, s.told())
 	}
 }
+
+func TestParseLdd(t *testing.T) {
+	t.Parallel()
+	const out = "\tlinux-vdso.so.1 (0x00007ffc5a5f2000)\n\tlibnspr4.so => not found\n\tlibnss3.so => not found\n" +
+		"\tlibexpat.so.1 => /lib/x86_64-linux-gnu/libexpat.so.1 (0x00007f0e5d800000)\n"
+	if got := strings.Join(parseLdd(out), " "); got != "libnspr4.so libnss3.so" {
+		t.Errorf("got %q", got)
+	}
+}
