@@ -100,10 +100,11 @@ func (w Web) ChromiumEnv(ctx context.Context) []string {
 	if err != nil || len(missing) == 0 {
 		return nil
 	}
-	return []string{"LD_LIBRARY_PATH=" + w.libraryPath()}
+	return []string{"LD_LIBRARY_PATH=" + w.Libraries()}
 }
 
-func (w Web) libraryPath() string {
+// Libraries returns the search path with the libraries packed with Chromium.
+func (w Web) Libraries() string {
 	path := filepath.Join(w.Dir, chromiumFolder, libraryFolder)
 	if old := lookup(w.environ)("LD_LIBRARY_PATH"); old != "" {
 		path += ":" + old
@@ -120,7 +121,7 @@ func (w Web) MissingLibraries(ctx context.Context) ([]string, error) {
 // UnmetLibraries returns those that are neither of the system nor packed:
 // without them the packed Chromium does not start.
 func (w Web) UnmetLibraries(ctx context.Context) ([]string, error) {
-	return w.lacking(ctx, overlay(w.environ, map[string]string{"LD_LIBRARY_PATH": w.libraryPath()}))
+	return w.lacking(ctx, overlay(w.environ, map[string]string{"LD_LIBRARY_PATH": w.Libraries()}))
 }
 
 // lacking asks the system's own loader.
