@@ -37,13 +37,13 @@ type reply struct {
 const messageLimit = 16 << 20
 
 func dialBiDi(ctx context.Context, url string, event func(string, json.RawMessage)) (*bidi, error) {
-	conn, _, err := websocket.Dial(ctx, url, nil)
+	conn, _, err := websocket.Dial(ctx, url, nil) //nolint:bodyclose // the library closes it
 	if err != nil {
 		return nil, err
 	}
 	conn.SetReadLimit(messageLimit)
 	b := &bidi{conn: conn, event: event, gone: make(chan struct{}), waiting: map[int]chan reply{}}
-	go b.read()
+	go b.read() //nolint:gosec // the connection outlives the start, whose context that is
 	return b, nil
 }
 

@@ -41,7 +41,7 @@ func (g *group) kill() {
 // running is one process of the system.
 type running struct {
 	pid, parent, group int
-	bytes              int64 // of memory; filled in where asked for
+	memory             func() int64 // looked at only for the processes that are the browser's
 }
 
 // processes returns the running processes of the group and all below its
@@ -80,7 +80,7 @@ func (g *group) memory() (int64, bool) {
 	var sum int64
 	alive := g.processes()
 	for _, p := range alive {
-		sum += residentBytes(p)
+		sum += p.memory()
 	}
 	return sum, len(alive) > 0 && sum > 0
 }

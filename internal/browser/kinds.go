@@ -30,7 +30,8 @@ type driver interface {
 	// end kills the browser with everything below it, waits for it, and says
 	// how it ended.
 	end() string
-	// group is the browser's process group.
+	// group is the browser's process group; nil where its processes are not
+	// below ours.
 	group() *group
 }
 
@@ -56,6 +57,7 @@ var kinds = []struct {
 	{Chrome, startChromium, true},
 	{Edge, startChromium, true},
 	{Firefox, startFirefox, false},
+	{Safari, startSafari, false},
 }
 
 func family(kind string) (start, error) {

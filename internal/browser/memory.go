@@ -11,7 +11,7 @@ const sampleEvery = 250 * time.Millisecond
 
 // meter watches the memory of a tree of processes.
 type meter struct {
-	tree *group
+	tree *group // nil: nothing is known
 	done chan struct{}
 	once sync.Once
 
@@ -21,8 +21,10 @@ type meter struct {
 
 func watch(tree *group) *meter {
 	m := &meter{tree: tree, done: make(chan struct{})}
-	m.now()
-	go m.run()
+	if tree != nil {
+		m.now()
+		go m.run()
+	}
 	return m
 }
 
@@ -41,6 +43,9 @@ func (m *meter) run() {
 
 // now looks, and remembers the most that was seen.
 func (m *meter) now() *int64 {
+	if m.tree == nil {
+		return nil
+	}
 	bytes, known := m.tree.memory()
 	if !known {
 		return nil
@@ -55,6 +60,9 @@ func (m *meter) now() *int64 {
 
 // most is the system's own peak where it keeps one, else what was seen.
 func (m *meter) most() *int64 {
+	if m.tree == nil {
+		return nil
+	}
 	if bytes, known := m.tree.peak(); known {
 		return &bytes
 	}

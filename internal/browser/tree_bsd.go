@@ -20,12 +20,9 @@ func everyone() []running {
 		var kib int64
 		var state string
 		if n, _ := fmt.Sscan(line, &p.pid, &p.parent, &p.group, &kib, &state); n == 5 && !strings.HasPrefix(state, "Z") {
-			p.bytes = kib << 10
+			p.memory = func() int64 { return kib << 10 } // what ps calls resident, with the pages of files
 			all = append(all, p)
 		}
 	}
 	return all
 }
-
-// residentBytes is what ps calls resident, with the pages of files.
-func residentBytes(p running) int64 { return p.bytes }

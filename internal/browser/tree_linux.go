@@ -39,13 +39,14 @@ func parseStat(text []byte) (running, bool) {
 	p.pid, errs[0] = strconv.Atoi(strings.TrimSpace(string(text[:open])))
 	p.parent, errs[1] = strconv.Atoi(fields[1])
 	p.group, errs[2] = strconv.Atoi(fields[2])
+	p.memory = func() int64 { return residentBytes(p.pid) }
 	return p, errs == [3]error{}
 }
 
 // residentBytes is the memory that a process has for itself or shares as
 // memory. Pages of files are left out: the program's are the same in each.
-func residentBytes(p running) int64 {
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/status")
+func residentBytes(pid int) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {
 		return 0
 	}

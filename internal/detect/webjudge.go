@@ -61,7 +61,7 @@ func answered(seen []Browser, a Answers) []Browser {
 }
 
 // setupWebHint is what to do when there is no web environment.
-const setupWebHint = `run "assay setup web" to install what pages need`
+const setupWebHint = `run "assay setup web" to install what pages need` //nolint:gosec // no secret
 
 // Judge weighs what each browser said of itself.
 func (w webProbe) Judge(s Sighting, a Answers) Platform {

@@ -42,6 +42,10 @@ func Checks() []Check {
 		{Name: "mps torch", Platforms: []platform.Name{platform.MPS}, Run: checkTorchMPS},
 		{Name: "mps fallback", Platforms: []platform.Name{platform.MPS}, Run: checkFallbackMPS},
 		{Name: "core ml", Platforms: []platform.Name{platform.MPS}, Run: checkCoreML},
+		{Name: "npm", Platforms: inBrowsers, Run: checkNPM},
+		{Name: "web", Platforms: inBrowsers, Run: checkWeb},
+		{Name: "browsers", Platforms: inBrowsers, Run: checkBrowsers},
+		{Name: "web libraries", Platforms: inBrowsers, Run: checkBrowserLibraries},
 	}
 }
 

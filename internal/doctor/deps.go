@@ -46,6 +46,15 @@ type Deps struct {
 	// Platform asks a probe of detection's second pass, in a child, and returns
 	// what that and the files of this machine say of a platform.
 	Platform func(ctx context.Context, env environment.Environment, name platform.Name, probe string) detect.Platform
+	// NPM finds the npm that the web environment is made with, in words.
+	NPM func(ctx context.Context) (string, error)
+	// Web returns the web environment, without installing.
+	Web func() (environment.Web, error)
+	// InspectWeb returns the damaged files of a web environment.
+	InspectWeb func(environment.Web) ([]string, error)
+	// BrowserLibraries returns what the packed Chromium needs and this system
+	// lacks, and what of that is not packed with it either.
+	BrowserLibraries func(ctx context.Context, web environment.Web) (missing, unmet []string, err error)
 	// Now is the clock.
 	Now func() time.Time
 
@@ -105,7 +114,18 @@ func Live(folders environment.Folders, m *environment.Maker, getenv func(string)
 		OpenKFD:     openKFD,
 		Getenv:      getenv,
 		Limits:      limits,
+		NPM:         m.NPM,
+		Web:         m.FindWeb,
+		InspectWeb:  m.InspectWeb,
 		Now:         time.Now,
+		BrowserLibraries: func(ctx context.Context, web environment.Web) ([]string, []string, error) {
+			missing, err := web.MissingLibraries(ctx)
+			if err != nil {
+				return nil, nil, err
+			}
+			unmet, err := web.UnmetLibraries(ctx)
+			return missing, unmet, err
+		},
 	}
 }
 

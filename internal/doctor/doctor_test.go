@@ -59,6 +59,12 @@ func healthy(t *testing.T) Deps {
 		OpenKFD: func() error { return nil },
 		Platform: lists(detect.Platform{Status: detect.Present, Engine: &detect.Engine{Name: platform.EngOpenVINO, Version: "2026.4.1"},
 			Devices: []detect.Device{{ID: "CPU", Name: "AMD EPYC", Features: []string{"bf16", "fp32", "int8"}}}}),
+		NPM:        func(context.Context) (string, error) { return "npm 11.2.0 (/usr/bin/npm)", nil },
+		Web:        func() (environment.Web, error) { return pages, nil },
+		InspectWeb: func(environment.Web) ([]string, error) { return nil, nil },
+		BrowserLibraries: func(context.Context, environment.Web) ([]string, []string, error) {
+			return []string{"libnss3.so"}, nil, nil
+		},
 		Getenv: func(string) string { return "" },
 		Limits: func() Limits { return Limits{number(20000), number(8e9)} },
 		Now:    time.Now,
@@ -68,6 +74,15 @@ func healthy(t *testing.T) Deps {
 		Database: said("12 results"),
 		Journals: said("3 journals"),
 	}
+}
+
+// pages is a web environment with a Chromium.
+var pages = environment.Web{Dir: "/web", Versions: map[string]string{"onnxruntime-web": "1.30.0", "@huggingface/transformers": "4.3.1", "chromium": "153.0.0"}}
+
+func noWeb() (environment.Web, error) { return environment.Web{}, environment.ErrNoWeb }
+
+func noNPM(context.Context) (string, error) {
+	return "", &environment.Error{Kind: environment.NoNPM, Problem: "there is no npm", Hint: "install Node.js"}
 }
 
 // lists is a machine whose platform detection sees as given.
@@ -177,6 +192,24 @@ func TestSick(t *testing.T) {
 		}, Warn, "GPU (Arc)"},
 		{"no fp16", "openvino dtypes", "", func(*Deps) {}, OK, "CPU computes in fp32, bf16, int8"},
 		{"no mac", "mps system", "", func(d *Deps) { d.Seen = none }, Skipped, "no Apple GPU"},
+		{"no npm", "npm", "", func(d *Deps) { d.NPM, d.Web = noNPM, noWeb }, Skipped, "there is no npm"},
+		{"no npm, asked for", "npm", platform.WebGPU, func(d *Deps) { d.NPM, d.Web = noNPM, noWeb }, Fail, "there is no npm"},
+		{"no npm, not needed", "npm", platform.WebGPU, func(d *Deps) { d.NPM = noNPM }, Warn, "works without"},
+		{"no web environment", "web", "", func(d *Deps) { d.Web = noWeb }, Skipped, "is not installed"},
+		{"no web environment, asked for", "web", platform.WebNN, func(d *Deps) { d.Web = noWeb }, Fail, "is not installed"},
+		{"damaged web environment", "web", "", func(d *Deps) {
+			d.InspectWeb = func(environment.Web) ([]string, error) { return []string{"node_modules/x.js"}, nil }
+		}, Fail, "node_modules/x.js"},
+		{"no browser", "browsers", platform.WebGPU, func(d *Deps) { d.Web = noWeb }, Fail, "no browser"},
+		{"no packed chromium", "web libraries", platform.WebGPU, func(d *Deps) { d.Web = noWeb }, Skipped, "no packed Chromium"},
+		{"libraries that are nowhere", "web libraries", "", func(d *Deps) {
+			d.BrowserLibraries = func(context.Context, environment.Web) ([]string, []string, error) {
+				return []string{"libdbus-1.so.3"}, []string{"libdbus-1.so.3"}, nil
+			}
+		}, Fail, "libdbus-1.so.3"},
+		{"ldd is missing", "web libraries", "", func(d *Deps) {
+			d.BrowserLibraries = func(context.Context, environment.Web) ([]string, []string, error) { return nil, nil, broken }
+		}, Skipped, "it is broken"},
 		{"no mac, asked for", "mps system", platform.MPS, func(d *Deps) { d.Seen = none }, Fail, "the system is linux"},
 		{"no mac for torch", "mps torch", "", func(d *Deps) { d.Seen = none }, Skipped, "no Apple GPU"},
 		{"no mac to fall back", "mps fallback", "", func(d *Deps) { d.Seen = none }, Skipped, "no Apple GPU"},

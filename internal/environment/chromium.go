@@ -75,7 +75,8 @@ func unpackTar(r io.Reader, dir string) error {
 		if head.Typeflag != tar.TypeReg || !filepath.IsLocal(head.Name) {
 			return fmt.Errorf("%q is no plain file of the archive's own", head.Name)
 		}
-		if err := writeFile(filepath.Join(dir, head.Name), archive, head.FileInfo().Mode().Perm()|0o600); err != nil {
+		path := filepath.Join(dir, head.Name) //nolint:gosec // the name is local: see above
+		if err := writeFile(path, archive, head.FileInfo().Mode().Perm()|0o600); err != nil {
 			return err
 		}
 	}
@@ -100,10 +101,11 @@ func (w Web) ChromiumEnv(ctx context.Context) []string {
 	if err != nil || len(missing) == 0 {
 		return nil
 	}
-	return []string{"LD_LIBRARY_PATH=" + w.libraryPath()}
+	return []string{"LD_LIBRARY_PATH=" + w.Libraries()}
 }
 
-func (w Web) libraryPath() string {
+// Libraries returns the search path with the libraries packed with Chromium.
+func (w Web) Libraries() string {
 	path := filepath.Join(w.Dir, chromiumFolder, libraryFolder)
 	if old := lookup(w.environ)("LD_LIBRARY_PATH"); old != "" {
 		path += ":" + old
@@ -120,10 +122,8 @@ func (w Web) MissingLibraries(ctx context.Context) ([]string, error) {
 // UnmetLibraries returns those that are neither of the system nor packed:
 // without them the packed Chromium does not start.
 func (w Web) UnmetLibraries(ctx context.Context) ([]string, error) {
-	return w.lacking(ctx, overlay(w.environ, map[string]string{"LD_LIBRARY_PATH": w.libraryPath()}))
+	return w.lacking(ctx, overlay(w.environ, map[string]string{"LD_LIBRARY_PATH": w.Libraries()}))
 }
-
-var notFound = regexp.MustCompile(`(?m)^\s*(\S+) => not found`)
 
 // lacking asks the system's own loader.
 func (w Web) lacking(ctx context.Context, environ []string) ([]string, error) {
@@ -136,9 +136,16 @@ func (w Web) lacking(ctx context.Context, environ []string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ldd could not look at Chromium's libraries: %w", err)
 	}
+	return parseLdd(string(out)), nil
+}
+
+var notFound = regexp.MustCompile(`(?m)^\s*(\S+) => not found`)
+
+// parseLdd returns the libraries that ldd did not find.
+func parseLdd(out string) []string {
 	var names []string
-	for _, m := range notFound.FindAllStringSubmatch(string(out), -1) {
+	for _, m := range notFound.FindAllStringSubmatch(out, -1) {
 		names = append(names, m[1])
 	}
-	return names, nil
+	return names
 }

@@ -21,6 +21,12 @@ var leastNPM = Version{7, 0, 0}
 
 const installNPM = "install Node.js 18 or newer, which brings npm (https://nodejs.org, or your system's packages nodejs and npm), or name npm's path in ASSAY_NPM"
 
+// NPM says in words which npm the web environment is made with.
+func (m *Maker) NPM(ctx context.Context) (string, error) {
+	n, err := findNPM(ctx, m.environ)
+	return fmt.Sprintf("npm %s (%s)", n.version, n.path), err
+}
+
 // findNPM returns the npm that ASSAY_NPM names, else the one in PATH.
 func findNPM(ctx context.Context, environ []string) (npm, error) {
 	name := lookup(environ)("ASSAY_NPM")
