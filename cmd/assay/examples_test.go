@@ -52,6 +52,7 @@ var later = map[string]string{
 	"assay test bert --platform qnn:sm8550 --dtype int8":                    "TestIntegrationQNN runs it",
 	"assay test bert vit --platform qnn":                                    "TestIntegrationQNN runs it",
 	"assay test bert vit --platform openvino":                               "TestIntegrationOpenVINO runs it",
+	"assay test whisper --platform openvino --via torch":                    "TestIntegrationOpenVINO goes this way with bert",
 	"assay test bert --platform cuda":                                       "TestIntegrationFallback runs it",
 	"assay matrix --key --platform mps,rocm":                                "TestIntegrationDerived runs it in another dtype",
 }
