@@ -98,9 +98,11 @@ func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *sessio
 	for _, name := range f.platforms {
 		switch name {
 		case "all":
-			for _, p := range platform.Names() {
-				out = append(out, platform.Target{Platform: p}.Normal())
+			every, err := a.every(ctx, s)
+			if err != nil {
+				return nil, err
 			}
+			out = append(out, every...)
 		case "auto":
 			report, err := s.Report(ctx)
 			if err != nil {
@@ -120,6 +122,25 @@ func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *sessio
 			}
 			out = append(out, t)
 		}
+	}
+	return out, nil
+}
+
+// every is the default target of each platform, less what is not worth running
+// unless it is asked for by name.
+func (a *app) every(ctx context.Context, s *session.Session) ([]platform.Target, error) {
+	var out []platform.Target
+	for _, p := range platform.Names() {
+		t := platform.Target{Platform: p}.Normal()
+		slow, err := s.EmulatedInBrowser(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if slow {
+			a.log.Info("left out of all: the browser's adapter is software, and slow; ask for it by name", "platform", p)
+			continue
+		}
+		out = append(out, t)
 	}
 	return out, nil
 }

@@ -46,6 +46,21 @@ func (s *Session) pagesFor(ctx context.Context, plan cell.Plan) (*web, error) {
 	if !needsPages(plan) {
 		return &web{}, nil
 	}
+	return s.pages(ctx)
+}
+
+// EmulatedInBrowser reports whether a target would run in a browser on an
+// adapter that is software: right, but slow, and no news of any GPU.
+func (s *Session) EmulatedInBrowser(ctx context.Context, t platform.Target) (bool, error) {
+	if t.Platform != platform.WebGPU {
+		return false, nil
+	}
+	w, err := s.pages(ctx)
+	return err == nil && w.presence(t).Software, err
+}
+
+// pages opens the browsers' side of the session.
+func (s *Session) pages(ctx context.Context) (*web, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.web != nil {
