@@ -47,7 +47,7 @@ func Suited(found []Options, r detect.Report, name platform.Name) []Options {
 			continue
 		}
 		if a := answer(r, o.Kind); a != nil {
-			o.Software = a.Forced
+			o.Software, o.Args = a.Forced, append(slices.Clone(o.Args), a.Args...)
 		}
 		suited = append(suited, o)
 	}
