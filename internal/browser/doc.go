@@ -15,6 +15,8 @@
 //	process.go   a browser's process, its group and its last words
 //	memory.go    what the whole tree of processes takes, now and at most
 //	probe.go     what a browser can do: its WebGPU adapter, WebNN, threads
+//	ways.go      the ways to a real adapter, and to a software one
+//	ask.go       the same of every browser, for detection
 //
 // Every browser has a fresh profile, a process group of its own, and limits on
 // every wait. When it is closed, when its context ends, when it dies, all its
@@ -23,5 +25,6 @@
 // by the end of its pipe), and the next Start removes what it left on disk.
 //
 // A software adapter is asked for in words: [Options].Software. [Probe] asks for
-// the real one first, and says which of them it got.
+// the real one first, and says which of them it got, and how; [Suited] makes
+// Options of that again.
 package browser

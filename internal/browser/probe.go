@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"assay/internal/detect"
@@ -22,20 +23,15 @@ var probePage []byte
 const probeLimit = 55 * time.Second
 
 // Probe starts a browser, asks it in a page of its own what it can do, and
-// closes it. The real adapter is asked for first; a browser that has none and
-// can be given a software one is asked again with that, and the answer says so.
+// closes it. It does so for each of the ways to its adapter, until there is a
+// real one; a software one is forced only when there is none at all. The
+// answer says which way it was.
 func Probe(ctx context.Context, o Options) (detect.BrowserAnswer, error) {
-	answer, err := probe(ctx, o)
-	if err != nil || o.Software || answer.WebGPU.Absent == "" || !forces(o.Kind) {
-		return answer, err
-	}
-	o.Software = true
-	forced, err := probe(ctx, o)
-	if err != nil || forced.WebGPU.Absent != "" || forced.WebGPU.Error != "" {
-		return answer, ctx.Err() // it has none either way
-	}
-	forced.Forced = true
-	return forced, nil
+	return tryWays(waysOf(o.Kind), func(w way) (detect.BrowserAnswer, error) {
+		try := o
+		try.Software, try.Args = o.Software || w.software, append(slices.Clone(o.Args), w.args...)
+		return probe(ctx, try)
+	})
 }
 
 func probe(ctx context.Context, o Options) (answer detect.BrowserAnswer, err error) {

@@ -148,7 +148,7 @@ func webGPUSettings(b BrowserAnswer, c CPU) *Settings {
 	threads, whyThreads := hostThreads(c)
 	dtype, why := platform.FP32, "the adapter has no shader-f16"
 	switch {
-	case b.software():
+	case b.Software():
 		why = "a software adapter has nothing to gain from fp16"
 	case slices.Contains(b.WebGPU.Features, "shader-f16"):
 		dtype, why = platform.FP16, "the adapter has shader-f16"

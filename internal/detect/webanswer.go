@@ -9,6 +9,7 @@ type BrowserAnswer struct {
 	// Forced says that the browser has no adapter by itself, and was started
 	// again with its software one.
 	Forced bool        `json:"forced"`
+	Args   []string    `json:"args,omitempty"` // further flags that its adapter was had with
 	WebGPU WebGPU      `json:"webgpu"`
 	WebNN  WebNN       `json:"webnn"`
 	Wasm   WebAssembly `json:"wasm"`

@@ -136,7 +136,7 @@ func addWebGPU(p *Platform, s Sighting, b BrowserAnswer) {
 		how = ", asked for because there is no other"
 	}
 	p.note(b.Kind, fmt.Sprintf("%s does WebGPU by %s%s, with %d features; %s", b.Version, g.name(), how, len(g.Features), g.limits()))
-	p.Devices = append(p.Devices, Device{ID: "gpu", Name: g.name(), Browser: b.Kind, Software: b.software(),
+	p.Devices = append(p.Devices, Device{ID: "gpu", Name: g.name(), Browser: b.Kind, Software: b.Software(),
 		Features: usable(g.Features), Settings: webGPUSettings(b, s.CPU)})
 }
 
@@ -158,9 +158,9 @@ func (g WebGPU) limits() string {
 // softwareAdapters are names of adapters that compute on the processor.
 var softwareAdapters = []string{"swiftshader", "llvmpipe", "lavapipe", "softpipe", "warp", "microsoft basic render"}
 
-// software reports whether the adapter is the processor: by the browser's own
+// Software reports whether the adapter is the processor: by the browser's own
 // word, by its name, or because nothing else was to be had.
-func (b BrowserAnswer) software() bool {
+func (b BrowserAnswer) Software() bool {
 	name := strings.ToLower(b.WebGPU.name())
 	return b.Forced || b.WebGPU.Fallback != nil && *b.WebGPU.Fallback ||
 		slices.ContainsFunc(softwareAdapters, func(s string) bool { return strings.Contains(name, s) })
@@ -202,7 +202,7 @@ var aliases = []struct {
 	{func(_ string, s Sighting, _ BrowserAnswer) bool { return s.OS == "linux" },
 		"on Linux Chromium computes with TFLite and XNNPACK, which are for the processor alone"},
 	{func(kind string, _ Sighting, b BrowserAnswer) bool {
-		return kind == "gpu" && (b.WebGPU.Absent != "" || b.WebGPU.Error != "" || b.software())
+		return kind == "gpu" && (b.WebGPU.Absent != "" || b.WebGPU.Error != "" || b.Software())
 	}, "the browser has no real GPU adapter"},
 	{func(kind string, s Sighting, _ BrowserAnswer) bool {
 		return kind == "npu" && s.OS == "darwin" && s.Arch != "arm64"

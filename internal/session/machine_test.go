@@ -51,6 +51,9 @@ func TestPresenceAgrees(t *testing.T) {
 		}
 		m := captured(t, e.Name())
 		for _, name := range platform.Names() {
+			if name == platform.WebNN || name == platform.WebGPU {
+				continue // there when a page can be opened, whatever was captured
+			}
 			here := m.Presence(platform.Target{Platform: name})
 			p, _ := m.report.Get(name)
 			if here.Present != (p.Status == detect.Present) {
