@@ -16,7 +16,7 @@ import (
 // the zero Web.
 func Find(ctx context.Context, m *detect.Machine, web environment.Web) []Options {
 	var found []Options
-	if path := web.Chromium(); path != "" {
+	if path := web.Chromium(); path != "" && detect.MayStart(m, Packed) {
 		found = append(found, Options{Kind: Packed, Path: path, Env: web.ChromiumEnv(ctx)})
 	}
 	for _, b := range detect.Browsers(m) {

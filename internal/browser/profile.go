@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -25,8 +26,25 @@ const (
 	lockSuffix    = ".lock"
 )
 
+// mostPath is how long the path of a profile may be: sockets lie in it, whose
+// paths hold 107 bytes at most, and browsers give them long names.
+const mostPath = 50
+
+// profileFolder is where profiles lie: the folder of temporary files, unless
+// its path is too long for sockets.
+func profileFolder() string {
+	const short = "/tmp"
+	if dir := os.TempDir(); len(dir) <= mostPath || runtime.GOOS == "windows" {
+		return dir
+	}
+	if info, err := os.Stat(short); err != nil || !info.IsDir() {
+		return os.TempDir()
+	}
+	return short
+}
+
 func newProfile() (*profile, error) {
-	lock, err := os.CreateTemp("", profilePrefix+"*"+lockSuffix)
+	lock, err := os.CreateTemp(profileFolder(), profilePrefix+"*"+lockSuffix)
 	if err != nil {
 		return nil, fmt.Errorf("no folder for the browser's profile: %w", err)
 	}
@@ -81,7 +99,7 @@ func dropLock(lock *os.File) error {
 
 // sweepProfiles removes the profiles whose owner was killed.
 func sweepProfiles() {
-	locks, _ := filepath.Glob(filepath.Join(os.TempDir(), profilePrefix+"*"+lockSuffix))
+	locks, _ := filepath.Glob(filepath.Join(profileFolder(), profilePrefix+"*"+lockSuffix))
 	for _, name := range locks {
 		lock, err := os.OpenFile(name, os.O_RDWR, 0)
 		if err != nil {

@@ -2,6 +2,7 @@ package detect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/internal/platform"
@@ -38,10 +39,23 @@ var browsers = []struct {
 	{"safari", nil, "Applications/Safari.app/Contents/MacOS/Safari", nil},
 }
 
-// Browsers returns the browsers that are installed on a machine.
+// BrowsersVariable names the browsers that Assay may start, separated by commas: all
+// that are here when it is not set, none with "none".
+const BrowsersVariable = "ASSAY_BROWSERS"
+
+// MayStart reports whether the user lets Assay start a browser of this name.
+func MayStart(m *Machine, name string) bool {
+	names, set := m.env(BrowsersVariable)
+	return !set || slices.Contains(strings.Split(names, ","), name)
+}
+
+// Browsers returns the browsers that are installed on a machine and that Assay may start.
 func Browsers(m *Machine) []Browser {
 	var found []Browser
 	for _, b := range browsers {
+		if !MayStart(m, b.name) {
+			continue
+		}
 		var files []string
 		switch m.OS {
 		case "darwin":
