@@ -119,13 +119,16 @@ func (g *gatherer) point(e runner.PointDone) {
 	g.own, g.share = map[string]float64{}, nil
 }
 
+// within are phases that are parts of others.
+var within = map[string]bool{"load": true, "fetch": true, "create": true}
+
 // accounted is the time that the child itself accounts for: the model's own
 // work. Imports and starting up are the harness's.
 func (g *gatherer) accounted() time.Duration {
 	var ms float64
 	add := func(phases map[string]float64) {
 		for name, v := range phases {
-			if name != "import" {
+			if name != "import" && !within[name] {
 				ms += v
 			}
 		}

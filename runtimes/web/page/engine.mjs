@@ -50,7 +50,7 @@ export class Engine {
   async create({ platform, device, threads, graph, files, verbose, options }) {
     const phases = {};
     const name = bundle(platform);
-    const ort = await timed(phases, "import", () => import(`${PACKAGE}${name}.min.mjs`));
+    const ort = await timed(phases, "load", () => import(`${PACKAGE}${name}.min.mjs`));
     this.#ort = ort;
     ort.env.wasm.wasmPaths = PACKAGE;
     ort.env.wasm.numThreads = crossOriginIsolated ? threads || 1 : 1;

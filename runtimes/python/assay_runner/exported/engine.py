@@ -170,6 +170,11 @@ class Session:
         }
 
 
+def _phases(compiled: Compiled) -> dict[str, float]:
+    """The parts of the phase `compile`, where an engine tells them."""
+    return compiled.phases() if hasattr(compiled, "phases") else {}
+
+
 def _share(ms: float | None, items: int) -> float | None:
     return None if ms is None else ms / items
 
@@ -211,7 +216,7 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         found, expected = _tensors(compiled), artefact.reference()
         outputs.keep(session.job, session.emit.index or 0, found)
         report = session.report(running, found, compiled.placement())
-        report["phases_ms"] = {"run": running.run_ms}
+        report["phases_ms"] = {"run": running.run_ms} | _phases(compiled)
         report["finite"] = numerics.finite(found, expected)
         report["constant"] = outputs.constant(found)
         if report["generation"]:
@@ -267,5 +272,5 @@ def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
                 "stable": warm.stable,
             },
             "sync": "",
-            "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
+            "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count} | _phases(compiled),
         }

@@ -126,18 +126,24 @@ class Session:
         """Of the browser's processes, where they are this cell's alone; this process holds no model."""
         return {"host_baseline_bytes": None, "host_peak_bytes": self._page.peak_bytes()}
 
+    def phases(self) -> dict[str, float]:
+        """What the page spent on starting, in ms: parts of the phase `compile`."""
+        return dict(self._created["phases_ms"])
+
     def facts(self) -> dict[str, Any]:
-        """The browser, its adapter, ONNX Runtime's build, and what the page spent on starting."""
-        created, about = self._created, self._page.about
+        """The browser, its adapter, and ONNX Runtime's build in it."""
+        created, about, hello = self._created, self._page.about, self._page.hello
         return {
             "versions": {"onnxruntime-web": created["version"], about["browser"]: about["version"]},
-            "browser": {**about, **self._page.hello},
-            "adapter": created["adapter"],
-            "build": created["build"],
-            "threads_of_page": created["threads"],
-            "page_ms": created["phases_ms"],
-            "heap_bytes": self._heap,
-            "steps": list(self._prepared.steps),
+            "browser": {
+                "name": about["browser"],
+                "version": about["version"],
+                "software": about["software"],
+                **{name: hello[name] for name in ("user_agent", "isolated", "cores")},
+                **{name: created[name] for name in ("threads", "build", "adapter")},
+                "heap_bytes": self._heap,
+                "steps": [step["name"] for step in self._prepared.steps],
+            },
         }
 
     def _software(self) -> bool:

@@ -1,0 +1,94 @@
+//go:build integration
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"assay/internal/cell"
+)
+
+// webEnvironment is the folder of the user's web environment, which `make
+// setup-web` made.
+var webEnvironment = sync.OnceValues(func() (string, error) {
+	out, err := exec.Command("assay", "setup", "web", "--no-setup", "--json").Output()
+	if err != nil {
+		return "", err
+	}
+	var env struct{ Dir string }
+	err = json.Unmarshal(out, &env)
+	return env.Dir, err
+})
+
+// withWeb is a program with torch that finds the web environment in its own
+// folders, and no browser but the one in it.
+func withWeb(t *testing.T) *program {
+	t.Helper()
+	p, _ := withTorch(t)
+	dir, err := webEnvironment()
+	if err != nil {
+		t.Fatalf("there is no web environment (make setup-web): %v", err)
+	}
+	in := filepath.Join(p.vars["ASSAY_HOME"], "data", "environments")
+	if err := os.MkdirAll(in, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, filepath.Join(in, filepath.Base(dir))); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestIntegrationWeb: models run in a page of a real browser, on each of its
+// platforms, and are timed there by a browser of their own.
+func TestIntegrationWeb(t *testing.T) {
+	t.Parallel()
+	p := withWeb(t)
+	for _, r := range p.report(t, exitOK, "test", "bert", "--platform", "webnn,webgpu,cpu/wasm").Results {
+		ranInPage(t, r)
+	}
+	timed := p.report(t, exitOK, "bench", "bert", "--quick", "--repeats", "1", "--platform", "webnn").Results[0]
+	if ranInPage(t, timed) && (timed.Latency == nil || timed.Latency.MedianMS <= 0 || timed.PhasesMS["create"] <= 0 || timed.PhasesMS["first"] <= 0) {
+		t.Errorf("%+v, phases %v", timed.Latency, timed.PhasesMS)
+	}
+	if timed.Memory == nil || timed.Memory.HostPeakBytes == nil || *timed.Memory.HostPeakBytes < 50<<20 {
+		t.Errorf("the browser's own memory is unknown: %+v", timed.Memory)
+	}
+}
+
+// ranInPage wants a result whose nodes were all seen on the asked platform, in
+// a browser that is told.
+func ranInPage(t *testing.T, r cell.Result) bool {
+	t.Helper()
+	software := r.Context.Browser != nil && r.Context.Browser.Adapter != nil && r.Context.Browser.Adapter.Fallback
+	switch {
+	case r.Verdict != cell.Works || (r.Evidence == cell.Emulated) != software:
+		t.Errorf("%s: %s, %s: %s %+v", r.Cell.Target, r.Verdict, r.Evidence, r.Note, r.Failure)
+	case r.Numerics == nil || !r.Numerics.Pass || r.Numerics.Control == nil || !r.Numerics.Control.Pass:
+		t.Errorf("%s: its output was not checked: %+v", r.Cell.Target, r.Numerics)
+	case r.Placement == nil || r.Placement.Nodes[string(r.Cell.Platform)] == 0 || len(r.Placement.LeftOver) > 0:
+		t.Errorf("%s: it was not seen to run there whole: %+v", r.Cell.Target, r.Placement)
+	case r.Context.Browser == nil || r.Context.Browser.Version == "" || r.Context.Versions["onnxruntime-web"] == "":
+		t.Errorf("%s: the browser is not told: %+v", r.Cell.Target, r.Context)
+	default:
+		return true
+	}
+	return false
+}
+
+// TestIntegrationWebAbsent: what no browser has is unavailable, with its reason.
+func TestIntegrationWebAbsent(t *testing.T) {
+	t.Parallel()
+	p := withWeb(t)
+	for _, target := range []string{"webgpu@safari", "webnn:npu", "webnn@firefox"} {
+		r := p.report(t, exitUnavailable, "test", "bert", "--strict", "--platform", target).Results[0]
+		if r.Verdict != cell.Unavailable || r.Note == "" {
+			t.Errorf("%s: %s, %q", target, r.Verdict, r.Note)
+		}
+	}
+}
