@@ -130,7 +130,7 @@ func TestIntegrationPages(t *testing.T) {
 
 func TestIntegrationCrashCostsOnePage(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o Options) {
+	perFamily(t, func(t *testing.T, o Options) {
 		url, seen := site(t)
 		b := started(t, o)
 		victim := opened(t, b, url+"/victim")
@@ -151,7 +151,7 @@ func TestIntegrationCrashCostsOnePage(t *testing.T) {
 
 func TestIntegrationHungPage(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o Options) {
+	perFamily(t, func(t *testing.T, o Options) {
 		url, seen := site(t)
 		b := started(t, o)
 		hung := opened(t, b, url+"/hangs")
@@ -173,7 +173,7 @@ func TestIntegrationHungPage(t *testing.T) {
 
 func TestIntegrationKilledBrowser(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o Options) {
+	perFamily(t, func(t *testing.T, o Options) {
 		url, seen := site(t)
 		b := started(t, o)
 		p := opened(t, b, url+"/page")
@@ -191,7 +191,7 @@ func TestIntegrationKilledBrowser(t *testing.T) {
 
 func TestIntegrationCancelled(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, o Options) {
+	perFamily(t, func(t *testing.T, o Options) {
 		url, seen := site(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -41,10 +41,21 @@ func startChromium(ctx context.Context, o Options, profile string) (driver, erro
 	err := c.greet(tabs)
 	limit()
 	if err != nil {
-		return nil, fmt.Errorf("%w (%s)", err, c.end())
+		return nil, fmt.Errorf("%w (%s)", &brief{err}, c.end())
 	}
 	return c, nil
 }
+
+// brief is an error in its first line. chromedp puts all that the browser
+// printed into the others, and its last words are told anyway.
+type brief struct{ err error }
+
+func (b *brief) Error() string {
+	first, _, _ := strings.Cut(b.err.Error(), "\n")
+	return strings.TrimSuffix(first, ":")
+}
+
+func (b *brief) Unwrap() error { return b.err }
 
 // allocator is how chromedp starts it. None of chromedp's own flags are taken:
 // they name features of their own, and the last list of features wins.

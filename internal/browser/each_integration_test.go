@@ -4,6 +4,7 @@ package browser
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"assay/internal/detect"
@@ -14,7 +15,25 @@ import (
 // always one of them where there is one.
 func each(t *testing.T, test func(t *testing.T, o Options)) {
 	t.Helper()
-	found := Find(t.Context(), detect.Live(), packed(t))
+	in(t, Find(t.Context(), detect.Live(), packed(t)), test)
+}
+
+// perFamily runs a test in one browser of each family: what it is about does not
+// depend on more.
+func perFamily(t *testing.T, test func(t *testing.T, o Options)) {
+	t.Helper()
+	seen := map[bool]bool{}
+	found := slices.DeleteFunc(Find(t.Context(), detect.Live(), packed(t)), func(o Options) bool {
+		chromium := forces(o.Kind)
+		again := chromium && seen[chromium]
+		seen[chromium] = true
+		return again
+	})
+	in(t, found, test)
+}
+
+func in(t *testing.T, found []Options, test func(t *testing.T, o Options)) {
+	t.Helper()
 	if len(found) == 0 {
 		t.Skip("no browser is installed here, and none is packed for this machine")
 	}

@@ -54,7 +54,7 @@ func TestIntegrationDiesWithUs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	each(t, func(t *testing.T, o Options) {
+	perFamily(t, func(t *testing.T, o Options) {
 		text, err := json.Marshal(o)
 		if err != nil {
 			t.Fatal(err)

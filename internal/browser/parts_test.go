@@ -21,7 +21,7 @@ func TestWords(t *testing.T) {
 	if len(lines) != 5 || lines[0] != "one" || lines[1] != "two" || lines[3] != "last words" {
 		t.Errorf("lines %.40q", lines)
 	}
-	if w.last() != "last words" || len(w.kept) > wordsKept {
+	if w.last() != "last words" || (&words{kept: []byte("FATAL: no socket\nanother died\n\n")}).last() != "FATAL: no socket" || len(w.kept) > wordsKept {
 		t.Errorf("last %q, %d bytes kept", w.last(), len(w.kept))
 	}
 }

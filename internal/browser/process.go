@@ -111,10 +111,17 @@ func keepEnd(b []byte) []byte {
 	return bytes.Clone(b[len(b)-wordsKept:])
 }
 
-// last returns the last line that is not empty.
+// last returns the last line that is fatal by its own word, else the last one:
+// what the others of a family print when one dies comes after it.
 func (w *words) last() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := strings.TrimSpace(string(w.kept))
-	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+	last := ""
+	for line := range strings.Lines(string(w.kept)) {
+		line = strings.TrimSpace(line)
+		if line != "" && (strings.Contains(line, "FATAL") || !strings.Contains(last, "FATAL")) {
+			last = line
+		}
+	}
+	return last
 }

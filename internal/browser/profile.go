@@ -26,9 +26,10 @@ const (
 	lockSuffix    = ".lock"
 )
 
-// mostPath is how long the path of a profile may be: sockets lie in it, whose
-// paths hold 107 bytes at most, and browsers give them long names.
-const mostPath = 50
+// mostPath is how long the path of the folder for profiles may be: Chromium
+// puts a socket 72 bytes further down, and the path of one has 107 bytes at
+// most, on macOS 103.
+const mostPath = 31
 
 // profileFolder is where profiles lie: the folder of temporary files, unless
 // its path is too long for sockets.

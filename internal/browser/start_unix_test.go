@@ -80,6 +80,9 @@ func TestStartRefuses(t *testing.T) {
 				if b != nil || err == nil || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("got %v, want %q", err, c.says)
 				}
+				if strings.Contains(fmt.Sprint(err), "\n") {
+					t.Errorf("it is more than a sentence: %v", err)
+				}
 				if took := time.Since(begin); took > 10*time.Second {
 					t.Errorf("it took %v", took)
 				}
