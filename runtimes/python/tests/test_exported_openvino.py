@@ -4,8 +4,8 @@ import pytest
 import torch_recipes
 from torch_emit import Emit, job
 
-from assay_runner import numerics
-from assay_runner.errors import RefusedGraph, UnsupportedDType
+from assay_runner import mapped, numerics
+from assay_runner.errors import RefusedGraph, TooLarge, UnsupportedDType
 from assay_runner.exported import engine
 from assay_runner.exported.artefact import ONNX
 
@@ -111,3 +111,21 @@ def test_throughput_counts_inferences(exports):
     assert "in flight" in report["inputs_inside"]
     assert report["context"]["engine_settings"]["performance_hint"] == "THROUGHPUT"
     assert all(ms > 0 for ms in report["samples_ms"])
+
+
+def test_a_model_too_large_in_32_bits_goes_in_16(store, monkeypatch):
+    monkeypatch.setattr(mapped, "LEAST_BYTES", 1 << 10)
+    recipe = {**torch_recipes.BERT, "parameters": 20_000_000}  # so many are counted before anything is built
+    asked = job(recipe, platform="openvino", device="CPU", engine="openvino", dtype="w8")
+    asked |= {"memory_limit_bytes": 1 << 10, "options": {"exports": store}}
+    emit = Emit()
+    engine.run(asked, emit)
+    report = emit.reports[0]
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["numerics"]["control"]["pass"]
+    assert report["numerics"]["reference"] == "cpu fp32, layer by layer"
+    assert "weights of 16 bits" in [step["name"] for step in report["export"]["steps"]]
+    assert all("need" in row["error"] for row in report["export"]["earlier"])
+    assert "i8" in report["context"]["precisions"]
+    with pytest.raises(TooLarge):  # scales of 4 bits are fitted to what the layers see: the model would have to run
+        engine.run(asked | {"cell": asked["cell"] | {"dtype": "w4"}}, Emit())

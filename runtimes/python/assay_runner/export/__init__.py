@@ -14,8 +14,10 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 (`writing`) and is run in ONNX Runtime against torch's outputs (`checking`). The first graph that passes is the answer;
 `trying` keeps the account of those that did not, and `traces` reads out of their errors where they stopped.
 
-`to_openvino` does the same without ONNX between (`openvino_form`), and `to_program` writes what torch.export itself
-gives (`program_form`).
+`to_openvino` does the same without ONNX between (`openvino_form`), `to_openvino_narrow` for models too large for it
+(`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`).
+
+What the library's exporters do beside tracing is kept short (`optimising`), by exchanging parts of it (`replacing`).
 
 Nothing is kept between calls, and no engine stays open: caches and sessions are built around this package.
 """
@@ -28,7 +30,16 @@ from assay_runner.errors import ExportFailed
 from assay_runner.export.graph import Graph, Options
 from assay_runner.export.subject import Subject
 
-__all__ = ["Graph", "Options", "Subject", "to_onnx", "to_openvino", "to_openvino_stateful", "to_program"]
+__all__ = [
+    "Graph",
+    "Options",
+    "Subject",
+    "to_onnx",
+    "to_openvino",
+    "to_openvino_narrow",
+    "to_openvino_stateful",
+    "to_program",
+]
 
 
 def to_onnx(subject: Subject, folder: Path) -> Graph:
@@ -53,6 +64,13 @@ def to_program(subject: Subject, folder: Path) -> Graph:
     from assay_runner.export import program_form
 
     return program_form.first_good(_of_one_call(subject), folder)
+
+
+def to_openvino_narrow(subject: Subject, folder: Path) -> Graph:
+    """Writes folder/model.xml for a model with weights of 16 bits that computes in float32 (`layered.widened`)."""
+    from assay_runner.export import narrow_form
+
+    return narrow_form.write(_of_one_call(subject), folder)
 
 
 def to_openvino_stateful(subject: Subject, folder: Path) -> Graph:

@@ -21,6 +21,7 @@ import torch
 
 from assay_runner.export import axes, optimising
 from assay_runner.export.following import Place, retraced
+from assay_runner.export.replacing import replaced
 from assay_runner.export.subject import Subject, traceable
 
 
@@ -49,18 +50,14 @@ def _by_transformers(subject: Subject) -> onnx_ir.Model:
 @contextmanager
 def nothing_beforehand() -> Iterator[None]:
     """Inside, transformers' exporter computes no inputs of its own (cu_seqlens, position_ids): the graph would ask for
-    them, and what they follow from is known here."""
+    them, and what they follow from is known here. Nor does it cast them to the dtype of the weights."""
     from transformers.exporters import utils
 
-    own = getattr(utils, "precompute_export_inputs", None)
-    if own is None:
+    with (
+        replaced(utils, "precompute_export_inputs", lambda own: lambda model, inputs: None),
+        replaced(utils, "module_dtype", lambda own: lambda model: None),
+    ):
         yield
-        return
-    utils.precompute_export_inputs = lambda model, inputs: None
-    try:
-        yield
-    finally:
-        utils.precompute_export_inputs = own
 
 
 def shown(subject: Subject) -> tuple[dict[str, torch.Tensor], dict[str, Any] | None]:

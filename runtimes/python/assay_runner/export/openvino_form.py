@@ -33,6 +33,12 @@ def first_good(subject: Subject, folder: Path) -> Graph:
 
 
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[Any, Graph]:
+    model, graph = written(way, subject, folder)
+    return model, replace(graph, check=_check(folder / FILE, subject, [row["name"] for row in graph.outputs]))
+
+
+def written(way: Way, subject: Subject, folder: Path) -> tuple[Any, Graph]:
+    """What a way makes of the subject, written and not checked yet."""
     import openvino as ov
 
     model, fixed = trying.exported(way, subject)
@@ -49,7 +55,7 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[Any, Graph]:
         steps=trying.frozen(subject, fixed),
         tried=[],
         operators=dict(sorted(Counter(op.get_type_name() for op in model.get_ops()).items())),
-        check=_check(folder / FILE, subject, names),
+        check={},
     )
 
 

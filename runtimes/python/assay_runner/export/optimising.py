@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from assay_runner.export.replacing import replaced
+
 _RULES = "_DEFAULT_REWRITE_RULES"
 _OPERATORS = "get_torchlib_ops"
 
@@ -24,8 +26,8 @@ def briefly() -> Iterator[None]:
 
     apis = getattr(_registration, "onnxscript_apis", None)
     with (
-        _replaced(rewriter, _RULES, lambda rules: tuple(rule for rule in rules if _of_one_output(rule))),
-        _replaced(apis, _OPERATORS, lambda read: functools.partial(_once, read)),
+        replaced(rewriter, _RULES, lambda rules: tuple(rule for rule in rules if _of_one_output(rule))),
+        replaced(apis, _OPERATORS, lambda read: functools.partial(_once, read)),
     ):
         yield
 
@@ -46,17 +48,3 @@ def _once(read: Callable[[], Any]) -> Any:
 def _of_one_output(rule: Any) -> bool:
     pattern = getattr(rule, "_target_pattern", None)
     return getattr(pattern, "has_single_output_node", True)
-
-
-@contextmanager
-def _replaced(owner: Any, name: str, instead: Callable[[Any], Any]) -> Iterator[None]:
-    """Inside, an attribute is another one. Where it is not there, in another release, nothing is replaced."""
-    own = getattr(owner, name, None)
-    if own is None:
-        yield
-        return
-    setattr(owner, name, instead(own))
-    try:
-        yield
-    finally:
-        setattr(owner, name, own)

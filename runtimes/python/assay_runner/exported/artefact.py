@@ -16,7 +16,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner import checkpoints, control, export, inputs, numerics, reference, stream, subject, torch_engine
+from assay_runner import (
+    checkpoints,
+    control,
+    export,
+    inputs,
+    layered,
+    mapped,
+    models,
+    numerics,
+    reference,
+    stream,
+    subject,
+    torch_engine,
+)
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.outputs import Tensors
 
@@ -37,11 +50,13 @@ class Form:
     via: str  # how an engine then got the model
     write: Callable[[export.Subject, Path], export.Graph]
     libraries: tuple[str, ...] = ()
+    narrow: bool = False  # made of weights of 16 bits that lie in files, for models that do not fit into memory wider
 
 
 ONNX = Form("onnx", "onnx", export.to_onnx)
 STATEFUL = Form("openvino-stateful", "torch", export.to_openvino_stateful, ("openvino",))
 DIRECT = Form("openvino-direct", "torch", export.to_openvino, ("openvino",))
+NARROW = Form("openvino-narrow", "torch", export.to_openvino_narrow, ("openvino",), narrow=True)
 PROGRAM = Form("torch-program", "torch", export.to_program)
 
 
@@ -117,12 +132,33 @@ class Exporter:
         return {"weights": checkpoints.digest(checkpoints.files(given["folder"], bool(given.get("pickle"))))}
 
     def _make(self, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
+        if not form.narrow:
+            return self._written(self.session.built(), point, form, folder)
+        built = self._narrow(folder)
+        with layered.widened(built.model, torch.float32):
+            return self._written(built, point, form, folder)
+
+    def _narrow(self, folder: Path) -> models.Built:
+        """The model with drawn weights of 16 bits, which lie in files beside what is made of them."""
+        session = self.session
+        if (session.cell.get("weights") or "random") != "random":
+            return session.built()  # which says that it does not fit
+        with self._emit.in_phase("build"), mapped.Files(folder):
+            return models.build(session.recipe, torch.bfloat16, session.seed, threads=session.threads)
+
+    def _expected(self, built: models.Built, tensors: Mapping[str, Any], form: Form) -> tuple[Tensors, str]:
+        """What torch gives, and how that is called."""
+        session = self.session
+        if form.narrow:
+            return session.forward(built.model, tensors), "cpu fp32, layer by layer"
+        known = reference.compute(built, True, [tensors], session.forward, session.rebuilt, session.available)
+        return known.outputs[0] if known.outputs else session.forward(built.model, tensors), known.label
+
+    def _written(self, built: models.Built, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
         session, emit = self.session, self._emit
         tensors = session.inputs(point)
-        built = session.built()
         with emit.in_phase("reference"):
-            known = reference.compute(built, True, [tensors], session.forward, session.rebuilt, session.available)
-            expected = known.outputs[0] if known.outputs else session.forward(built.model, tensors)
+            expected, label = self._expected(built, tensors, form)
         facts = {
             "subject_hash": subject.digest(session.recipe, built.weights, point, session.seed),
             "type": session.recipe.get("type"),
@@ -137,7 +173,7 @@ class Exporter:
             "missing": built.weights.get("missing", []),
             "weights_digest": built.weights["weights"] if "missing" in built.weights else "",
             "versions": versions(form.libraries),
-            "reference": known.label,
+            "reference": label,
         }
         try:
             with emit.in_phase("convert"):

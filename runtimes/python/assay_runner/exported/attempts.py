@@ -9,7 +9,7 @@ from typing import Any
 from assay_runner import generation
 from assay_runner.errors import BadRecipe
 
-from .artefact import DIRECT, ONNX, PROGRAM, STATEFUL, Form
+from .artefact import DIRECT, NARROW, ONNX, PROGRAM, STATEFUL, Form
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,13 @@ _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
 }
 """Engine → the cell's `via` → its attempts; an engine that is not here takes ONNX."""
 
+_TOO_LARGE: Mapping[tuple[str, str, str], tuple[Attempt, ...]] = {
+    ("openvino", "", "w8"): (Attempt(NARROW),),
+    ("openvino", "torch", "w8"): (Attempt(NARROW),),
+}
+"""Engine, the cell's `via` and dtype → what is left for a model that does not fit into memory in 32 bits. Weights of 8
+bits are rounded without any data; whatever needs to run the model before it is quantised would have to widen it."""
+
 _MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {("openvino", generation.MODE): (Attempt(STATEFUL),)}
 """Engine and the cell's mode → the attempts for it, where the mode is not plain inference."""
 
@@ -50,7 +57,9 @@ def attempts(cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
     """The attempts for a cell, the first first."""
     engine, mode = str(cell["engine"]), cell.get("mode") or "infer"
     if mode == "infer":
-        return _ATTEMPTS.get(engine, {}).get(str(cell.get("via") or ""), (Attempt(ONNX),))
+        via = str(cell.get("via") or "")
+        usual = _ATTEMPTS.get(engine, {}).get(via, (Attempt(ONNX),))
+        return usual + _TOO_LARGE.get((engine, via, str(cell.get("dtype") or "")), ())
     if (engine, mode) not in _MODES:
         raise BadRecipe(f"the engine {engine} has no mode {mode!r}: it has infer")
     return _MODES[engine, mode]

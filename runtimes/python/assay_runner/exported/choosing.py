@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay_runner.errors import ExportFailed, RefusedGraph, RunnerError, WrongExport
+from assay_runner.errors import ExportFailed, RefusedGraph, RunnerError, TooLarge, WrongExport
 
 from .artefact import Artefact, Exporter
 from .attempts import Attempt
@@ -63,12 +63,14 @@ class Chooser:
         earlier: list[tuple[Attempt, Exception]] = []
         with ExitStack() as held:
             for attempt in self.attempts:
+                if attempt.form.narrow and not _too_large(earlier):
+                    continue
                 try:
                     with ExitStack() as trial:
                         running = self._right(attempt, point, start, trial)
                         held.enter_context(trial.pop_all())
                     break
-                except (ExportFailed, WrongExport, RefusedGraph, WrongNumbers) as error:
+                except (ExportFailed, WrongExport, RefusedGraph, TooLarge, WrongNumbers) as error:
                     earlier.append((attempt, error))
             else:
                 ran = _ran(earlier)
@@ -98,6 +100,11 @@ class Chooser:
         artefact = held.enter_context(self.exporter.artefact(point, attempt.form))
         compiled = self.compile(artefact, point, attempt)
         return Running(artefact, compiled, None if compiled.evidence == "compiled" else start(artefact, compiled))
+
+
+def _too_large(earlier: Sequence[tuple[Attempt, Exception]]) -> bool:
+    """Whether the model did not fit into memory in the usual ways."""
+    return any(isinstance(error, TooLarge) for _, error in earlier)
 
 
 def _ran(earlier: Sequence[tuple[Attempt, Exception]]) -> Attempt:
