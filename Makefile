@@ -78,7 +78,7 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 .PHONY: test-full
 test-full: test ## and what takes long: every pipeline and example, other transformers, pretrained weights, fuzzing, benchmarks once
 	$(call say,every diffusion pipeline)
-	@cd $(PYDIR) && OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest -m full
+	@scripts/pytest $(PYTHON) -m full
 	$(call say,every example of the help and the pages)
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run IntegrationExamples -count 1 ./cmd/assay
 	$(call say,other releases of transformers)
@@ -99,7 +99,7 @@ unit: ## Go tests with the race detector
 .PHONY: pytest
 pytest: setup ## the runner's Python tests
 	$(call say,the tests of the Python runner)
-	@cd $(PYDIR) && OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m pytest
+	@scripts/pytest $(PYTHON)
 
 .PHONY: integration
 integration: setup setup-web ## tests with real torch and real browsers
