@@ -188,6 +188,7 @@ def test_a_model_that_looks_at_values_is_judged_by_its_operators():
     assert [row["verdict"] for row in got["targets"].values()] == ["works", "works"]
 
 
+@pytest.mark.full  # it is run three times
 def test_a_model_that_needs_its_values_is_run_for_its_dtypes():
     got = sheet.of(recipe("fastspeech2_conformer"), {"batch": 1}, "fp16", ["rocm"])
     assert got["targets"]["rocm"]["class"] == "unsupported-dtype"

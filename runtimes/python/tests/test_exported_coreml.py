@@ -16,7 +16,11 @@ from assay_runner.exported.store import Store
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="coremltools is not for Windows")
 
 
-@pytest.mark.parametrize("recipe", [torch_recipes.BERT, torch_recipes.LLAMA], ids=lambda r: r["type"])
+@pytest.mark.parametrize(
+    "recipe",
+    [pytest.param(torch_recipes.BERT, marks=pytest.mark.full), torch_recipes.LLAMA],  # integration tests convert BERT
+    ids=lambda r: r["type"],
+)
 def test_a_model_is_converted(exports, recipe):
     emit = Emit()
     cell = {"platform": "mps", "engine": "coreml", "dtype": "fp16"}

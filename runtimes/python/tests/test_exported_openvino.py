@@ -46,6 +46,7 @@ def test_half_precision_is_what_runs_or_is_refused(exports):
     assert 1e-5 < report["numerics"]["max_rel"] <= 3e-2
 
 
+@pytest.mark.full  # the integration tests go this way with the same model
 def test_directly_from_torch(exports):
     report = run(exports, torch_recipes.BERT, via="torch").reports[0]
     assert report["export"]["via"] == "torch"

@@ -8,11 +8,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import torch_emit
 from onnx import TensorProto, helper
 
 from assay_runner import onnxfile
 from assay_runner.errors import BadRecipe
 from assay_runner.export import Options
+from assay_runner.exported import engine
 from assay_runner.exported.files import FileExporter
 from assay_runner.exported.store import Store
 
@@ -92,3 +94,18 @@ def test_the_artefact_has_fixed_shapes_and_the_same_numbers(tmp_path):
         with np.load(artefact.entry.path("inputs.npz")) as given:
             assert np.allclose(artefact.reference()["y"].numpy(), given["x"] ** 2)
     assert not list(artefact.entry.folder.glob("fixed*"))
+
+
+@pytest.mark.parametrize(("shift", "silent"), [(0.0, False), (-40.0, True)])
+def test_probabilities_of_nothing_are_not_compared(tmp_path, shift, silent):
+    """A detector that sees nothing in noise runs, and no number is held against it."""
+    nodes = [helper.make_node("Add", ["x", "by"], ["s"]), helper.make_node("Sigmoid", ["s"], ["y"])]
+    path = write(tmp_path / "m.onnx", ["b", "n"], [helper.make_node("Constant", [], ["by"], value_float=shift), *nodes])
+    asked = {"platform": "cpu", "engine": "onnxruntime", "dtype": "fp32"}
+    recipe, points = onnxfile.recipe(path), [{"batch": 1, "seq": 8}]
+    job = {"kind": "check", "cell": asked, "recipe": recipe, "points": points, "threads": 1}
+    emit = torch_emit.Emit()
+    engine.run(job | {"options": {"exports": str(tmp_path / "store")}}, emit)
+    report = emit.reports[0]
+    assert (report["numerics"] is None) == silent
+    assert ("inputs.json" in report["numerics_note"]) == silent

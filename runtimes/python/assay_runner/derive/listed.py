@@ -62,7 +62,15 @@ def _name(target: Any) -> str:
     return f"{space}.{name}" if "." in name else f"{space}.{name}.default"
 
 
-_FRESH = frozenset({"aten.lift_fresh.default", "aten.lift_fresh_copy.default"})  # a constant of a trace: no operation
+_NOTHING = frozenset(
+    {
+        "aten.lift_fresh.default",  # a constant of a trace
+        "aten.lift_fresh_copy.default",
+        "aten._is_all_true.default",  # of assertions, which exporters leave out
+        "aten._assert_async.msg",
+    }
+)
+"""Operators of a trace for which a graph has no node."""
 
 LISTS: dict[str, tuple[str, Callable[[], frozenset[str]]]] = {
     "onnxruntime": ("the exporter of torch", _onnx),
@@ -75,4 +83,4 @@ def table(engine: str) -> Listed:
     """The list of an engine."""
     source, read = LISTS[engine]
     apart = {str(op) for op in torch.export.default_decompositions()}
-    return Listed(source, read(), frozenset(apart) | _FRESH)
+    return Listed(source, read(), frozenset(apart) | _NOTHING)

@@ -72,6 +72,11 @@ class Artefact:
         """The file of the graph."""
         return self.entry.path(self.entry.manifest["graph"]["file"])
 
+    @property
+    def silent(self) -> str:
+        """Why outputs cannot be compared with the reference; "" where they can."""
+        return self.entry.manifest.get("silent", "")
+
     def __getitem__(self, name: str) -> Any:
         return self.entry.manifest[name]
 
