@@ -103,8 +103,8 @@ var all = []Platform{
 	{MPS, "MPS (Apple)", "", []Engine{Torch, CoreML}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
 	{OpenVINO, "OpenVINO (Intel)", "CPU", []Engine{EngOpenVINO}, []DType{FP32, FP16, BF16, INT8, W8, W4}, []Name{CPU}, true},
 	{QNN, "QNN (Qualcomm)", "", []Engine{EngQNN}, []DType{FP16, INT8, A16W8, FP32}, []Name{CPU}, true},
-	{WebNN, "WebNN (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16}, []Name{CPU}, true},
-	{WebGPU, "WebGPU (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16}, []Name{WebNN, CPU}, true},
+	{WebNN, "WebNN (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16, W8, W4}, []Name{CPU}, true},
+	{WebGPU, "WebGPU (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16, W8, W4}, []Name{WebNN, CPU}, true},
 }
 
 // All returns the eight platforms in their fixed order.

@@ -37,5 +37,20 @@ export async function adapter() {
   };
 }
 
+// What a platform says that it can compute in or with.
+const FEATURES = {
+  webgpu: async () => (await adapter())?.features ?? [],
+  webnn: async (deviceType) => {
+    const context = await navigator.ml?.createContext(deviceType ? { deviceType } : {});
+    const found = context?.opSupportLimits().input.dataTypes ?? [];
+    context?.destroy?.();
+    return found;
+  },
+  cpu: async () => [],
+};
+
+/** The features of a platform, before anything is made for it. */
+export const features = async ({ platform, device }) => ({ features: await FEATURES[platform](device) });
+
 /** The JavaScript heap in use, where the browser tells it. */
 export const heapBytes = () => performance.memory?.usedJSHeapSize ?? null;

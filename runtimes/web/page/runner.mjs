@@ -1,6 +1,6 @@
 // The page's side of the relay: it connects, says what it is, and carries out one call after the other.
 
-import { heapBytes, hello } from "./about.mjs";
+import { features, heapBytes, hello } from "./about.mjs";
 import { Engine } from "./engine.mjs";
 import { decode, encode } from "./frame.mjs";
 import { taken } from "./logs.mjs";
@@ -9,6 +9,7 @@ const engine = new Engine();
 
 // op → what it does with the call's header and tensors: [header, tensors] of the answer.
 const CALLS = {
+  features: async (header) => [await features(header)],
   create: async (header) => [await engine.create(header)],
   bind: (_, tensors) => [engine.bind(tensors) ?? {}],
   run: async () => [await engine.run()],

@@ -18,11 +18,11 @@ import numpy as np
 import onnx_ir
 
 from assay_runner import timing
-from assay_runner.errors import BadRecipe, PageError, RefusedGraph, TooLarge, UnsupportedDType
+from assay_runner.errors import BadRecipe, PageError, RefusedGraph, TooLarge
 from assay_runner.export import writing
 from assay_runner.export.steps import dead
 
-from . import web_integers, web_placement, web_steps
+from . import web_dtypes, web_integers, web_placement, web_steps
 from .backend import Arrays, Asked, Exported, Placement
 from .store import Store, code_of, key_of
 from .web_page import Page
@@ -44,8 +44,12 @@ class Web:
         self._address = str(asked.options.get("page") or "")
         if not self._address:
             raise BadRecipe("the job does not say where a page is to be had: options.page")
-        if asked.dtype != "fp32":
-            raise UnsupportedDType(f"web platforms run graphs in fp32 here, not in {asked.dtype}")
+        self._page: Page | None = None  # the first one, where it was asked something before there was a graph
+        self._numbers = web_dtypes.numbers(asked.dtype)
+        if self._numbers.needs:
+            self._page = Page(self._address)
+            told, _ = self._page.call("features", _SHORT_S, platform=asked.platform, device=asked.device)
+            web_dtypes.confirm(asked.dtype, asked.platform, told["features"])
 
     def prepare(self, exported: Exported) -> Prepared:
         """The graph as browsers want it."""
@@ -53,30 +57,36 @@ class Web:
         def make(folder: Path) -> dict[str, Any]:
             model = onnx_ir.load(exported.graph)
             done = web_steps.apply(model, whole)
-            if done:  # else the graph is used where it lies
+            if done or converted:  # else the graph is used where it lies
                 dead.remove(model)
-                writing.write(model, folder)
+                writing.write(web_dtypes.convert(model, self._asked.dtype), folder)
             return facts | {"steps": done}
 
-        whole = self._asked.settings.get(WIDE) is None
-        facts = {"kind": "web-graph", "of": exported.key, "whole": whole, "code": code_of(web_steps, web_integers)}
+        whole, converted = self._asked.settings.get(WIDE) is None, self._numbers.convert is not None
+        code = (web_steps, web_integers, web_dtypes)
+        facts = {"kind": "web-graph", "of": exported.key, "whole": whole, "code": code_of(*code)}
+        if converted:
+            facts |= {"dtype": self._asked.dtype, "settings": dict(self._numbers.settings), **web_dtypes.versions()}
         entry = self._held.enter_context(self._store.entry("web-graph", key_of(facts), make))
         done = entry.manifest["steps"]
-        return Prepared(exported, entry.manifest["key"], entry.path(writing.FILE) if done else exported.graph, done)
+        graph = entry.path(writing.FILE) if done or converted else exported.graph
+        return Prepared(exported, entry.manifest["key"], graph, done, self._numbers.settings)
 
     def compile(self, prepared: Prepared) -> Session:
         """A session in a fresh page."""
-        return Session(self._asked, Page(self._address), prepared)
+        page, self._page = self._page or Page(self._address), None
+        return Session(self._asked, page, prepared)
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A graph for browsers: its file, its key, and what was done to it."""
+    """A graph for browsers: its file, its key, what was done to it, and with which settings its weights were kept."""
 
     exported: Exported
     key: str
     graph: Path
     steps: Sequence[Mapping[str, Any]]
+    settings: Mapping[str, int]
 
 
 class Session:
@@ -144,6 +154,7 @@ class Session:
                 "heap_bytes": self._heap,
                 "steps": [step["name"] for step in self._prepared.steps],
             },
+            "engine_settings": {name: str(value) for name, value in self._prepared.settings.items()},
         }
 
     def _software(self) -> bool:

@@ -1,0 +1,127 @@
+"""What each dtype of a cell does to a graph for browsers, and what the platform there must have for it.
+
+Half precision is the whole graph in 16 bits, its inputs and outputs as they were. Weights of 8 or 4 bits are kept in
+blocks that share a scale, and computed with by one operator (MatMulNBits); everything else stays in float32.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import onnx
+import onnx_ir
+import onnxruntime
+from onnx_ir.passes import common
+
+from assay_runner.errors import UnsupportedDType
+
+BLOCK = 32
+"""Weights that share a scale: tiny models have rows no longer than that."""
+
+ACCURACY = 0
+"""Of MatMulNBits: 0 computes in float32. 4 rounds activations to 8 bits, which is not what the dtypes here mean."""
+
+Convert = Callable[[onnx.ModelProto], onnx.ModelProto]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A row: what is done to the graph, with which settings, and what a platform must tell that it has."""
+
+    convert: Convert | None = None
+    settings: Mapping[str, int] = field(default_factory=dict)
+    needs: Mapping[str, str] = field(default_factory=dict)  # platform → a feature; "" where it has none such
+
+
+def half(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The graph in 16 bits."""
+    from onnxruntime.transformers import float16
+
+    return float16.convert_float_to_float16(model, keep_io_types=True)
+
+
+def weights_of_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Every product with a known matrix, that matrix in 8 bits."""
+    return _blocks(model, 8, ())
+
+
+def weights_of_4_bits(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same in 4 bits, but for the first and the last product, which carry most of the error and keep 8."""
+    names = products(model)
+    ends = {*names[:1], *names[-1:]}
+    return _blocks(_blocks(model, 8, [name for name in names if name not in ends]), 4, ())
+
+
+_BLOCKS = {"block_size": BLOCK, "accuracy_level": ACCURACY}
+
+NUMBERS: Mapping[str, Numbers] = {
+    "fp32": Numbers(),
+    "fp16": Numbers(half, needs={"webgpu": "shader-f16", "webnn": "float16", "cpu": ""}),
+    "w8": Numbers(weights_of_8_bits, _BLOCKS | {"bits": 8}),
+    "w4": Numbers(weights_of_4_bits, _BLOCKS | {"bits": 4, "bits_of_ends": 8}),
+}
+"""The cell's dtype → what it is in a browser."""
+
+
+def numbers(dtype: str) -> Numbers:
+    """The row of a dtype."""
+    if dtype not in NUMBERS:
+        raise UnsupportedDType(f"no browser computes in {dtype}: there are {', '.join(NUMBERS)}")
+    return NUMBERS[dtype]
+
+
+def confirm(dtype: str, platform: str, features: Sequence[str]) -> None:
+    """Raises where the platform lacks what the dtype needs."""
+    feature = NUMBERS[dtype].needs.get(platform)
+    if feature is None or feature in features:
+        return
+    lacks = f"it has no {feature}" if feature else "ONNX Runtime Web has too few operators for it there"
+    raise UnsupportedDType(f"{platform} does not compute in {dtype} in this browser: {lacks}")
+
+
+def convert(model: onnx_ir.Model, dtype: str) -> onnx_ir.Model:
+    """The graph in the numbers of a dtype."""
+    row = numbers(dtype)
+    if row.convert is None:
+        return model
+    common.NameFixPass()(model)  # nodes are told apart by their names
+    with _quiet():
+        return onnx_ir.from_proto(row.convert(onnx_ir.to_proto(model)))
+
+
+def versions() -> dict[str, str]:
+    """Of what converts: a graph that another one made is another graph."""
+    return {"onnxruntime": onnxruntime.__version__}
+
+
+def products(model: onnx.ModelProto) -> list[str]:
+    """The names of the products with a known matrix, in order."""
+    known = {tensor.name for tensor in model.graph.initializer}
+    return [node.name for node in model.graph.node if node.op_type == "MatMul" and node.input[1] in known]
+
+
+def _blocks(model: onnx.ModelProto, bits: int, left: Sequence[str]) -> onnx.ModelProto:
+    from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
+
+    quantiser = MatMulNBitsQuantizer(
+        model, bits=bits, block_size=BLOCK, accuracy_level=ACCURACY, nodes_to_exclude=list(left)
+    )
+    quantiser.process()
+    return quantiser.model.model
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Inside, the converters do not tell of each node that they saw."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)
