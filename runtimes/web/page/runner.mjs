@@ -4,17 +4,20 @@ import { heapBytes, hello } from "./about.mjs";
 import { Engine } from "./engine.mjs";
 import { decode, encode } from "./frame.mjs";
 import { taken } from "./logs.mjs";
+import { TUNING } from "./tuning.mjs";
 
 const engine = new Engine();
 
 // op → what it does with the call's header and tensors: [header, tensors] of the answer.
 const CALLS = {
   create: async (header) => [await engine.create(header)],
+  blank: () => [engine.blank() ?? {}],
   bind: (_, tensors) => [engine.bind(tensors) ?? {}],
   run: async () => [await engine.run()],
   sample: async (header) => [await engine.sample(header)],
   outputs: async () => [{}, await engine.outputs()],
   release: async () => [(await engine.release()) ?? {}],
+  ...TUNING,
 };
 
 const described = (error) => ({
