@@ -54,6 +54,9 @@ var later = map[string]string{
 	"assay test bert vit --platform openvino":                               "TestIntegrationOpenVINO runs it",
 	"assay test whisper --platform openvino --via torch":                    "TestIntegrationOpenVINO goes this way with bert",
 	"assay test bert --platform cuda":                                       "TestIntegrationFallback runs it",
+	"assay tune --web":                                                      "minutes on a software adapter: TestIntegrationKernels and TestIntegrationDuel measure smaller problems",
+	"assay tune --web --all --platform webgpu,webnn":                        "minutes on a software adapter: the same",
+	"assay tune --web --parallel-load clip --platform webnn --repeats 2":    "half a minute alone on the machine: the example of --warm",
 	"assay matrix --key --platform mps,rocm":                                "TestIntegrationDerived runs it in another dtype",
 }
 
@@ -127,7 +130,7 @@ func examples(t testing.TB) []example {
 // needsTorch tells the lines that the integration tests run: those that run
 // models or ask an environment about itself.
 func (e example) needsTorch() bool {
-	return regexp.MustCompile(`assay(-worker)? (test|bench|export|setup|doctor|run|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
+	return regexp.MustCompile(`assay(-worker)? (test|bench|export|tune|setup|doctor|run|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
 }
 
 // TestExamples runs every example that needs no torch, in the order in which

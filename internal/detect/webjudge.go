@@ -161,9 +161,14 @@ var softwareAdapters = []string{"swiftshader", "llvmpipe", "lavapipe", "softpipe
 // Software reports whether the adapter is the processor: by the browser's own
 // word, by its name, or because nothing else was to be had.
 func (b BrowserAnswer) Software() bool {
-	name := strings.ToLower(b.WebGPU.name())
-	return b.Forced || b.WebGPU.Fallback != nil && *b.WebGPU.Fallback ||
-		slices.ContainsFunc(softwareAdapters, func(s string) bool { return strings.Contains(name, s) })
+	return b.Forced || b.WebGPU.Fallback != nil && *b.WebGPU.Fallback || SoftwareAdapter(b.WebGPU.name())
+}
+
+// SoftwareAdapter reports whether a WebGPU adapter's name is that of one that
+// computes on the processor.
+func SoftwareAdapter(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc(softwareAdapters, func(s string) bool { return strings.Contains(name, s) })
 }
 
 // usefulFeatures are those that change how a model is run.

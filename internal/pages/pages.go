@@ -70,6 +70,9 @@ type Browsers interface {
 type Files struct {
 	Page    fs.FS
 	Package func(name string) (dir string, ok bool)
+	// Tuned is what was measured of a browser before, for its pages to use:
+	// anything that marshals. Nil is nothing.
+	Tuned func(About) (any, error)
 }
 
 // Host serves pages on the loopback interface. Make it with Serve.

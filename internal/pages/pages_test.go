@@ -283,3 +283,40 @@ func FuzzReaddressed(f *testing.F) {
 		}
 	})
 }
+
+// TestLone: the program itself can call a page, with typed answers; what the
+// page throws is told apart from a page that is gone.
+func TestLone(t *testing.T) {
+	t.Parallel()
+	h := host(t, &visitor{answer: func(header map[string]any, _ []byte) []byte {
+		switch header["op"] {
+		case "throw":
+			return joined([]byte(`{"error":{"name":"RangeError","message":"too long"}}`), nil)
+		case "crash":
+			return nil
+		}
+		text, _ := json.Marshal(header)
+		return joined(text, nil)
+	}})
+	p, err := h.Lone(t.Context(), Where{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var told struct {
+		Size  int               `json:"size"`
+		Files map[string]string `json:"files"`
+	}
+	err = p.Ask(t.Context(), Call{Op: "echo", Files: map[string]string{"a": "/b"}, With: map[string]any{"size": 7}}, &told)
+	if err != nil || told.Size != 7 || !strings.HasPrefix(told.Files["a"], "/pages/") || p.About().Browser != "test" {
+		t.Errorf("%+v, %v", told, err)
+	}
+	var raised *RaisedError
+	if err := p.Ask(t.Context(), Call{Op: "throw"}, nil); !errors.As(err, &raised) || raised.Message != "too long" || raised.Op != "throw" {
+		t.Errorf("thrown: %v", err)
+	}
+	var gone *GoneError
+	if err := p.Ask(t.Context(), Call{Op: "crash"}, nil); !errors.As(err, &gone) {
+		t.Errorf("crashed: %v", err)
+	}
+}

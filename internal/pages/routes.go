@@ -86,8 +86,15 @@ func (h *Host) askPage(w http.ResponseWriter, r *http.Request, v *Visit) {
 		failed(w, err)
 		return
 	}
+	answer := map[string]any{"about": p.page.About(), "hello": p.hello}
+	if h.files.Tuned != nil {
+		if answer["tuned"], err = h.files.Tuned(p.page.About()); err != nil {
+			failed(w, err)
+			return
+		}
+	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"about": p.page.About(), "hello": p.hello})
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 // relay hands a call to the visit's page.

@@ -61,6 +61,9 @@ type Options struct {
 	// Web opens the web environment, making it if need be; nil where cells in
 	// browsers are not run.
 	Web func(context.Context) (environment.Web, error)
+	// Tuned is what was measured of a browser before, for its pages; see
+	// pages.Files. Nil is nothing.
+	Tuned func(pages.About) (any, error)
 	// Weights says how cells with given weights come to them.
 	Weights Weights
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -77,6 +78,25 @@ func (s *Session) pages(ctx context.Context) (*web, error) {
 	return w, nil
 }
 
+// Page opens a page where a target says, in a browser that nothing else uses,
+// for the program itself to call. The caller closes it.
+func (s *Session) Page(ctx context.Context, t platform.Target) (*pages.Lone, error) {
+	w, err := s.pages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if w.host == nil {
+		return nil, errors.New(w.why())
+	}
+	return w.host.Lone(ctx, pages.Where{Target: t, Alone: true})
+}
+
+// Alone waits until no other assay runs anything on this host, and keeps
+// others waiting until what it returns is called.
+func (s *Session) Alone(ctx context.Context, note func(string)) (release func(), err error) {
+	return lab.Hush(os.TempDir())(ctx, true, note)
+}
+
 func (s *Session) openWeb(ctx context.Context) (*web, error) {
 	if s.o.Web == nil {
 		return nil, errors.New("this program runs no cells in browsers")
@@ -92,7 +112,7 @@ func (s *Session) openWeb(ctx context.Context) (*web, error) {
 	answers := browser.Asking{Machine: s.machine, Web: env, Cache: s.o.Cache}.Answers(ctx)
 	w.report = detect.Judge(detect.Look(s.machine), answers)
 	w.pool = pages.NewPool(func(_ context.Context, t platform.Target) (browser.Options, error) { return w.choose(t) })
-	w.host, err = pages.Serve(w.pool, pages.Files{Page: page.Files(), Package: packages(env)})
+	w.host, err = pages.Serve(w.pool, pages.Files{Page: page.Files(), Package: packages(env), Tuned: s.o.Tuned})
 	return w, err
 }
 

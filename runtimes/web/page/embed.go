@@ -1,5 +1,5 @@
 // Package page carries the runner page inside the program: what a browser
-// loads to run exported graphs.
+// loads to run exported graphs, and the kernels of its own.
 package page
 
 import (
@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed *.html *.mjs
+//go:embed *.html *.mjs kernels/*.mjs kernels/*.wgsl
 var files embed.FS
 
 // Files returns the page's own files.

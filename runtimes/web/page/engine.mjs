@@ -1,6 +1,7 @@
 // ONNX Runtime Web: one session at a time, its inputs, and the loops that are timed by the page's own clock.
 
 import { adapter } from "./about.mjs";
+import { ARRAYS } from "./frame.mjs";
 import { taken } from "./logs.mjs";
 
 const PACKAGE = "/packages/onnxruntime-web/dist/";
@@ -47,7 +48,7 @@ export class Engine {
   #device;
 
   /** Loads ONNX Runtime and the graph, and compiles it. Answers with phases in ms, names, what was printed. */
-  async create({ platform, device, threads, graph, files, verbose, options }) {
+  async create({ platform, device, threads, graph, files, verbose, options, warm }) {
     const phases = {};
     const name = bundle(platform);
     const ort = await timed(phases, "load", () => import(`${PACKAGE}${name}.min.mjs`));
@@ -73,6 +74,7 @@ export class Engine {
       }),
     );
     this.#watchDevice(platform);
+    if (warm) await timed(phases, "warm", () => this.#warm());
     return {
       phases_ms: phases,
       input_types: Object.fromEntries(this.#session.inputMetadata.map(({ name, type }) => [name, type])),
@@ -93,6 +95,24 @@ export class Engine {
         if (lost) this.#device = `the WebGPU device was lost: ${lost.message || lost.reason}`;
       })
       .catch(() => {});
+  }
+
+  /** Runs once on blank inputs, so that what is compiled on first need is compiled before the first request. */
+  async #warm() {
+    this.blank();
+    await this.#once();
+    this.#feeds = {};
+    this.#fetched = {};
+  }
+
+  /** Holds inputs of zeros; a dimension that is free has one. */
+  blank() {
+    const blanks = this.#session.inputMetadata.map(({ name, type, shape }) => {
+      const dims = shape.map((dim) => (typeof dim === "number" ? dim : 1));
+      const count = dims.reduce((product, dim) => product * dim, 1);
+      return [name, { dtype: type, shape: dims, data: new ARRAYS[type](count) }];
+    });
+    this.bind(Object.fromEntries(blanks));
   }
 
   /** Holds inputs for the runs to come. */

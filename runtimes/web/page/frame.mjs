@@ -4,7 +4,8 @@
 const ALIGNMENT = 8;
 const PREFIX = 4;
 
-const ARRAYS = {
+/** The dtype of a tensor → the array that holds its numbers. */
+export const ARRAYS = {
   float32: Float32Array,
   float64: Float64Array,
   float16: Uint16Array,

@@ -4,6 +4,7 @@ import { features, heapBytes, hello } from "./about.mjs";
 import { Engine } from "./engine.mjs";
 import { decode, encode } from "./frame.mjs";
 import { taken } from "./logs.mjs";
+import { TUNING } from "./tuning.mjs";
 
 const engine = new Engine();
 
@@ -11,11 +12,13 @@ const engine = new Engine();
 const CALLS = {
   features: async (header) => [await features(header)],
   create: async (header) => [await engine.create(header)],
+  blank: () => [engine.blank() ?? {}],
   bind: (_, tensors) => [engine.bind(tensors) ?? {}],
   run: async () => [await engine.run()],
   sample: async (header) => [await engine.sample(header)],
   outputs: async () => [{}, await engine.outputs()],
   release: async () => [(await engine.release()) ?? {}],
+  ...TUNING,
 };
 
 const described = (error) => ({
