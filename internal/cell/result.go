@@ -352,6 +352,13 @@ type Context struct {
 	Precisions         map[string]int    `json:"precisions,omitempty"`      // what the nodes computed in → how many
 	Browser            *Browser          `json:"browser,omitempty"`         // nil: no page ran it
 	EnvironmentID      string            `json:"environment,omitempty"`
+	// Browser, Adapter and the rest are of cells that ran in a browser.
+	Browser       *Browser           `json:"browser,omitempty"`
+	Adapter       *Adapter           `json:"adapter,omitempty"`
+	Build         string             `json:"build,omitempty"`           // of ONNX Runtime Web
+	ThreadsOfPage int                `json:"threads_of_page,omitempty"` // WebAssembly's
+	PageMS        map[string]float64 `json:"page_ms,omitempty"`         // by the page's own clock: import, fetch, create
+	HeapBytes     *int64             `json:"heap_bytes,omitempty"`      // JavaScript's, after the last run
 }
 
 // Browser is what is known of the browser in whose page a cell ran. Null is
@@ -386,7 +393,7 @@ type Run struct {
 	ID        string    `json:"id"`
 	StartedAt time.Time `json:"started_at"`
 	PlanHash  string    `json:"plan_hash"`
-	Command   string    `json:"command,omitempty"` // test, bench, matrix, worker
+	Command   string    `json:"command,omitempty"` // test, bench, matrix, worker, web-lab
 	Assay     string    `json:"assay,omitempty"`   // version
 }
 

@@ -17,7 +17,7 @@ func host(s Sighting) cell.Host {
 		OS: s.OS, Kernel: s.Kernel, Arch: s.Arch, CPU: s.CPU.Model,
 		Cores: s.CPU.Usable, MemoryBytes: s.Memory.Usable, Instance: s.Instance,
 	}
-	for _, name := range []platform.Name{platform.CUDA, platform.ROCm, platform.MPS} {
+	for _, name := range []platform.Name{platform.CUDA, platform.ROCm, platform.MPS, platform.WebGPU} {
 		h.Devices = append(h.Devices, s.Platforms[name].Hardware...)
 	}
 	for _, d := range s.Platforms[platform.OpenVINO].Devices {

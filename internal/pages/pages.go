@@ -40,6 +40,8 @@ type Where struct {
 	Target platform.Target
 	// Alone asks for a browser that nothing else uses: for timed cells.
 	Alone bool
+	// In are the browsers that open it; nil are the host's own.
+	In Browsers
 }
 
 // About is what is known of a browser from outside of its pages.
@@ -75,7 +77,8 @@ type Files struct {
 	Tuned func(About) (any, error)
 }
 
-// Host serves pages on the loopback interface. Make it with Serve.
+// Host serves pages on the loopback interface, and by its Handler wherever else
+// a server of the program's listens. Make it with Serve.
 type Host struct {
 	browsers Browsers
 	files    Files
@@ -90,7 +93,8 @@ type Host struct {
 // headerTimeout bounds how long a client may take to say what it wants.
 const headerTimeout = 10 * time.Second
 
-// Serve starts a host on a free port of 127.0.0.1.
+// Serve starts a host on a free port of 127.0.0.1. Nil browsers are for a host
+// whose visits all say in which ones their pages are opened.
 func Serve(browsers Browsers, files Files) (*Host, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -19,21 +19,30 @@ const mostFrame = 2 << 30
 // routes are the addresses of a host. Those of children and of pages have
 // secrets of their own; what needs no secret is public anyway.
 func (h *Host) routes() http.Handler {
-	mux := http.NewServeMux()
+	mux := h.ofPages()
 	mux.HandleFunc("POST /visits/{visit}/page", h.ofVisit(h.askPage))
 	mux.HandleFunc("POST /visits/{visit}/call", h.ofVisit(h.relay))
 	mux.HandleFunc("GET /visits/{visit}/memory", h.ofVisit(h.memory))
+	return Isolated(mux)
+}
+
+// Handler serves what pages ask for and nothing of what children do, for a
+// server that other machines reach: /pages/, /page/ and /packages/.
+func (h *Host) Handler() http.Handler { return Isolated(h.ofPages()) }
+
+func (h *Host) ofPages() *http.ServeMux {
+	mux := http.NewServeMux()
 	mux.HandleFunc("GET /pages/{page}/{$}", h.ofPage(h.index))
 	mux.HandleFunc("GET /pages/{page}/socket", h.ofPage(h.socket))
 	mux.HandleFunc("GET /pages/{page}/files/{number}/{name}", h.ofPage(h.file))
 	mux.Handle("GET /page/", http.StripPrefix("/page/", http.FileServerFS(h.files.Page)))
 	mux.HandleFunc("GET /packages/{rest...}", h.packages)
-	return isolated(mux)
+	return mux
 }
 
-// isolated sets the headers with which a page may share memory between
+// Isolated sets the headers with which a page may share memory between
 // threads and read the clock finely, and keeps every other site out.
-func isolated(next http.Handler) http.Handler {
+func Isolated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")

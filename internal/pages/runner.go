@@ -18,6 +18,7 @@ type Inner interface {
 type Runner struct {
 	Inner Inner
 	Host  *Host
+	In    Browsers // that open the pages; nil are the host's own
 }
 
 // NeedsPage reports whether an engine runs in a page.
@@ -29,7 +30,7 @@ func (r Runner) Run(ctx context.Context, job runner.Job, on func(runner.Event)) 
 	if !asks || !NeedsPage(job.Cell.Engine) {
 		return r.Inner.Run(ctx, job, on)
 	}
-	v := r.Host.Visit(ctx, Where{Target: job.Cell.Where(), Alone: job.Kind == runner.TimeJob})
+	v := r.Host.Visit(ctx, Where{Target: job.Cell.Where(), Alone: job.Kind == runner.TimeJob, In: r.In})
 	job.Options = maps.Clone(job.Options)
 	if job.Options == nil {
 		job.Options = map[string]any{}

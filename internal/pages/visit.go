@@ -163,7 +163,11 @@ func (h *Host) opened(ctx context.Context, w Where) (*opened, error) {
 	h.mu.Lock()
 	h.open[p.token] = p
 	h.mu.Unlock()
-	page, err := h.browsers.Open(ctx, w, h.address+"/pages/"+p.token+"/")
+	browsers := w.In
+	if browsers == nil {
+		browsers = h.browsers
+	}
+	page, err := browsers.Open(ctx, w, h.address+"/pages/"+p.token+"/")
 	if err != nil {
 		h.forget(p.token)
 		return nil, err

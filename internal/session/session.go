@@ -78,6 +78,7 @@ type Session struct {
 	seen    *detect.Sighting
 	report  *detect.Report
 	web     *web
+	guests  *Guests
 }
 
 // open is a runner and the environment it lives in.
@@ -109,7 +110,10 @@ func (s *Session) Close() error {
 	if s.web != nil {
 		err = errors.Join(err, s.web.close())
 	}
-	s.web = nil
+	if s.guests != nil {
+		err = errors.Join(err, s.guests.Pages.Close())
+	}
+	s.web, s.guests = nil, nil
 	return err
 }
 
@@ -157,10 +161,22 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	if err != nil {
 		return err
 	}
+	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers}, obs)
+}
+
+// place is where a plan is carried out: who runs its jobs, what is there, and
+// how many cells may run there side by side.
+type place struct {
+	runner  lab.Runner
+	machine lab.Machine
+	workers int
+}
+
+func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, obs lab.Observer) error {
 	obs = lab.OneAtATime(obs)
 	l := &lab.Lab{
-		Runner: pages.Runner{Inner: r, Host: w.host}, Recipes: s.weighted(r, obs.Note), Machine: m,
-		Workers: s.o.Workers, Limit: s.o.Limit,
+		Runner: at.runner, Recipes: s.weighted(r, obs.Note), Machine: at.machine,
+		Workers: at.workers, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
 	}
 	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))

@@ -1,0 +1,140 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"assay/internal/browser"
+	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/journal"
+	"assay/internal/lab"
+	"assay/internal/pages"
+	"assay/internal/platform"
+	"assay/runtimes/web/page"
+)
+
+// Guests is what machines need on which somebody opens a page of ours in a
+// browser of their own.
+type Guests struct {
+	Pages  *pages.Host
+	Engine string // the version of ONNX Runtime Web that their pages load
+}
+
+// Guests opens the web environment and serves its pages, once. No browser of
+// this machine is looked for.
+func (s *Session) Guests(ctx context.Context) (*Guests, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.guests != nil {
+		return s.guests, nil
+	}
+	if s.o.Web == nil {
+		return nil, errors.New("this program runs no cells in browsers")
+	}
+	env, err := s.o.Web(ctx)
+	if err != nil {
+		return nil, err
+	}
+	host, err := pages.Serve(nil, pages.Files{Page: page.Files(), Package: packages(env)})
+	if err != nil {
+		return nil, err
+	}
+	s.guests = &Guests{host, env.Versions["onnxruntime-web"]}
+	return s.guests, nil
+}
+
+// Guest is such a machine: its browser runs cells, and everything else of them
+// (recipe, export, reference, verdict) happens here.
+type Guest struct {
+	Report   detect.Report  // the machine and what its browser has, as the browser told
+	Browser  string         // its kind, as in a target
+	Browsers pages.Browsers // opens pages there
+}
+
+// webLab is the command of a guest's runs.
+const webLab = "web-lab"
+
+// RecordGuest carries a plan out in a guest's browser. Its journal lies in dir
+// and is the guest's: the host is that machine, and so is the detection.
+func (s *Session) RecordGuest(ctx context.Context, plan cell.Plan, g Guest, dir string, w Watcher) (err error) {
+	if err := s.Ready(ctx, plan); err != nil {
+		return err
+	}
+	h := s.Header(plan, webLab)
+	h.Host = g.Report.Host
+	seen, err := json.Marshal(g.Report)
+	if err != nil {
+		return fmt.Errorf("what the guest's browser told: %w", err)
+	}
+	j, err := journal.Create(dir, h)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, j.Close()) }()
+	if _, err := j.AppendDetection(time.Now().UTC(), seen); err != nil {
+		return err
+	}
+	if err := s.carryGuest(ctx, plan, g, &recorder{journal: j, Watcher: w}); err != nil {
+		return err
+	}
+	return j.End()
+}
+
+// carryGuest runs one cell at a time: a guest has one page to show them in.
+func (s *Session) carryGuest(ctx context.Context, plan cell.Plan, g Guest, rec *recorder) error {
+	r, err := s.runner(ctx, false)
+	if err != nil {
+		return err
+	}
+	guests, err := s.Guests(ctx)
+	if err != nil {
+		return err
+	}
+	at := place{
+		runner: pages.Runner{Inner: r, Host: guests.Pages, In: g.Browsers}, workers: 1,
+		machine: visited{
+			web:  &web{browsers: []browser.Options{{Kind: g.Browser}}, report: g.Report, host: guests.Pages},
+			here: machine{report: detect.Judge(s.sighting(), nil)},
+		},
+	}
+	return s.carry(ctx, plan, r, at, ofGuest{rec})
+}
+
+// visited answers the lab for a guest. Memory is this machine's, where the
+// models are exported.
+type visited struct {
+	web  *web
+	here machine
+}
+
+// Presence looks the target up in what the guest's browser has.
+func (v visited) Presence(t platform.Target) lab.Presence {
+	t = t.Normal()
+	if !pages.NeedsPage(t.Engine) {
+		return lab.Presence{Reason: fmt.Sprintf("%s does not run in a browser", t)}
+	}
+	return v.web.presence(t)
+}
+
+// FreeBytes is what children here may use.
+func (v visited) FreeBytes() int64 { return v.here.FreeBytes() }
+
+// ofGuest leaves out of results what was seen of this machine, not of the
+// guest's.
+type ofGuest struct{ *recorder }
+
+// Finished records what is true of the guest.
+func (o ofGuest) Finished(r cell.Result) error {
+	c := r.Context
+	r.Context = cell.Context{
+		Versions: c.Versions, EnvironmentID: c.EnvironmentID, Threads: c.ThreadsOfPage,
+		InputsInside: c.InputsInside, AttnImpl: c.AttnImpl, EngineSettings: c.EngineSettings, Precisions: c.Precisions,
+		Browser: c.Browser, Adapter: c.Adapter, Build: c.Build, ThreadsOfPage: c.ThreadsOfPage, PageMS: c.PageMS, HeapBytes: c.HeapBytes,
+	}
+	r.Memory, r.HarnessCPUFraction = nil, nil
+	return o.recorder.Finished(r)
+}
