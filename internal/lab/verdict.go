@@ -278,7 +278,7 @@ func changed(from, to cell.Cell) string {
 func describe(c cell.Context, p runner.Report) cell.Context {
 	versions := maps.Clone(c.Versions)
 	c.Versions, c.Variables = nil, nil // they are shared by all results, and decoding would write into them
-	c.Browser, c.Adapter, c.PageMS, c.HeapBytes = nil, nil, nil, nil
+	c.Browser = nil
 	if len(p.Context) > 0 {
 		// A context that does not read costs only itself.
 		_ = json.Unmarshal(p.Context, &c)

@@ -131,9 +131,12 @@ type ofGuest struct{ *recorder }
 func (o ofGuest) Finished(r cell.Result) error {
 	c := r.Context
 	r.Context = cell.Context{
-		Versions: c.Versions, EnvironmentID: c.EnvironmentID, Threads: c.ThreadsOfPage,
+		Versions: c.Versions, EnvironmentID: c.EnvironmentID,
 		InputsInside: c.InputsInside, AttnImpl: c.AttnImpl, EngineSettings: c.EngineSettings, Precisions: c.Precisions,
-		Browser: c.Browser, Adapter: c.Adapter, Build: c.Build, ThreadsOfPage: c.ThreadsOfPage, PageMS: c.PageMS, HeapBytes: c.HeapBytes,
+		Browser: c.Browser,
+	}
+	if c.Browser != nil {
+		r.Context.Threads = c.Browser.Threads
 	}
 	r.Memory, r.HarnessCPUFraction = nil, nil
 	return o.recorder.Finished(r)
