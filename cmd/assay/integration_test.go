@@ -352,6 +352,7 @@ func installShown(t *testing.T, p *program, python string) {
 		t.Fatal(err)
 	}
 	p.write(t, "plan.json", cell.Plan{Cells: []cell.Cell{{Type: "bert"}, {Type: "gpt2", Batch: 2}}})
+	linkWeb(t, p)
 	p.globals = nil
 	p.vars["PATH"] = strings.Join([]string{bin, filepath.Dir(python), p.vars["PATH"]}, string(os.PathListSeparator))
 }

@@ -30,6 +30,13 @@ var webEnvironment = sync.OnceValues(func() (string, error) {
 func withWeb(t *testing.T) *program {
 	t.Helper()
 	p, _ := withTorch(t)
+	linkWeb(t, p)
+	return p
+}
+
+// linkWeb puts the user's web environment where the program looks for it.
+func linkWeb(t *testing.T, p *program) {
+	t.Helper()
 	dir, err := webEnvironment()
 	if err != nil {
 		t.Fatalf("there is no web environment (make setup-web): %v", err)
@@ -41,7 +48,6 @@ func withWeb(t *testing.T) *program {
 	if err := os.Symlink(dir, filepath.Join(in, filepath.Base(dir))); err != nil {
 		t.Fatal(err)
 	}
-	return p
 }
 
 // TestIntegrationWeb: models run in a page of a real browser, on each of its
