@@ -28,6 +28,9 @@ class Attempt:
 # wrong, and for others it is never finished.
 _NO_SNIPPETS = {"SNIPPETS_MODE": "DISABLE"}
 
+# The HTP is coarser where it fuses, and its fp16 has a short range: both can be rewritten, at a cost (`qnn_steps`).
+_CAREFUL = {"numbers": "careful"}
+
 _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
     "openvino": {
         "": (Attempt(ONNX), Attempt(ONNX, _NO_SNIPPETS), Attempt(DIRECT)),
@@ -35,6 +38,7 @@ _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
         "torch": (Attempt(DIRECT),),
     },
     "coreml": {"": (Attempt(PROGRAM),)},
+    "qnn": {"": (Attempt(ONNX), Attempt(ONNX, _CAREFUL))},
 }
 """Engine → the cell's `via` → its attempts; an engine that is not here takes ONNX."""
 
