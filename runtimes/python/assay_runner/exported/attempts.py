@@ -31,6 +31,9 @@ _NO_SNIPPETS = {"SNIPPETS_MODE": "DISABLE"}
 # Graphs for browsers have whole numbers of 32 bits. A model that needs more of them keeps its own.
 _WIDE_INTEGERS = {"WIDE_INTEGERS": "1"}
 
+# The HTP is coarser where it fuses, and its fp16 has a short range: both can be rewritten, at a cost (`qnn_steps`).
+_CAREFUL = {"numbers": "careful"}
+
 _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
     "openvino": {
         "": (Attempt(ONNX), Attempt(ONNX, _NO_SNIPPETS), Attempt(DIRECT)),
@@ -39,6 +42,7 @@ _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
     },
     "coreml": {"": (Attempt(PROGRAM),)},
     "ort-web": {"": (Attempt(ONNX), Attempt(ONNX, _WIDE_INTEGERS))},
+    "qnn": {"": (Attempt(ONNX), Attempt(ONNX, _CAREFUL))},
 }
 """Engine → the cell's `via` → its attempts; an engine that is not here takes ONNX."""
 

@@ -67,14 +67,17 @@ class QNN:
         return Session(self._asked, self._provider, prepared, entry)
 
     def _rewritten(self, exported: Exported) -> Prepared:
+        careful = self._asked.settings.get(qnn_steps.NUMBERS) == qnn_steps.CAREFULLY
+
         def make(folder: Path) -> dict[str, Any]:
             model = onnx_ir.load(exported.graph)
-            done = qnn_steps.apply(model)
+            done = qnn_steps.apply(model, careful)
             if done:  # else the graph is used where it lies
                 writing.write(model, folder)
             return {"steps": done}
 
-        entry = self._entry("qnn-graph", {"of": exported.key, "code": code_of(qnn_steps)}, make)
+        facts = {"of": exported.key, "careful": careful, "code": code_of(qnn_steps, *qnn_steps.PARTS)}
+        entry = self._entry("qnn-graph", facts, make)
         done = entry.manifest["steps"]
         graph = entry.path(writing.FILE) if done else exported.graph
         return Prepared(exported, entry.manifest["key"], graph, {"steps": done} if done else {})

@@ -1,6 +1,8 @@
-"""Gathers by constant places that only move or repeat what is there."""
+"""Gathers by constant places: those that only move or repeat what is there, and those along several axes."""
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 import onnx_ir
@@ -26,10 +28,31 @@ def to_reshapes(model: onnx_ir.Model) -> int:
     return done
 
 
+def by_number(model: onnx_ir.Model) -> int:
+    """GatherND by constant places becomes Gather along the axes that they name, joined to one."""
+    done = 0
+    for node in editing.nodes(model, "GatherND"):
+        places, source = editing.constant(node.inputs[1]), editing.shape(node.inputs[0])
+        if places is None or source is None or node.attributes.get_int("batch_dims", 0):
+            continue
+        named, kept = source[: places.shape[-1]], source[places.shape[-1] :]
+        target = editing.known(node.graph, np.asarray([prod(named), *kept], np.int64), node.outputs[0])
+        flat = editing.before(node, "Reshape", [node.inputs[0], target], shape=[prod(named), *kept])
+        numbers = editing.known(node.graph, _numbers(places, named).astype(np.int32), node.outputs[0])
+        editing.replace(node, "Gather", [flat, numbers], {"axis": 0})
+        done += 1
+    return done
+
+
+def _numbers(places: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The places in an array of a shape, counted through."""
+    wrapped = np.moveaxis(np.where(places < 0, places + np.asarray(shape), places), -1, 0)
+    return np.ravel_multi_index(tuple(wrapped), shape)
+
+
 def _kept(places: np.ndarray, source: tuple[int, ...]) -> tuple[int, ...] | None:
     """The shape before repetition, if without it the places count through the whole source."""
-    wrapped = np.moveaxis(np.where(places < 0, places + np.asarray(source), places), -1, 0)
-    flat = np.ravel_multi_index(tuple(wrapped), source)
+    flat = _numbers(places, source)
     for axis in range(flat.ndim):
         first = flat.take([0], axis)
         if (flat == first).all():

@@ -1,0 +1,65 @@
+"""Norms whose squares stay in the range of fp16, and whose operands lie whole before them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import onnx_ir
+
+from assay_runner.export.steps import editing
+
+_TINY = np.float32(np.finfo(np.float16).tiny)  # the smallest normal number of fp16
+
+
+def scaled(model: onnx_ir.Model) -> int:
+    """ReduceL2 becomes the norm of what is divided by its largest magnitude, times that: squares stay in fp16's range.
+    Nothing but zeros is divided by the smallest normal number of fp16 instead."""
+    done = 0
+    for node in editing.nodes(model, "ReduceL2"):
+        source = node.inputs[0]
+        wide = editing.shape(source)
+        if wide is None or source.dtype != onnx_ir.DataType.FLOAT or not node.attributes.get_int("keepdims", 1):
+            continue
+        axes = list(node.inputs[1:2])
+        size = editing.before(node, "Abs", [source], shape=wide)
+        largest = editing.before(node, "ReduceMax", [size, *axes], {"keepdims": 1})
+        scale = editing.before(node, "Max", [largest, editing.known(node.graph, _TINY, node.outputs[0])])
+        small = editing.before(node, "Div", [source, scale], shape=wide)
+        norm = editing.before(node, "ReduceL2", [small, *axes], {"keepdims": 1})
+        editing.replace(node, "Mul", [norm, scale])
+        done += 1
+    return done
+
+
+def spread_operands(model: onnx_ir.Model) -> int:
+    """The smaller operand of an Add or Mul before LayerNormalization is written out in the shape of the result."""
+    done = 0
+    for norm in editing.nodes(model, "LayerNormalization"):
+        node = editing.producer(norm.inputs[0], "Add", "Mul")
+        full = None if node is None else editing.shape(node.outputs[0])
+        for index, value in enumerate(node.inputs if full else ()):
+            if _spread_over_rows(editing.shape(value), full):
+                node.replace_input_with(index, _spread(node, value, full))
+                done += 1
+    return done
+
+
+def _spread_over_rows(shape: tuple[int, ...] | None, full: tuple[int, ...]) -> bool:
+    """Whether an operand has several rows and is still smaller than the result."""
+    return shape is not None and prod(shape[:-1]) > 1 and prod(shape) < prod(full)
+
+
+def _spread(node: onnx_ir.Node, value: onnx_ir.Value, full: tuple[int, ...]) -> onnx_ir.Value:
+    array = editing.constant(value)
+    if array is not None:
+        return editing.known(node.graph, np.broadcast_to(array, full), value)
+    shape = (1,) * (len(full) - len(value.shape)) + tuple(value.shape)
+    ranked = editing.before(node, "Reshape", [value, _numbers(node, shape)], shape=shape)
+    times = [whole // part for whole, part in zip(full, shape, strict=True)]
+    return editing.before(node, "Tile", [ranked, _numbers(node, times)], shape=full)
+
+
+def _numbers(node: onnx_ir.Node, numbers: Sequence[int]) -> onnx_ir.Value:
+    return editing.known(node.graph, np.asarray(numbers, np.int64), node.outputs[0])

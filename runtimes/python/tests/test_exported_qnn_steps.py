@@ -1,0 +1,197 @@
+"""The steps that only the HTP needs: they keep the numbers, and the emulator gives these numbers after them."""
+
+import platform
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx
+import onnx_ir
+import onnxruntime
+import pytest
+
+from assay_runner.export.steps import activations, convolutions, gathers, norms, softmaxes
+from assay_runner.exported import qnn_provider, qnn_steps
+from assay_runner.exported.attempts import attempts
+from assay_runner.exported.backend import Asked
+from assay_runner.exported.ort_session import options
+
+HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
+DRAW = np.random.default_rng(7)
+
+
+def drawn(*shape):
+    return DRAW.normal(size=shape).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A graph that a step rewrites, or that it leaves alone."""
+
+    name: str
+    step: object
+    count: int
+    text: str
+    constants: dict = field(default_factory=dict)
+    scale: float = 1.0
+
+
+NORM = "y = LayerNormalization<axis = -1>(s, w, b)"
+SCALE = {"w": np.ones(64, np.float32), "b": np.zeros(64, np.float32)}
+X = "float[2, 16, 64] x"
+
+CASES = (
+    Case(
+        "norm",
+        norms.scaled,
+        1,
+        "g (float[2, 8] x) => (float[2, 1] y) { y = ReduceL2(x, axes) }",
+        {"axes": np.array([1])},
+        1e3,
+    ),
+    Case(
+        "norm of zeros",
+        norms.scaled,
+        1,
+        "g (float[2, 8] x) => (float[2, 1] y) { y = ReduceL2(x, axes) }",
+        {"axes": np.array([1])},
+        0.0,
+    ),
+    Case(
+        "constant repeated before a norm",
+        norms.spread_operands,
+        1,
+        f"g ({X}) => (float[2, 16, 64] y) {{ s = Add(x, c) {NORM} }}",
+        SCALE | {"c": drawn(1, 16, 64)},
+    ),
+    Case(
+        "value repeated before a norm",
+        norms.spread_operands,
+        1,
+        f"g ({X}, float[1, 16, 64] c) => (float[2, 16, 64] y) {{ s = Mul(x, c) {NORM} }}",
+        SCALE,
+    ),
+    Case(
+        "value of fewer axes before a norm",
+        norms.spread_operands,
+        1,
+        f"g ({X}, float[16, 64] c) => (float[2, 16, 64] y) {{ s = Add(c, x) {NORM} }}",
+        SCALE,
+    ),
+    Case(
+        "bias before a norm",
+        norms.spread_operands,
+        0,
+        f"g ({X}) => (float[2, 16, 64] y) {{ s = Add(x, c) {NORM} }}",
+        SCALE | {"c": drawn(64)},
+    ),
+    Case(
+        "wide window",
+        convolutions.widen,
+        1,
+        "g (float[1, 64, 24] x) => (float[1, 64, 24] y) { y = Conv<group = 16, pads = [9, 9]>(x, w) }",
+        {"w": 0.1 * drawn(64, 4, 19)},
+    ),
+    Case(
+        "narrow window",
+        convolutions.widen,
+        0,
+        "g (float[1, 64, 24] x) => (float[1, 64, 24] y) { y = Conv<pads = [3, 3]>(x, w) }",
+        {"w": 0.1 * drawn(64, 64, 7)},
+    ),
+    Case(
+        "window with steps",
+        convolutions.widen,
+        0,
+        "g (float[1, 64, 24] x) => (float[1, 64, 12] y) { y = Conv<pads = [4, 4], strides = [2]>(x, w) }",
+        {"w": 0.1 * drawn(64, 64, 9)},
+    ),
+    Case(
+        "places along axes of one",
+        gathers.by_number,
+        1,
+        "g (float[16, 1, 1] x) => (float[16, 1] y) { y = GatherND(x, places) }",
+        {"places": np.stack([np.arange(16)[::-1], np.zeros(16)], -1).astype(np.int64)},
+    ),
+    Case(
+        "places from the end",
+        gathers.by_number,
+        1,
+        "g (float[4, 5, 6] x) => (float[3, 6] y) { y = GatherND(x, places) }",
+        {"places": np.array([[0, -1], [-4, 2], [3, 4]])},
+    ),
+    Case(
+        "tanh of a product",
+        activations.apart,
+        1,
+        "g (float[4, 64] x) => (float[4, 32] y) { p = MatMul(x, w) s = Add(p, b) y = Tanh(s) }",
+        {"w": 0.2 * drawn(64, 32), "b": drawn(32)},
+    ),
+    Case(
+        "silu of a product",
+        activations.apart,
+        1,
+        "g (float[4, 64] x) => (float[4, 32] y) { s = MatMul(x, w) g = Sigmoid(s) y = Mul(s, g) }",
+        {"w": 0.2 * drawn(64, 32)},
+    ),
+    Case("tanh alone", activations.apart, 0, "g (float[4, 64] x) => (float[4, 64] y) { y = Tanh(x) }"),
+    Case(
+        "wide softmax",
+        softmaxes.less_largest,
+        1,
+        "g (float[2, 4, 2000] x) => (float[2, 4, 2000] y) { y = Softmax<axis = -1>(x) }",
+        {},
+        30.0,
+    ),
+)
+
+
+def built(case):
+    proto = onnx.parser.parse_model(HEAD + case.text)
+    proto.graph.initializer.extend(onnx.numpy_helper.from_array(a, n) for n, a in case.constants.items())
+    return onnx.shape_inference.infer_shapes(proto)
+
+
+def feeds(proto, scale):
+    draw = np.random.default_rng(0)
+    shapes = {i.name: [d.dim_value for d in i.type.tensor_type.shape.dim] for i in proto.graph.input}
+    # What fp16 holds exactly: the rounding of inputs is not the question here.
+    return {n: (scale * draw.normal(size=s)).astype(np.float16).astype(np.float32) for n, s in shapes.items()}
+
+
+def rewritten(case):
+    model = onnx_ir.from_proto(built(case))
+    return case.step(model), onnx_ir.to_proto(model)
+
+
+def on_cpu(proto, given):
+    return onnxruntime.InferenceSession(proto.SerializeToString()).run(None, given)[0]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_step_keeps_the_numbers(case):
+    count, after = rewritten(case)
+    given = feeds(after, case.scale)
+    assert count == case.count
+    onnx.checker.check_model(after, full_check=True)
+    np.testing.assert_allclose(on_cpu(after, given), on_cpu(built(case), given), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.skipif(
+    (sys.platform, platform.machine()) != ("linux", "x86_64"), reason="Qualcomm's emulator is for Linux on x86-64"
+)
+@pytest.mark.parametrize("case", [case for case in CASES if case.count], ids=lambda case: case.name)
+def test_the_emulator_gives_the_numbers_after_it(case):
+    _, after = rewritten(case)
+    given, asked = feeds(after, case.scale), Asked("qnn", "", "fp16", 1)
+    making = options(asked)
+    making.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    session = qnn_provider.provider(asked).session(after.SerializeToString(), making)
+    found, expected = session.run(None, given)[0], on_cpu(built(case), given)
+    assert np.abs(found - expected).max() <= 2.5e-3 * max(np.abs(expected).max(), 1e-6)
+
+
+def test_the_careful_steps_are_asked_for_by_the_second_attempt():
+    first, second = attempts({"engine": "qnn"})
+    assert first.settings == {}
+    assert second.settings == {qnn_steps.NUMBERS: qnn_steps.CAREFULLY}
