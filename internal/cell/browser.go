@@ -1,26 +1,28 @@
 package cell
 
-// Browser is the browser that a cell ran in: what is known of it from outside,
-// and what its page said.
+// Browser is what is known of the browser in whose page a cell ran. Null is
+// unknown.
 type Browser struct {
-	Name      string `json:"browser"` // as in a target: packed, chromium, chrome, firefox, safari
-	Version   string `json:"version"`
-	Software  bool   `json:"software"` // it was told to take a software adapter
-	UserAgent string `json:"user_agent,omitempty"`
-	Isolated  bool   `json:"isolated"` // its pages may share memory between threads
-	Cores     *int   `json:"cores"`    // as it says; some say fewer than there are
-	JSPI      bool   `json:"jspi"`     // WebAssembly may wait for JavaScript's promises
-	WebGPU    bool   `json:"webgpu"`
-	WebNN     bool   `json:"webnn"`
+	Name      string   `json:"name"` // packed, chromium, chrome, edge, firefox, safari
+	Version   string   `json:"version"`
+	UserAgent string   `json:"user_agent"`
+	Software  bool     `json:"software"`   // its adapter was forced to be a software one
+	Isolated  bool     `json:"isolated"`   // memory may be shared between threads, and the clock is fine
+	Cores     *int     `json:"cores"`      // as the browser tells them
+	Threads   int      `json:"threads"`    // of ONNX Runtime in the page
+	Build     string   `json:"build"`      // of ONNX Runtime Web: ort.jspi, ort.webgpu, ort.wasm
+	HeapBytes *int64   `json:"heap_bytes"` // of JavaScript, after the last run
+	Adapter   *Adapter `json:"adapter"`    // nil: WebGPU was not used
+	Steps     []string `json:"steps"`      // done to the graph for browsers
 }
 
-// Adapter is a WebGPU adapter as the browser describes it; many say little.
+// Adapter is a browser's WebGPU adapter, in its own words.
 type Adapter struct {
 	Vendor       string           `json:"vendor"`
 	Architecture string           `json:"architecture"`
 	Device       string           `json:"device"`
 	Description  string           `json:"description"`
-	Fallback     bool             `json:"fallback"` // a software one, by the browser's own word
+	Fallback     bool             `json:"fallback"` // a software adapter, by the browser's own word
 	Features     []string         `json:"features"`
 	Limits       map[string]int64 `json:"limits"`
 }

@@ -352,40 +352,6 @@ type Context struct {
 	Precisions         map[string]int    `json:"precisions,omitempty"`      // what the nodes computed in → how many
 	Browser            *Browser          `json:"browser,omitempty"`         // nil: no page ran it
 	EnvironmentID      string            `json:"environment,omitempty"`
-	// Browser, Adapter and the rest are of cells that ran in a browser.
-	Browser       *Browser           `json:"browser,omitempty"`
-	Adapter       *Adapter           `json:"adapter,omitempty"`
-	Build         string             `json:"build,omitempty"`           // of ONNX Runtime Web
-	ThreadsOfPage int                `json:"threads_of_page,omitempty"` // WebAssembly's
-	PageMS        map[string]float64 `json:"page_ms,omitempty"`         // by the page's own clock: import, fetch, create
-	HeapBytes     *int64             `json:"heap_bytes,omitempty"`      // JavaScript's, after the last run
-}
-
-// Browser is what is known of the browser in whose page a cell ran. Null is
-// unknown.
-type Browser struct {
-	Name      string   `json:"name"` // packed, chromium, chrome, edge, firefox, safari
-	Version   string   `json:"version"`
-	UserAgent string   `json:"user_agent"`
-	Software  bool     `json:"software"`   // its adapter was forced to be a software one
-	Isolated  bool     `json:"isolated"`   // memory may be shared between threads, and the clock is fine
-	Cores     *int     `json:"cores"`      // as the browser tells them
-	Threads   int      `json:"threads"`    // of ONNX Runtime in the page
-	Build     string   `json:"build"`      // of ONNX Runtime Web: ort.jspi, ort.webgpu, ort.wasm
-	HeapBytes *int64   `json:"heap_bytes"` // of JavaScript, after the last run
-	Adapter   *Adapter `json:"adapter"`    // nil: WebGPU was not used
-	Steps     []string `json:"steps"`      // done to the graph for browsers
-}
-
-// Adapter is a browser's WebGPU adapter, in its own words.
-type Adapter struct {
-	Vendor       string           `json:"vendor"`
-	Architecture string           `json:"architecture"`
-	Device       string           `json:"device"`
-	Description  string           `json:"description"`
-	Fallback     bool             `json:"fallback"` // a software adapter, by the browser's own word
-	Features     []string         `json:"features"`
-	Limits       map[string]int64 `json:"limits"`
 }
 
 // Run is one plan on one host.
