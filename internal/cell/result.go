@@ -233,6 +233,10 @@ type ExportTry struct {
 // values are those of the exported call.
 const FixedChoices = "fixed choices"
 
+// FixedAxes is the step of a graph that has one size in axes that were asked to
+// stay free.
+const FixedAxes = "fixed axes"
+
 // Step returns the step of that name; nil if it changed nothing.
 func (e *Exported) Step(name string) *ExportStep {
 	i := slices.IndexFunc(e.Steps, func(s ExportStep) bool { return s.Name == name })

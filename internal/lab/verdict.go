@@ -182,6 +182,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case p.Export != nil && p.Export.Step(cell.FixedChoices) != nil:
 		return cell.Partial, "the graph holds for inputs that lead to the same choices: " + p.Export.Step(cell.FixedChoices).Why, nil
+	case p.Export != nil && p.Export.Step(cell.FixedAxes) != nil:
+		return cell.Partial, "shapes are not free as asked: " + p.Export.Step(cell.FixedAxes).Why, nil
 	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
 		return cell.Partial, fmt.Sprintf("the check is weak here: %s changes the output by only %s", n.Control.Kind, number(n.Control.Change)), nil
 	}

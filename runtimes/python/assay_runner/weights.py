@@ -108,8 +108,9 @@ class _Pen:
         derived = dict(recorder.derived)
         waiting = dict(recorder.pending)
         wanted = None if only is None else {storage_key(t) for name, t in model.state_dict().items() if name in only}
-        for name, tensor in named_tensors(model):
-            key = storage_key(tensor)
+        inside = getattr(model, "weights_inside", "")  # a model's weights do not depend on what is done with it
+        for full, tensor in named_tensors(model):
+            name, key = full.removeprefix(inside), storage_key(tensor)
             if wanted is not None and key not in wanted:
                 waiting.pop(key, None)
             elif key in waiting:

@@ -258,12 +258,24 @@ def test_free_axes(bert, tmp_path):
     assert [row["shape"] for row in graph.inputs] == [["batch", "sequence"]] * 2
     assert graph.outputs[0]["shape"] == ["batch", "sequence", 256]
     assert not graph.tried
+    assert "fixed axes" not in [step["name"] for step in graph.steps]
     model, tensors, call, _ = bert
     other = {name: torch.cat([t[:, :9]] * 3) for name, t in tensors.items()}
     session = onnxruntime.InferenceSession(tmp_path / graph.file)
     (found,) = session.run(None, {name: t.numpy() for name, t in other.items()})
     with torch.inference_mode():
         torch.testing.assert_close(torch.from_numpy(found), model(**other, **call).logits, rtol=1e-4, atol=1e-4)
+
+
+def test_axes_that_cannot_be_free_are_said(tmp_path):
+    def function(ids):
+        return ids.reshape(2, 3) * 2  # holds for six numbers only
+
+    ids = torch.arange(6).reshape(2, 3)
+    subject = Subject(Plain(function), {"ids": ids}, {}, {"y": ids * 2}, export.Options(dynamic=True))
+    (step,) = [step for step in export.to_onnx(subject, tmp_path).steps if step["name"] == "fixed axes"]
+    assert step["count"] == 2
+    assert "batch of ids, sequence of ids" in step["why"]
 
 
 def test_large_weights_lie_beside_the_graph(tmp_path, monkeypatch):

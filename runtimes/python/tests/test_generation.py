@@ -6,7 +6,7 @@ import torch
 import torch_recipes
 from torch_emit import Emit, job
 
-from assay_runner import generation, torch_engine
+from assay_runner import generation, models, torch_engine
 from assay_runner.errors import BadRecipe, UnsupportedDType
 from assay_runner.export import encoder_decoder
 from assay_runner.exported import engine
@@ -44,6 +44,13 @@ def test_what_is_no_generation_is_compared_whole():
     assert generation.agreed(plain, plain) is None
     assert generation.comparable(plain, plain) == (plain, plain)
     assert generation.comparable(plain, None) == (plain, None)
+
+
+def test_weights_are_those_of_plain_inference():
+    plain = models.build(torch_recipes.LLAMA, torch.float32, 5).model.state_dict()
+    continued = models.build(generation.recipe(torch_recipes.LLAMA), torch.float32, 5).model.model.state_dict()
+    assert plain.keys() == continued.keys()
+    assert all(torch.equal(t, continued[name]) for name, t in plain.items())
 
 
 def test_clock_tells_the_first_token_from_the_others():

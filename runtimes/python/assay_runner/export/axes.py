@@ -6,7 +6,7 @@ fixed, so it is shown the inputs twice over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import onnx_ir
@@ -32,6 +32,16 @@ def doubled(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     if len(rows) != 1 or 0 in rows:
         return dict(tensors)
     return {name: torch.cat([tensor, tensor]) for name, tensor in tensors.items()}
+
+
+def fixed(tensors: Mapping[str, torch.Tensor], inputs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which of the axes that were to stay free have one size in a written graph, whose free axes are strings."""
+    return [
+        f"{_NAMES[axis]} of {row['name']}"
+        for row in inputs
+        for axis, size in enumerate((row["shape"] or ())[: _count(tensors[row["name"]])])
+        if isinstance(size, int)
+    ]
 
 
 def named(model: onnx_ir.Model) -> None:

@@ -70,7 +70,7 @@ def first_good(subject: Subject, folder: Path) -> Graph:
         raise trials.failure()
     model, graph = trials.unrun
     writing.write(model, folder)
-    return replace(graph, tried=trials.tried)
+    return replace(graph, tried=trials.tried, steps=graph.steps + not_free(subject, graph, trials))
 
 
 def only_passing(subject: Subject, folder: Path, ways: Sequence[Way], export: Export) -> Graph:
@@ -91,9 +91,20 @@ def first_passing(subject: Subject, folder: Path, ways: Sequence[Way], export: E
             trials.failed(way, error)
             continue
         if graph.check.get("pass"):
-            return replace(graph, tried=trials.tried)
+            return replace(graph, tried=trials.tried, steps=graph.steps + not_free(subject, graph, trials))
         trials.doubted(way, model, graph)
     return None
+
+
+def not_free(subject: Subject, graph: Graph, trials: Trials) -> list[dict[str, Any]]:
+    """The step that says which axes were to stay free and did not, and what stood against it."""
+    names = axes.fixed(subject.tensors, graph.inputs) if subject.options.dynamic else []
+    if not names:
+        return []
+    why = f"asked to stay free, and the graph holds for one size of them: {', '.join(names)}"
+    if trials.tried:
+        why += f" ({trials.tried[0]['exporter']}: {trials.tried[0]['error'][:200]})"
+    return [{"name": "fixed axes", "count": len(names), "why": why}]
 
 
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Graph]:

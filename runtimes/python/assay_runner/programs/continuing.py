@@ -24,6 +24,8 @@ Recipe = Mapping[str, Any]
 class Continuation(Wrapped):
     """A model whose forward continues a text."""
 
+    weights_inside = "model."  # drawn by the names that they have in the model itself
+
     def __init__(self, model: PreTrainedModel) -> None:
         super().__init__(model)
         # As its own: what a configuration leaves open that is given with a call is filled in from the model's.
