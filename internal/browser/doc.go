@@ -25,6 +25,6 @@
 // by the end of its pipe), and the next Start removes what it left on disk.
 //
 // A software adapter is asked for in words: [Options].Software. [Probe] asks for
-// the real one first, and says which of them it got, and how; [Suited] makes
-// Options of that again.
+// the real one first, and says which of them it got, and how; [AsAsked]
+// makes Options of that again.
 package browser

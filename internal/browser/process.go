@@ -38,14 +38,11 @@ func launch(cmd *exec.Cmd, output *words) (*process, error) {
 func (p *process) run(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	err := p.cmd.Start()
-	if err == nil {
-		err = p.tree.adopt(p.cmd.Process)
-	}
-	started <- err
-	if err != nil {
+	if err := p.cmd.Start(); err != nil {
+		started <- err
 		return
 	}
+	started <- p.tree.adopt(p.cmd.Process) // which kills what it cannot adopt
 	p.err = p.cmd.Wait()
 	close(p.done)
 }

@@ -80,8 +80,18 @@ func (w webProbe) Judge(s Sighting, a Answers) Platform {
 		}
 		webDevices[w.name](&p, s, *b.Answer)
 	}
+	slices.SortStableFunc(p.Devices, func(a, b Device) int { return rank(a) - rank(b) })
 	w.conclude(&p, a, silent, len(browsers))
 	return p
+}
+
+// rank puts real devices before software ones: the first is what a target
+// without a browser's name means.
+func rank(d Device) int {
+	if d.Software {
+		return 1
+	}
+	return 0
 }
 
 // noBrowser is what to do without one. Where Assay brings a Chromium of its

@@ -60,6 +60,7 @@ func TestJudgeWeb(t *testing.T) {
 		"webnn on an older mac":           {platform.WebNN, "darwin", browserSays(t, BrowserAnswer{Kind: "packed", WebGPU: nvidia, WebNN: everywhere}), Present, "cpu@packed gpu@packed", "Neural Engine"},
 		"webgpu in software":              {platform.WebGPU, "linux", browserSays(t, packed, firefox), Present, "gpu@packed software gpu@firefox software", "256 invocations"},
 		"webgpu for real":                 {platform.WebGPU, "linux", browserSays(t, BrowserAnswer{Kind: "packed", WebGPU: nvidia}), Present, "gpu@packed", "nvidia ada-lovelace"},
+		"a real one goes first":           {platform.WebGPU, "linux", browserSays(t, packed, BrowserAnswer{Kind: "firefox", WebGPU: nvidia}), Present, "gpu@firefox gpu@packed software", ""},
 		"webgpu was forced":               {platform.WebGPU, "linux", browserSays(t, BrowserAnswer{Kind: "packed", Forced: true, WebGPU: WebGPU{Vendor: "google"}}), Present, "gpu@packed software", "there is no other"},
 		"webgpu by the name":              {platform.WebGPU, "linux", browserSays(t, BrowserAnswer{Kind: "packed", WebGPU: WebGPU{Description: "llvmpipe (LLVM 15.0.6)"}}), Present, "gpu@packed software", ""},
 		"no adapter":                      {platform.WebGPU, "linux", browserSays(t, BrowserAnswer{Kind: "packed", WebGPU: noGPU}), Absent, "", "no adapter for it"},

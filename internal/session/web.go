@@ -132,8 +132,7 @@ func (w *web) choose(t platform.Target) (browser.Options, error) {
 	}
 	for _, o := range w.browsers {
 		if o.Kind == d.Browser {
-			o.Software = w.forced(o.Kind)
-			return o, nil
+			return browser.AsAsked(o, w.report), nil
 		}
 	}
 	return browser.Options{}, fmt.Errorf("the browser %s is not here any more", d.Browser)
@@ -186,14 +185,6 @@ func (w *web) lacks(p detect.Platform, t platform.Target) string {
 		}
 	}
 	return reason(p, t)
-}
-
-// forced reports whether a browser has an adapter only if it is told to take a
-// software one.
-func (w *web) forced(kind string) bool {
-	return slices.ContainsFunc(w.report.Browsers, func(b detect.Browser) bool {
-		return b.Name == kind && b.Answer != nil && b.Answer.Forced
-	})
 }
 
 func (w *web) kinds() []string {
