@@ -88,6 +88,10 @@ class Clock:
         """A token is chosen."""
         self._runs[-1].append(time.perf_counter_ns())
 
+    def told(self, stamps_ms: Sequence[float]) -> None:
+        """A generation as an engine with a clock of its own tells it: when it began, and when each token was there."""
+        self._runs.append([round(ms * 1e6) for ms in stamps_ms])
+
     def report(self, prompt: int, new: int, batch: int) -> dict[str, Any]:
         """Medians over all generations so far: the first token, which the prompt is read for, and the later ones."""
         spans = [_spans(run) for run in self._runs if len(run) == new + 1]

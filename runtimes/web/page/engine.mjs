@@ -1,4 +1,4 @@
-// ONNX Runtime Web: one session at a time, its inputs, and the loops that are timed by the page's own clock.
+// ONNX Runtime Web: a session, its inputs, and the runs that are timed by the page's own clock.
 
 import { adapter } from "./about.mjs";
 import { ARRAYS } from "./frame.mjs";
@@ -8,16 +8,27 @@ const PACKAGE = "/packages/onnxruntime-web/dist/";
 const MOST_BYTES = 2 ** 31 - 1; // of one array, in every browser
 
 // The provider that each platform asks for. ONNX Runtime puts what a provider leaves over to its own CPU kernels.
+// Graphs that hand each other tensors of WebNN have one context, which is then given.
 const PROVIDERS = {
   webgpu: () => "webgpu",
-  webnn: (device) => ({ name: "webnn", deviceType: device || "cpu" }),
+  webnn: (device, context) => ({ name: "webnn", deviceType: device || "cpu", ...(context && { context }) }),
   cpu: () => "wasm",
 };
+
+// Where outputs stay that are the next run's inputs.
+const PLACES = { webgpu: "gpu-buffer", webnn: "ml-tensor", cpu: "cpu" };
+
+const contexts = new Map(); // WebNN's device → the context of all graphs on it
+
+async function contextOf(device) {
+  if (!contexts.has(device)) contexts.set(device, await navigator.ml.createContext({ deviceType: device || "cpu" }));
+  return contexts.get(device);
+}
 
 // JSPI's build is half as large as the one that rewrites its code to be suspended, and starts sooner.
 const bundle = (platform) => (platform === "cpu" ? "ort.wasm" : "Suspending" in WebAssembly ? "ort.jspi" : "ort.webgpu");
 
-const now = () => performance.now();
+export const now = () => performance.now();
 
 async function timed(phases, name, work) {
   const start = now();
@@ -25,6 +36,17 @@ async function timed(phases, name, work) {
     return await work();
   } finally {
     phases[name] = (phases[name] ?? 0) + now() - start;
+  }
+}
+
+/** Calls until the rule of a timed repeat is met: the milliseconds that each call tells. */
+export async function sampled(once, { min_s, min_n, max_s }) {
+  const ms = [];
+  const began = now();
+  for (;;) {
+    ms.push(await once());
+    const spent = (now() - began) / 1e3;
+    if (spent >= max_s || (spent >= min_s && ms.length >= min_n)) return ms;
   }
 }
 
@@ -47,8 +69,9 @@ export class Engine {
   #fetched = {};
   #device;
 
-  /** Loads ONNX Runtime and the graph, and compiles it. Answers with phases in ms, names, what was printed. */
-  async create({ platform, device, threads, graph, files, verbose, options, warm }) {
+  /** Loads ONNX Runtime and the graph, and compiles it. Answers with phases in ms, names, what was printed. Outputs that
+   * `stays` names stay where the platform has them. */
+  async create({ platform, device, threads, graph, files, verbose, options, warm, stays = [] }) {
     const phases = {};
     const name = bundle(platform);
     const ort = await timed(phases, "load", () => import(`${PACKAGE}${name}.min.mjs`));
@@ -64,10 +87,12 @@ export class Engine {
       return all;
     });
     const { [graph]: model, ...external } = loaded;
+    const context = platform === "webnn" && stays.length ? await contextOf(device) : undefined;
     taken();
     this.#session = await timed(phases, "create", () =>
       ort.InferenceSession.create(model, {
-        executionProviders: [PROVIDERS[platform](device)],
+        executionProviders: [PROVIDERS[platform](device, context)],
+        ...(stays.length && { preferredOutputLocation: Object.fromEntries(stays.map((name) => [name, PLACES[platform]])) }),
         externalData: Object.entries(external).map(([path, data]) => ({ path, data })),
         logSeverityLevel: verbose ? 0 : 2,
         ...options,
@@ -77,7 +102,8 @@ export class Engine {
     if (warm) await timed(phases, "warm", () => this.#warm());
     return {
       phases_ms: phases,
-      input_types: Object.fromEntries(this.#session.inputMetadata.map(({ name, type }) => [name, type])),
+      input_types: this.inputTypes(),
+      kept_at: stays.length ? PLACES[platform] : null,
       outputs: this.#session.outputNames,
       adapter: found,
       build: name,
@@ -118,18 +144,31 @@ export class Engine {
   /** Holds inputs for the runs to come. */
   bind(tensors) {
     this.#feeds = {};
-    for (const [name, { dtype, shape, data }] of Object.entries(tensors)) {
-      this.#feeds[name] = new this.#ort.Tensor(dtype, data, shape);
-    }
+    for (const [name, tensor] of Object.entries(tensors)) this.#feeds[name] = this.tensor(tensor);
+  }
+
+  /** The graph's inputs → their types. */
+  inputTypes() {
+    return Object.fromEntries(this.#session.inputMetadata.map(({ name, type }) => [name, type]));
+  }
+
+  /** A tensor of ONNX Runtime's. */
+  tensor({ dtype, shape, data }) {
+    return new this.#ort.Tensor(dtype, data, shape);
+  }
+
+  /** One inference with these inputs: its outputs, where they are. */
+  async infer(feeds) {
+    const out = await this.#session.run(feeds);
+    if (this.#device) throw new Error(this.#device);
+    return out;
   }
 
   async #once() {
     const start = now();
-    this.#fetched = await this.#session.run(this.#feeds);
+    this.#fetched = await this.infer(this.#feeds);
     for (const tensor of Object.values(this.#fetched)) await tensor.getData();
-    const taken = now() - start;
-    if (this.#device) throw new Error(this.#device);
-    return taken;
+    return now() - start;
   }
 
   /** One inference, its outputs awaited: the milliseconds it took. */
@@ -138,14 +177,8 @@ export class Engine {
   }
 
   /** Runs until the rule of a timed repeat is met: the milliseconds of each. */
-  async sample({ min_s, min_n, max_s }) {
-    const ms = [];
-    const began = now();
-    for (;;) {
-      ms.push(await this.#once());
-      const spent = (now() - began) / 1e3;
-      if (spent >= max_s || (spent >= min_s && ms.length >= min_n)) return { ms };
-    }
+  async sample(rule) {
+    return { ms: await sampled(() => this.#once(), rule) };
   }
 
   /** What the last run gave. */

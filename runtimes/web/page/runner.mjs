@@ -1,23 +1,39 @@
 // The page's side of the relay: it connects, says what it is, and carries out one call after the other.
 
 import { features, heapBytes, hello } from "./about.mjs";
+import { Continuation } from "./continuation.mjs";
 import { Engine } from "./engine.mjs";
 import { decode, encode } from "./frame.mjs";
 import { taken } from "./logs.mjs";
 import { TUNING } from "./tuning.mjs";
 
-const engine = new Engine();
+const parts = {}; // the graphs that were made, by name
+let active; // what runs: a graph, or the two of a language model
+
+/** Makes a graph; a page has one, or the two of a pair. */
+async function create(header) {
+  const engine = new Engine();
+  const told = await engine.create(header);
+  parts[header.part ?? ""] = active = engine;
+  return told;
+}
+
+function pair(header) {
+  active = new Continuation(parts.prompt, parts.step, header);
+  return {};
+}
 
 // op → what it does with the call's header and tensors: [header, tensors] of the answer.
 const CALLS = {
   features: async (header) => [await features(header)],
-  create: async (header) => [await engine.create(header)],
-  blank: () => [engine.blank() ?? {}],
-  bind: (_, tensors) => [engine.bind(tensors) ?? {}],
-  run: async () => [await engine.run()],
-  sample: async (header) => [await engine.sample(header)],
-  outputs: async () => [{}, await engine.outputs()],
-  release: async () => [(await engine.release()) ?? {}],
+  create: async (header) => [await create(header)],
+  pair: (header) => [pair(header)],
+  blank: () => [active.blank() ?? {}],
+  bind: (_, tensors) => [active.bind(tensors) ?? {}],
+  run: async () => [await active.run()],
+  sample: async (header) => [await active.sample(header)],
+  outputs: async () => [{}, await active.outputs()],
+  release: async () => [(await active.release()) ?? {}],
   ...TUNING,
 };
 

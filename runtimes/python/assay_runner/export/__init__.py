@@ -15,7 +15,8 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 `trying` keeps the account of those that did not, and `traces` reads out of their errors where they stopped.
 
 `to_openvino` does the same without ONNX between (`openvino_form`), `to_openvino_narrow` for models too large for it
-(`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`).
+(`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`). A language model that generates
+is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on (`cached`).
 
 What the library's exporters do beside tracing is kept short (`optimising`), by exchanging parts of it (`replacing`).
 
@@ -35,6 +36,7 @@ __all__ = [
     "Options",
     "Subject",
     "to_onnx",
+    "to_onnx_pair",
     "to_openvino",
     "to_openvino_narrow",
     "to_openvino_stateful",
@@ -78,6 +80,14 @@ def to_openvino_stateful(subject: Subject, folder: Path) -> Graph:
     from assay_runner.export import stateful
 
     return stateful.write(subject, folder)
+
+
+def to_onnx_pair(subject: Subject, folder: Path) -> Graph:
+    """Writes folder/model.onnx and folder/prompt/model.onnx for a model that continues texts, its cache of past tokens
+    handed from one call to the next."""
+    from assay_runner.export import cached
+
+    return cached.write(subject, folder)
 
 
 def _of_one_call(subject: Subject) -> Subject:

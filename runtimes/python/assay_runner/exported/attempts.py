@@ -9,7 +9,7 @@ from typing import Any
 from assay_runner import generation
 from assay_runner.errors import BadRecipe
 
-from .artefact import DIRECT, NARROW, ONNX, PROGRAM, STATEFUL, Form
+from .artefact import DIRECT, NARROW, ONNX, PAIR, PROGRAM, STATEFUL, Form
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,11 @@ _TOO_LARGE: Mapping[tuple[str, str, str], tuple[Attempt, ...]] = {
 """Engine, the cell's `via` and dtype → what is left for a model that does not fit into memory in 32 bits. Weights of 8
 bits are rounded without any data; whatever needs to run the model before it is quantised would have to widen it."""
 
-_MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {("openvino", generation.MODE): (Attempt(STATEFUL),)}
+_MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {
+    ("openvino", generation.MODE): (Attempt(STATEFUL),),
+    ("ort-web", generation.MODE): (Attempt(PAIR), Attempt(PAIR, _WIDE_INTEGERS)),
+    ("wasm", generation.MODE): (Attempt(PAIR), Attempt(PAIR, _WIDE_INTEGERS)),
+}
 """Engine and the cell's mode → the attempts for it, where the mode is not plain inference."""
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import onnx_ir
 
-from assay_runner import timing
+from assay_runner import generation, timing
 from assay_runner.errors import BadRecipe, PageError, RefusedGraph, TooLarge
 from assay_runner.export import writing
 from assay_runner.export.steps import dead
@@ -31,8 +31,8 @@ WIDE = "WIDE_INTEGERS"
 """The setting of an attempt that leaves whole numbers their 64 bits."""
 
 _CREATE_S = 300.0  # ONNX Runtime never settles some graphs: every wait has an end
-_RUN_S = 300.0
-_SHORT_S = 60.0
+RUN_S = 300.0
+SHORT_S = 60.0
 
 
 class Web:
@@ -48,7 +48,7 @@ class Web:
         self._numbers = web_dtypes.numbers(asked.dtype)
         if self._numbers.needs:
             self._page = Page(self._address)
-            told, _ = self._page.call("features", _SHORT_S, platform=asked.platform, device=asked.device)
+            told, _ = self._page.call("features", SHORT_S, platform=asked.platform, device=asked.device)
             web_dtypes.confirm(asked.dtype, asked.platform, told["features"])
 
     def prepare(self, exported: Exported) -> Prepared:
@@ -70,12 +70,15 @@ class Web:
         entry = self._held.enter_context(self._store.entry("web-graph", key_of(facts), make))
         done = entry.manifest["steps"]
         graph = entry.path(writing.FILE) if done or converted else exported.graph
-        return Prepared(exported, entry.manifest["key"], graph, done, self._numbers.settings)
+        before = exported.encoder and self.prepare(exported.encoder)
+        return Prepared(exported, entry.manifest["key"], graph, done, self._numbers.settings, before)
 
     def compile(self, prepared: Prepared) -> Session:
         """A session in a fresh page."""
+        from .web_generating import Generating
+
         page, self._page = self._page or Page(self._address), None
-        return Session(self._asked, page, prepared)
+        return (Generating if self._asked.mode == generation.MODE else Session)(self._asked, page, prepared)
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,11 @@ class Prepared:
     graph: Path
     steps: Sequence[Mapping[str, Any]]
     settings: Mapping[str, int]
+    before: Prepared | None = None  # of generation, the graph that runs once
+
+    def files(self) -> dict[str, Path]:
+        """The graph's own file and the weights beside it, by the names that it knows them under."""
+        return {path.name: path for path in self.graph.parent.iterdir() if _of_graph(path, self.graph)}
 
 
 class Session:
@@ -96,26 +104,31 @@ class Session:
 
     def __init__(self, asked: Asked, page: Page, prepared: Prepared) -> None:
         self._asked, self._page, self._prepared, self.key = asked, page, prepared, prepared.key
-        files = {path.name: path for path in prepared.graph.parent.iterdir() if _of_graph(path, prepared.graph)}
-        self._created = _created(
-            page,
-            files,
+        self._created = self._create(prepared)
+        self._heap: int | None = None
+        self.evidence = "emulated" if asked.platform == "webgpu" and self._software() else ""
+        self.clock = PageClock(page)
+
+    def _create(self, prepared: Prepared, **more: Any) -> dict[str, Any]:
+        """What the page says of a graph that it made."""
+        asked = self._asked
+        return _created(
+            self._page,
+            prepared.files(),
             platform=asked.platform,
             device=asked.device,
             threads=asked.threads,
             graph=prepared.graph.name,
             verbose=asked.profile,
             options={},
+            **more,
         )
-        self._heap: int | None = None
-        self.evidence = "emulated" if asked.platform == "webgpu" and self._software() else ""
-        self.clock = PageClock(page)
 
     def bind(self, feeds: Arrays) -> None:
         """Inputs as tensors of the page, of the types that its graph has."""
         types = self._created["input_types"]
         fitted = {name: array.astype(types[name], copy=False) for name, array in feeds.items()}
-        self._page.call("bind", _SHORT_S, fitted)
+        self._page.call("bind", SHORT_S, fitted)
 
     def run(self) -> None:
         """One inference, awaited."""
@@ -123,7 +136,7 @@ class Session:
 
     def outputs(self) -> dict[str, np.ndarray]:
         """What the last run gave, by position: the session's names are the graph's own."""
-        told, found = self._page.call("outputs", _SHORT_S)
+        told, found = self._page.call("outputs", SHORT_S)
         self._heap = told.get("heap_bytes")
         names = [spec["name"] for spec in self._prepared.exported.outputs]
         return dict(zip(names, (found[name] for name in self._created["outputs"]), strict=True))
@@ -195,7 +208,7 @@ class PageClock:
 
     def once(self) -> float:
         """Milliseconds of one inference."""
-        told, _ = self.page.call("run", _RUN_S)
+        told, _ = self.page.call("run", RUN_S)
         return told["ms"]
 
     def warm_up(self, rule: timing.Rule) -> timing.Warmup:
@@ -204,6 +217,9 @@ class PageClock:
 
     def sample(self, rule: timing.Rule, expected_ms: float | None) -> timing.Samples:
         """The timed loop, in the page."""
-        limit = rule.max_s + 10 * (expected_ms or 0.0) / 1e3 + _RUN_S
-        told, _ = self.page.call("sample", limit, min_s=rule.min_s, min_n=rule.min_n, max_s=rule.max_s)
-        return timing.Samples(told["ms"], None, None)
+        return timing.Samples(self.sampled(rule, expected_ms)["ms"], None, None)
+
+    def sampled(self, rule: timing.Rule, expected_ms: float | None) -> dict[str, Any]:
+        """What the page tells of a timed loop."""
+        limit = rule.max_s + 10 * (expected_ms or 0.0) / 1e3 + RUN_S
+        return self.page.call("sample", limit, min_s=rule.min_s, min_n=rule.min_n, max_s=rule.max_s)[0]

@@ -1,0 +1,100 @@
+"""Generation in a page, by the two graphs of `export.cached`.
+
+The whole loop is the page's: a call brings the prompt and gives all tokens back, and what is kept of the past stays
+where the platform has it. Tokens are timed by the page's clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from assay_runner import timing
+from assay_runner.export.cached import IDS, PRESENT
+from assay_runner.generation import NEW_TOKENS, Clock, prompted
+
+from . import web_placement
+from .backend import Arrays, Asked, Placement
+from .web_backend import RUN_S, SHORT_S, PageClock, Prepared, Session
+from .web_page import Page
+
+PROMPT, STEP = "prompt", "step"
+
+
+class Generating(Session):
+    """Whole generations, one at a time."""
+
+    def __init__(self, asked: Asked, page: Page, prepared: Prepared) -> None:
+        super().__init__(asked, page, prepared)
+        page.call("pair", SHORT_S, tokens=NEW_TOKENS)
+        self._tokens = Clock()
+        self.clock = TokenClock(page, self._tokens)
+        self._feeds: Arrays = {}
+
+    def _create(self, prepared: Prepared, **more: Any) -> dict[str, Any]:
+        """Both graphs, one after the other: a page makes one session at a time."""
+        self._once = super()._create(_required(prepared), part=PROMPT, stays=_kept(_required(prepared)), **more)
+        return super()._create(prepared, part=STEP, stays=_kept(_required(prepared)), **more)
+
+    def bind(self, feeds: Arrays) -> None:
+        """The prompt."""
+        self._feeds = {IDS: feeds[IDS].astype(self._once["input_types"][IDS], copy=False)}
+        self._page.call("bind", SHORT_S, self._feeds)
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """Logits of each step and the ids that were chosen."""
+        told, found = self._page.call("outputs", SHORT_S)
+        self._heap = told.get("heap_bytes")
+        return found
+
+    def placement(self) -> Placement | None:
+        """Those of a step, and of the prompt."""
+        step = super().placement()
+        prompt = web_placement.read(self._once["log"], self._asked.platform, self._asked.device)
+        return step.beside(prompt) if step and prompt else None
+
+    def generation(self) -> dict[str, Any]:
+        """What the generations so far took."""
+        batch, prompt = prompted(self._feeds)
+        return self._tokens.report(prompt, NEW_TOKENS, batch)
+
+    def facts(self) -> dict[str, Any]:
+        """Those of a step, and where the past is kept."""
+        facts, once = super().facts(), self._once["phases_ms"]
+        settings = facts["engine_settings"] | {"past_kept_at": self._created["kept_at"]}
+        spent = {name: ms + once.get(name, 0.0) for name, ms in facts["page_ms"].items()}
+        return facts | {"engine_settings": settings, "page_ms": spent}
+
+
+def _required(prepared: Prepared) -> Prepared:
+    if prepared.before is None:
+        raise ValueError("a generation needs the graph of its prompt")
+    return prepared.before
+
+
+def _kept(prompt: Prepared) -> list[str]:
+    """The outputs that are the next run's inputs: those of both graphs have the same names."""
+    return [spec["name"] for spec in prompt.exported.outputs if spec["name"].startswith(PRESENT)]
+
+
+@dataclass(frozen=True)
+class TokenClock(PageClock):
+    """The page's clock, which tells when each token was there too."""
+
+    tokens: Clock = field(default_factory=Clock)
+
+    def once(self) -> float:
+        """Milliseconds of one generation."""
+        return self._noted(self.page.call("run", RUN_S)[0])["ms"]
+
+    def sample(self, rule: timing.Rule, expected_ms: float | None) -> timing.Samples:
+        """The timed loop, in the page."""
+        return timing.Samples(self._noted(self.sampled(rule, expected_ms))["ms"], None, None)
+
+    def _noted(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
+        for stamps in told["stamps_ms"]:
+            self.tokens.told(stamps)
+        return told

@@ -1,0 +1,146 @@
+"""Generation in a page: what is asked of it, with ONNX Runtime's CPU in the page's place."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch_recipes
+from torch_emit import Emit, job
+
+from assay_runner import generation
+from assay_runner.errors import ExportFailed
+from assay_runner.export import cached
+from assay_runner.exported import engine, web_page
+
+NEW = generation.NEW_TOKENS
+TYPES = {"tensor(int32)": "int32", "tensor(int64)": "int64", "tensor(float)": "float32"}
+
+
+class Session(onnxruntime.InferenceSession):
+    """A session that takes whole numbers of any width, as a page's loop makes them of the width that is asked for."""
+
+    def run(self, names, feeds):
+        types = {given.name: TYPES[given.type] for given in self.get_inputs()}
+        return super().run(names, {name: array.astype(types[name]) for name, array in feeds.items()})
+
+
+class Page(BaseHTTPRequestHandler):
+    """A page's side, on this machine's CPU: it keeps what it was asked, and does it."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"] or 0))
+        if self.path.endswith("/page"):
+            self._send(json.dumps({"about": {"browser": "none", "version": "1"}, "hello": {}}).encode())
+            return
+        header, arrays = web_page.decode(body)
+        self.server.asked.append(header)
+        self._send(web_page.encode(*getattr(self, header["op"])(header, arrays)))
+
+    def do_GET(self) -> None:
+        self._send(json.dumps({"peak_bytes": 0, "alone": False}).encode())
+
+    def create(self, header, _):
+        session = Session(header["files"][header["graph"]], providers=["CPUExecutionProvider"])
+        self.server.sessions[header["part"]] = session
+        types = {given.name: TYPES[given.type] for given in session.get_inputs()}
+        told = {
+            "input_types": types,
+            "outputs": [],
+            "log": [],
+            "adapter": None,
+            "build": "",
+            "threads": 1,
+            "version": "1",
+        }
+        return told | {"phases_ms": {"create": 1.5}, "kept_at": "cpu"}, {}
+
+    def pair(self, header, _):
+        assert header["tokens"] == NEW
+        return {}, {}
+
+    def bind(self, _, arrays):
+        self.server.prompt = arrays["input_ids"]
+        return {}, {}
+
+    def run(self, *_):
+        pair = cached.Pair(self.server.sessions["prompt"], self.server.sessions["step"])
+        self.server.made = pair.continued(self.server.prompt, NEW)
+        return {"ms": 40.0, "stamps_ms": [[100.0, 110.0, *(112.0 + 2 * i for i in range(NEW - 1))]]}, {}
+
+    def outputs(self, *_):
+        return {"heap_bytes": 7}, self.server.made
+
+    def _send(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def server():
+    made = ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    made.sessions, made.asked, made.made, made.prompt = {}, [], {}, None
+    threading.Thread(target=made.serve_forever, daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+def generated(server, exports, recipe, **cell):
+    where = {"platform": "webnn", "engine": "ort-web", "mode": "generate"}
+    options = {"exports": exports, "page": f"http://127.0.0.1:{server.server_port}/visits/x"}
+    emit = Emit()
+    engine.run(job(recipe, "check", **where, **cell) | {"options": options}, emit)
+    return emit.reports[0]
+
+
+def test_a_page_generates_what_torch_does(server, exports):
+    report = generated(server, exports, torch_recipes.LLAMA)
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["numerics"]["control"]["pass"]
+    told = report["generation"]
+    assert (told["agreed_tokens"], told["prompt_tokens"]) == (NEW, 16)
+    assert (told["prefill_ms"], told["token_ms_median"], told["tokens_per_s"]) == (10.0, 2.0, 500.0)  # the page's clock
+    assert report["context"]["engine_settings"] == {"past_kept_at": "cpu"}
+    assert report["context"]["page_ms"] == {"create": 3.0}  # of both graphs
+    first, second = (header for header in server.asked if header["op"] == "create")
+    assert (first["part"], second["part"]) == ("prompt", "step")
+    assert first["stays"] == second["stays"] == [f"present_{i}_{what}" for i in (0, 1) for what in ("keys", "values")]
+
+
+def test_weights_of_four_bits_generate_too(server, exports):
+    report = generated(server, exports, torch_recipes.LLAMA, dtype="w4")
+    assert report["context"]["engine_settings"] | {"past_kept_at": "cpu"} == {
+        "past_kept_at": "cpu",
+        "bits": "4",
+        "bits_of_ends": "8",
+        "block_size": "32",
+        "accuracy_level": "0",
+    }
+    assert report["numerics"]["snr_db"] is not None
+    assert report["numerics"]["least_snr_db"] == 20
+    graphs = [next(iter(header["files"].values())) for header in server.asked if header["op"] == "create"]
+    for path in graphs:
+        assert b"MatMulNBits" in Path(path).read_bytes()
+
+
+def test_a_model_that_reads_more_than_a_text_is_refused(server, exports):
+    with pytest.raises(ExportFailed, match="models that continue a text"):
+        generated(server, exports, torch_recipes.WHISPER)
+
+
+def test_empty_slots_are_hidden_and_the_token_knows_its_place():
+    given = cached.beside(np.asarray([[5], [6]]), past=3, slots=6)
+    assert given["attention_mask"].tolist() == [[0, 0, 0, 1, 1, 1, 1]] * 2
+    assert given["place"].tolist() == [[3], [3]]
+    assert given["input_ids"].tolist() == [[5], [6]]
