@@ -98,5 +98,5 @@ def decode(frame: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     for row in header.pop("tensors", []):
         dtype = np.dtype(row["dtype"])
         flat = np.frombuffer(frame, dtype, row["bytes"] // dtype.itemsize, start + row["offset"])
-        arrays[row["name"]] = flat.reshape(row["shape"])
+        arrays[row["name"]] = flat.reshape(row["shape"]).copy()  # the frame is not to be written
     return header, arrays
