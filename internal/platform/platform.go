@@ -54,7 +54,7 @@ func (e Engine) RunsGraphs() bool {
 func (e Engine) KeepsBusy() bool { return e == EngOpenVINO }
 
 // Generates reports whether the engine continues texts: the mode generate.
-func (e Engine) Generates() bool { return e == Torch || e == EngOpenVINO || e == Noop }
+func (e Engine) Generates() bool { return e == Torch || e == EngOpenVINO || e == EngQNN || e == Noop }
 
 // Converts reports whether the engine reads models by another way than a graph
 // in ONNX too: directly from torch.

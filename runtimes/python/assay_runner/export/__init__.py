@@ -14,6 +14,7 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 (`writing`) and is run in ONNX Runtime against torch's outputs (`checking`). The first graph that passes is the answer;
 `trying` keeps the account of those that did not, and `traces` reads out of their errors where they stopped.
 
+A model that continues texts becomes two graphs, with a cache of a fixed size between them (`fixed_cache`, `slots`).
 `to_openvino` does the same without ONNX between (`openvino_form`), and `to_program` writes what torch.export itself
 gives (`program_form`).
 
@@ -32,7 +33,7 @@ from assay_runner.errors import ExportFailed
 from assay_runner.export.graph import Graph, Options
 from assay_runner.outputs import Tensors
 
-__all__ = ["Graph", "Options", "to_onnx", "to_openvino", "to_openvino_stateful", "to_program"]
+__all__ = ["Graph", "Options", "to_onnx", "to_onnx_fixed_cache", "to_openvino", "to_openvino_stateful", "to_program"]
 
 _DEFAULT = Options()
 
@@ -80,6 +81,21 @@ def to_program(
     from assay_runner.export import program_form
 
     return program_form.first_good(_subject(model, tensors, call, expected, options), folder)
+
+
+def to_onnx_fixed_cache(
+    model: torch.nn.Module,
+    tensors: Mapping[str, torch.Tensor],
+    call: Mapping[str, Any],
+    expected: Tensors,
+    folder: Path,
+    options: Options = _DEFAULT,
+) -> Graph:
+    """Writes folder/prefill/model.onnx and folder/decode/model.onnx for a model that continues texts."""
+    from assay_runner.export import fixed_cache
+    from assay_runner.export.subject import Subject
+
+    return fixed_cache.write(Subject(model, tensors, call, expected, options), folder)
 
 
 def to_openvino_stateful(

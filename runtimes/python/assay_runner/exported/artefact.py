@@ -39,6 +39,7 @@ class Form:
 
 
 ONNX = Form("onnx", "onnx", export.to_onnx)
+FIXED_CACHE = Form("onnx-fixed-cache", "onnx", export.to_onnx_fixed_cache)
 STATEFUL = Form("openvino-stateful", "torch", export.to_openvino_stateful, ("openvino",))
 DIRECT = Form("openvino-direct", "torch", export.to_openvino, ("openvino",))
 PROGRAM = Form("torch-program", "torch", export.to_program)

@@ -9,7 +9,7 @@ from typing import Any
 from assay_runner import generation
 from assay_runner.errors import BadRecipe
 
-from .artefact import DIRECT, ONNX, PROGRAM, STATEFUL, Form
+from .artefact import DIRECT, FIXED_CACHE, ONNX, PROGRAM, STATEFUL, Form
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,10 @@ _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
 }
 """Engine → the cell's `via` → its attempts; an engine that is not here takes ONNX."""
 
-_MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {("openvino", generation.MODE): (Attempt(STATEFUL),)}
+_MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {
+    ("openvino", generation.MODE): (Attempt(STATEFUL),),
+    ("qnn", generation.MODE): (Attempt(FIXED_CACHE), Attempt(FIXED_CACHE, _CAREFUL)),
+}
 """Engine and the cell's mode → the attempts for it, where the mode is not plain inference."""
 
 
