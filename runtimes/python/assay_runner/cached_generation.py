@@ -31,8 +31,8 @@ def asked(ids: np.ndarray, first: int, places: int) -> dict[str, np.ndarray]:
     mask = np.where(seen, np.float32(0), HIDDEN)
     return {
         "input_ids": ids.astype(np.int64),
-        "visible": np.ascontiguousarray(np.broadcast_to(mask, (batch, 1, count, places)), np.float32),
-        "places": np.ascontiguousarray(np.broadcast_to(rows, (batch, count)), np.int64),
+        "visible": np.array(np.broadcast_to(mask, (batch, 1, count, places)), np.float32),
+        "places": np.array(np.broadcast_to(rows, (batch, count)), np.int64),
     }
 
 

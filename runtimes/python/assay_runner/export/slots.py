@@ -8,14 +8,13 @@ from typing import Any
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
-from assay_runner.cached_generation import PAST
+from assay_runner.cached_generation import HIDDEN, PAST
 from assay_runner.generation import LOGITS
 from assay_runner.outputs import Tensors
 
 KEYS, VALUES = "keys_", "values_"
 
-_NAMES = {"visible": "attention_mask", "places": "position_ids"}
-"""How a model calls what a stage is given."""
+_FULL, _SLIDING = "full_attention", "sliding_attention"
 
 Place = Callable[[torch.Tensor], torch.Tensor]
 """Puts the states of new tokens to their places in the length of the cache, and zeros to all others."""
@@ -50,7 +49,7 @@ def reading(model: torch.nn.Module, places: int) -> Callable[..., Tensors]:
 
     def forward(**given: torch.Tensor) -> Tensors:
         cache = Cache(layers=[Places(place) for _ in range(_layers(model))])
-        return _called(own, given, cache)
+        return _called(model, own, given, cache)
 
     return forward
 
@@ -62,7 +61,7 @@ def adding(model: torch.nn.Module) -> Callable[..., Tensors]:
     def forward(slot: torch.Tensor, **given: torch.Tensor) -> Tensors:
         past = {name: given.pop(name) for name in list(given) if name.startswith(PAST)}
         pairs = ((past[f"{PAST}{KEYS}{i}"], past[f"{PAST}{VALUES}{i}"]) for i in range(_layers(model)))
-        return _called(own, given, Cache(layers=[Places(lambda states: states * slot, *pair) for pair in pairs]))
+        return _called(model, own, given, Cache(layers=[Places(lambda states: states * slot, *pair) for pair in pairs]))
 
     return forward
 
@@ -71,10 +70,29 @@ def _layers(model: torch.nn.Module) -> int:
     return model.config.get_text_config(decoder=True).num_hidden_layers
 
 
-def _called(own: Callable[..., Any], given: Tensors, cache: Cache) -> Tensors:
+def _masks(
+    model: torch.nn.Module, visible: torch.Tensor, places: torch.Tensor
+) -> torch.Tensor | dict[str, torch.Tensor]:
+    """What attention adds to its scores: one mask for all layers, or one for each kind that a model has. In a layer
+    with a sliding window what lies further back is hidden too."""
+    config = model.config.get_text_config(decoder=True)
+    window, kinds = getattr(config, "sliding_window", None), getattr(config, "layer_types", None)
+    if not window or (kinds and _SLIDING not in kinds):
+        return visible
+    near = torch.arange(visible.shape[-1]) > places[:, None, :, None] - window
+    close = torch.where(near, visible, float(HIDDEN))
+    return {_FULL: visible, _SLIDING: close} if kinds else close
+
+
+def _called(model: torch.nn.Module, own: Callable[..., Any], given: Tensors, cache: Cache) -> Tensors:
     """The logits of the last token and the cache, by names."""
-    named = {_NAMES.get(name, name): t for name, t in given.items()}
-    logits = own(**named, past_key_values=cache, use_cache=True).logits[:, -1]
+    logits = own(
+        input_ids=given["input_ids"],
+        attention_mask=_masks(model, given["visible"], given["places"]),
+        position_ids=given["places"],
+        past_key_values=cache,
+        use_cache=True,
+    ).logits[:, -1]
     kept = {}
     for i, layer in enumerate(cache.layers):
         kept |= {f"{KEYS}{i}": layer.keys, f"{VALUES}{i}": layer.values}
