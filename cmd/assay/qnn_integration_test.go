@@ -11,8 +11,9 @@ import (
 )
 
 // TestIntegrationQNN: models run whole in Qualcomm's emulator, the evidence
-// says so, and what was compiled is found the second time; a system that does
-// not exist is told from those that do.
+// says so, and what was compiled is found the second time; a text is continued
+// by the tokens that torch chooses; a system that does not exist is told from
+// those that do.
 func TestIntegrationQNN(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -29,6 +30,10 @@ func TestIntegrationQNN(t *testing.T) {
 	rough := p.report(t, exitOK, "test", "bert", "--platform", "qnn:sm8550", "--dtype", "int8").Results[0]
 	if emulatedWhole(t, rough) && (rough.Numerics.SNRdB == nil || *rough.Numerics.SNRdB < 20) {
 		t.Errorf("int8: %+v", rough.Numerics)
+	}
+	said := p.report(t, exitOK, "test", "llama", "--platform", "qnn", "--mode", "generate").Results[0]
+	if emulatedWhole(t, said) && (said.Generation == nil || said.Generation.AgreedTokens == nil || *said.Generation.AgreedTokens != said.Generation.NewTokens) {
+		t.Errorf("the text is not continued as torch does: %+v", said.Generation)
 	}
 	strange := p.report(t, exitOK, "test", "bert", "--platform", "qnn:sm9999").Results[0]
 	if strange.Verdict != cell.Unavailable || strange.Fallback == nil || !strings.Contains(strange.Fallback.Reason, "sm8650") {

@@ -55,7 +55,7 @@ func (e Engine) KeepsBusy() bool { return e == EngOpenVINO }
 
 // Generates reports whether the engine continues texts: the mode generate.
 func (e Engine) Generates() bool {
-	return slices.Contains([]Engine{Torch, EngOpenVINO, ORTWeb, Wasm, Noop}, e)
+	return slices.Contains([]Engine{Torch, EngOpenVINO, EngQNN, ORTWeb, Wasm, Noop}, e)
 }
 
 // Converts reports whether the engine reads models by another way than a graph

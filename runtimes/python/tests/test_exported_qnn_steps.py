@@ -10,7 +10,7 @@ import onnx_ir
 import onnxruntime
 import pytest
 
-from assay_runner.export.steps import activations, convolutions, gathers, norms, softmaxes
+from assay_runner.export.steps import activations, clips, convolutions, gathers, norms, softmaxes
 from assay_runner.exported import qnn_provider, qnn_steps
 from assay_runner.exported.attempts import attempts
 from assay_runner.exported.backend import Asked
@@ -121,6 +121,21 @@ CASES = (
         {"places": np.array([[0, -1], [-4, 2], [3, 4]])},
     ),
     Case(
+        "limits of whole numbers",
+        clips.to_limits,
+        1,
+        "g (float[16] x) => (int32[16] y) { a = Cast<to = 6>(x) y = Clip(a, low, high) }",
+        {"low": np.int32(-2), "high": np.int32(3)},
+        4.0,
+    ),
+    Case(
+        "limits of numbers",
+        clips.to_limits,
+        0,
+        "g (float[16] x) => (float[16] y) { y = Clip(x, low) }",
+        {"low": np.float32(0)},
+    ),
+    Case(
         "tanh of a product",
         activations.apart,
         1,
@@ -148,7 +163,7 @@ CASES = (
 
 def built(case):
     proto = onnx.parser.parse_model(HEAD + case.text)
-    proto.graph.initializer.extend(onnx.numpy_helper.from_array(a, n) for n, a in case.constants.items())
+    proto.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(a), n) for n, a in case.constants.items())
     return onnx.shape_inference.infer_shapes(proto)
 
 

@@ -16,7 +16,8 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 
 `to_openvino` does the same without ONNX between (`openvino_form`), `to_openvino_narrow` for models too large for it
 (`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`). A generating model
-is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on (`cached`).
+is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on: one that grows
+(`cached`), or one of a fixed size (`fixed_cache`, `slots`).
 
 What the library's exporters do beside tracing is kept short (`optimising`), by exchanging parts of it (`replacing`).
 
@@ -36,6 +37,7 @@ __all__ = [
     "Options",
     "Subject",
     "to_onnx",
+    "to_onnx_fixed_cache",
     "to_onnx_pair",
     "to_openvino",
     "to_openvino_narrow",
@@ -73,6 +75,13 @@ def to_openvino_narrow(subject: Subject, folder: Path) -> Graph:
     from assay_runner.export import narrow_form
 
     return narrow_form.write(_of_one_call(subject), folder)
+
+
+def to_onnx_fixed_cache(subject: Subject, folder: Path) -> Graph:
+    """Writes folder/prefill/model.onnx and folder/decode/model.onnx for a model that continues texts."""
+    from assay_runner.export import fixed_cache
+
+    return fixed_cache.write(subject, folder)
 
 
 def to_openvino_stateful(subject: Subject, folder: Path) -> Graph:

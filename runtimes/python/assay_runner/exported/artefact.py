@@ -54,6 +54,7 @@ class Form:
 
 
 ONNX = Form("onnx", "onnx", export.to_onnx)
+FIXED_CACHE = Form("onnx-fixed-cache", "onnx", export.to_onnx_fixed_cache)
 STATEFUL = Form("openvino-stateful", "torch", export.to_openvino_stateful, ("openvino",))
 PAIR = Form("onnx-pair", "onnx", export.to_onnx_pair)
 DIRECT = Form("openvino-direct", "torch", export.to_openvino, ("openvino",))

@@ -9,7 +9,7 @@ from typing import Any
 from assay_runner import generation
 from assay_runner.errors import BadRecipe
 
-from .artefact import DIRECT, NARROW, ONNX, PAIR, PROGRAM, STATEFUL, Form
+from .artefact import DIRECT, FIXED_CACHE, NARROW, ONNX, PAIR, PROGRAM, STATEFUL, Form
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ _MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {
     ("openvino", generation.MODE): (Attempt(STATEFUL),),
     ("ort-web", generation.MODE): (Attempt(PAIR), Attempt(PAIR, _WIDE_INTEGERS)),
     ("wasm", generation.MODE): (Attempt(PAIR), Attempt(PAIR, _WIDE_INTEGERS)),
+    ("qnn", generation.MODE): (Attempt(FIXED_CACHE), Attempt(FIXED_CACHE, _CAREFUL)),
 }
 """Engine and the cell's mode → the attempts for it, where the mode is not plain inference."""
 

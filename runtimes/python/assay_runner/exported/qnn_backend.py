@@ -3,7 +3,8 @@
 A graph goes four steps. It must have fixed shapes, which is checked. It is rewritten where the HTP needs it
 (`qnn_steps`), and quantised where the cell asks for whole numbers (`qnn_quantising`). Then the provider compiles it
 for one system on chip (`qnn_compiling`), and what came out, the context, is kept with the placement of its nodes
-(`qnn_placement`) beside it. Loading that is all that later cells do.
+(`qnn_placement`) beside it. Loading that is all that later cells do. Where texts are continued two graphs go that
+way, and a loop runs them in turn (`qnn_generating`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from typing import Any
 import onnx_ir
 import onnxruntime as ort
 
-from assay_runner.errors import ExportFailed
+from assay_runner import generation
+from assay_runner.errors import ExportFailed, UnsupportedDType
 from assay_runner.export import writing
 
-from . import qnn_compiling, qnn_hiding, qnn_quantising, qnn_steps
-from .backend import Asked, Exported, LeftOver, Placement
+from . import qnn_compiling, qnn_generating, qnn_hiding, qnn_quantising, qnn_steps
+from .backend import Asked, Compiled, Exported, LeftOver, Placement
 from .ort_session import Bound, options
 from .qnn_compiling import CONTEXT, Compiler
 from .qnn_provider import Provider, provider
 from .store import Entry, Store, code_of, key_of
+
+_NOT_QUANTISED = "generation on QNN is in fp16: what each step would be calibrated with is known only step by step"
 
 
 @dataclass(frozen=True)
@@ -46,14 +50,25 @@ class QNN:
         self._provider = provider(asked)
         self._held = ExitStack()  # entries stay in use for as long as this process may read them
 
-    def prepare(self, exported: Exported) -> Prepared:
-        """The graph as the HTP wants it, quantised where that was asked for."""
+    def prepare(self, exported: Exported) -> list[Prepared]:
+        """The graph as the HTP wants it, quantised where that was asked for; both graphs where texts are continued."""
+        if self._asked.mode != generation.MODE:
+            return [self._ready(exported)]
+        if self._asked.dtype != "fp16":
+            raise UnsupportedDType(_NOT_QUANTISED)
+        return [self._ready(stage) for stage in qnn_generating.stages(exported)]
+
+    def compile(self, prepared: list[Prepared]) -> Compiled:
+        """The contexts of the graphs, found or made, on the device."""
+        sessions = [self._session(graph) for graph in prepared]
+        return sessions[0] if len(sessions) == 1 else qnn_generating.Generating(*sessions)
+
+    def _ready(self, exported: Exported) -> Prepared:
         fixed(exported.inputs)
         rewritten = self._rewritten(exported)
         return rewritten if self._asked.dtype == "fp16" else self._quantised(rewritten)
 
-    def compile(self, prepared: Prepared) -> Session:
-        """The context of the graph, found or made, on the device."""
+    def _session(self, prepared: Prepared) -> Session:
         facts = {
             "of": prepared.key,
             "dtype": self._asked.dtype,

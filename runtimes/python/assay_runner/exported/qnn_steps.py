@@ -10,7 +10,7 @@ from typing import Any
 
 import onnx_ir
 
-from assay_runner.export.steps import Step, activations, convolutions, einsums, gathers, norms, softmaxes
+from assay_runner.export.steps import Step, activations, clips, convolutions, einsums, gathers, norms, softmaxes
 
 NUMBERS, CAREFULLY = "numbers", "careful"
 """The setting of an attempt that asks for the careful steps, and its value."""
@@ -18,6 +18,7 @@ NUMBERS, CAREFULLY = "numbers", "careful"
 STEPS = (
     Step("norms of scaled values", "the HTP sums squares in fp16, which ends at 65504", norms.scaled),
     Step("sums of products are products of matrices", "QNN knows few forms of Einsum", einsums.to_products),
+    Step("limits of whole numbers are Max and Min", "the HTP's Clip gives whole numbers as fp32", clips.to_limits),
     Step("gathers along one axis", "the HTP's GatherND gives zeros where an axis has one element", gathers.by_number),
     Step(
         "operands of norms spread",
@@ -44,7 +45,7 @@ CAREFUL = (
     ),
 )
 
-PARTS = (activations, convolutions, einsums, gathers, norms, softmaxes)
+PARTS = (activations, clips, convolutions, einsums, gathers, norms, softmaxes)
 """The modules that decide what the steps do."""
 
 
