@@ -157,6 +157,13 @@ def test_noise_is_what_the_seed_draws(tmp_path):
     assert "RandomNormalLike" not in graph.operators
 
 
+def test_what_is_drawn_like_a_turned_tensor_is_turned(tmp_path):
+    def noisy(x):
+        return x.permute(0, 2, 1) + torch.randn_like(x.permute(0, 2, 1)) + torch.rand_like(x.permute(2, 1, 0))[0, 0, 0]
+
+    assert exported(noisy, tmp_path, seed=7, x=torch.zeros(2, 5, 3)).check["pass"]
+
+
 class Striding(torch.nn.Module):
     """Reads its stride out of a buffer."""
 
