@@ -307,3 +307,17 @@ def test_a_constant_that_nothing_holds_is_held():
     naming.settle(model, {"x"})
     session = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString())
     assert session.run(None, {"x": np.ones(2, np.float32)})[0].tolist() == [2.0, 2.0]
+
+
+def test_patches_that_compute_something_else_are_left_out():
+    from transformers.exporters import exporter_onnx, utils
+
+    assert exporter_onnx.OnnxExporter  # whose module brings the patches
+
+    def classes():
+        return {row[0] for rows in utils._PATCHES.values() for row in rows}
+
+    assert set(exporters.WRONG_PATCHES) <= classes()  # a row that no release has any more is to be removed
+    with exporters.nothing_beforehand():
+        assert classes()
+        assert not set(exporters.WRONG_PATCHES) & classes()
