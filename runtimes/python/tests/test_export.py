@@ -157,6 +157,13 @@ def test_noise_is_what_the_seed_draws(tmp_path):
     assert "RandomNormalLike" not in graph.operators
 
 
+def test_what_is_drawn_like_a_turned_tensor_is_turned(tmp_path):
+    def noisy(x):
+        return x.permute(0, 2, 1) + torch.randn_like(x.permute(0, 2, 1)) + torch.rand_like(x.permute(2, 1, 0))[0, 0, 0]
+
+    assert exported(noisy, tmp_path, seed=7, x=torch.zeros(2, 5, 3)).check["pass"]
+
+
 class Striding(torch.nn.Module):
     """Reads its stride out of a buffer."""
 
@@ -300,3 +307,17 @@ def test_a_constant_that_nothing_holds_is_held():
     naming.settle(model, {"x"})
     session = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString())
     assert session.run(None, {"x": np.ones(2, np.float32)})[0].tolist() == [2.0, 2.0]
+
+
+def test_patches_that_compute_something_else_are_left_out():
+    from transformers.exporters import exporter_onnx, utils
+
+    assert exporter_onnx.OnnxExporter  # whose module brings the patches
+
+    def classes():
+        return {row[0] for rows in utils._PATCHES.values() for row in rows}
+
+    assert set(exporters.WRONG_PATCHES) <= classes()  # a row that no release has any more is to be removed
+    with exporters.nothing_beforehand():
+        assert classes()
+        assert not set(exporters.WRONG_PATCHES) & classes()

@@ -40,3 +40,13 @@ def test_bags(places, more, plain):
     with seen, plainer.Functions():
         torch.testing.assert_close(functional.embedding_bag(places, TABLE, **more), expected)
     assert (functional.embedding_bag not in seen.calls) == plain
+
+
+def test_checks_of_a_model_are_taken_for_passed():
+    seen = Seen()
+    with seen, plainer.Functions():
+        torch._check_tensor_all(torch.tensor([True, True]))
+    assert torch.Tensor._is_all_true not in seen.calls
+    with pytest.raises(RuntimeError), seen:
+        torch._check_tensor_all(torch.tensor([True, False]))
+    assert torch.Tensor._is_all_true in seen.calls

@@ -10,7 +10,7 @@ import contextlib
 import io
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -47,17 +47,29 @@ def _by_transformers(subject: Subject) -> onnx_ir.Model:
     return retraced(trace)
 
 
+WRONG_PATCHES: Mapping[str, str] = {
+    "transformers.models.glm_ocr.modeling_glm_ocr.GlmOcrVisionAttention": "leaves the norms of queries and keys out",
+}
+"""Classes whose forward transformers' exporter exchanges for one that computes something else, and what is wrong."""
+
+
 @contextmanager
 def nothing_beforehand() -> Iterator[None]:
     """Inside, transformers' exporter computes no inputs of its own (cu_seqlens, position_ids): the graph would ask for
-    them, and what they follow from is known here. Nor does it cast them to the dtype of the weights."""
+    them, and what they follow from is known here. Nor does it cast them to the dtype of the weights, or exchange
+    what it would get wrong."""
     from transformers.exporters import utils
 
     with (
         replaced(utils, "precompute_export_inputs", lambda own: lambda model, inputs: None),
         replaced(utils, "module_dtype", lambda own: lambda model: None),
+        replaced(utils, "_PATCHES", _right_ones),
     ):
         yield
+
+
+def _right_ones(patches: Mapping[str, list[tuple[str, str, Any]]]) -> dict[str, list[tuple[str, str, Any]]]:
+    return {kind: [row for row in rows if row[0] not in WRONG_PATCHES] for kind, rows in patches.items()}
 
 
 def shown(subject: Subject) -> tuple[dict[str, torch.Tensor], dict[str, Any] | None]:

@@ -29,8 +29,22 @@ _TABLES = frozenset(
     {torch.zeros, torch.ones, torch.full, torch.empty, torch.eye}
     | {torch.zeros_like, torch.ones_like, torch.full_like, torch.empty_like}
 )
-_DRAWN = frozenset({torch.rand, torch.randn, torch.normal})
-_DRAWN_LIKE: Mapping[Any, Callable[..., torch.Tensor]] = {torch.rand_like: torch.rand, torch.randn_like: torch.randn}
+
+
+def _rand_strided(shape: tuple, stride: tuple, **kwargs: Any) -> torch.Tensor:
+    return torch.empty_strided(shape, stride, **kwargs).uniform_()
+
+
+def _randn_strided(shape: tuple, stride: tuple, **kwargs: Any) -> torch.Tensor:
+    return torch.empty_strided(shape, stride, **kwargs).normal_()
+
+
+# What is drawn like a tensor is drawn in the order in which its numbers lie in memory.
+_DRAWN_LIKE: Mapping[Any, Callable[..., torch.Tensor]] = {
+    torch.rand_like: _rand_strided,
+    torch.randn_like: _randn_strided,
+}
+_DRAWN = frozenset({torch.rand, torch.randn, torch.normal, *_DRAWN_LIKE.values()})
 _WHOLE = frozenset(
     {bool, int, torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64}
 )  # Python's own types are names of dtypes too
@@ -217,4 +231,4 @@ def _mask(index: Any) -> bool:
 
 def _drawn_like(func: Any, args: tuple, kwargs: dict) -> tuple[Any, tuple, dict]:
     like = args[0]
-    return _DRAWN_LIKE[func], (tuple(like.shape),), {"dtype": like.dtype, **kwargs}
+    return _DRAWN_LIKE[func], (tuple(like.shape), tuple(like.stride())), {"dtype": like.dtype, **kwargs}
