@@ -36,7 +36,9 @@ class Page(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["content-length"] or 0))
         if self.path.endswith("/page"):
-            self._send(json.dumps({"about": {"browser": "none", "version": "1"}, "hello": {}}).encode())
+            about = {"browser": "none", "version": "1", "software": False}
+            hello = {"user_agent": "none", "isolated": True, "cores": 1}
+            self._send(json.dumps({"about": about, "hello": hello}).encode())
             return
         header, arrays = web_page.decode(body)
         self.server.asked.append(header)
@@ -112,7 +114,7 @@ def test_a_page_generates_what_torch_does(server, exports):
     assert (told["agreed_tokens"], told["prompt_tokens"]) == (NEW, 16)
     assert (told["prefill_ms"], told["token_ms_median"], told["tokens_per_s"]) == (10.0, 2.0, 500.0)  # the page's clock
     assert report["context"]["engine_settings"] == {"past_kept_at": "cpu"}
-    assert report["context"]["page_ms"] == {"create": 3.0}  # of both graphs
+    assert report["phases_ms"]["create"] == 3.0  # of both graphs
     first, second = (header for header in server.asked if header["op"] == "create")
     assert (first["part"], second["part"]) == ("prompt", "step")
     assert first["stays"] == second["stays"] == [f"present_{i}_{what}" for i in (0, 1) for what in ("keys", "values")]

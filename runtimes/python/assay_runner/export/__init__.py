@@ -15,8 +15,8 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 `trying` keeps the account of those that did not, and `traces` reads out of their errors where they stopped.
 
 `to_openvino` does the same without ONNX between (`openvino_form`), `to_openvino_narrow` for models too large for it
-(`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`). A language model that generates
-is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on (`cached`).
+(`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`). A language model that
+generates is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on (`cached`).
 
 What the library's exporters do beside tracing is kept short (`optimising`), by exchanging parts of it (`replacing`).
 
