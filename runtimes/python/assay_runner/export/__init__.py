@@ -17,6 +17,7 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 `to_openvino` does the same without ONNX between (`openvino_form`), `to_openvino_narrow` for models too large for it
 (`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`). A language model that
 generates is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on (`cached`).
+`to_transformers_js` writes a folder in the layout of transformers.js (`transformers_js`, `growing`).
 
 What the library's exporters do beside tracing is kept short (`optimising`), by exchanging parts of it (`replacing`).
 
@@ -41,6 +42,7 @@ __all__ = [
     "to_openvino_narrow",
     "to_openvino_stateful",
     "to_program",
+    "to_transformers_js",
 ]
 
 
@@ -88,6 +90,13 @@ def to_onnx_pair(subject: Subject, folder: Path) -> Graph:
     from assay_runner.export import cached
 
     return cached.write(subject, folder)
+
+
+def to_transformers_js(subject: Subject, folder: Path) -> Graph:
+    """Writes a folder that transformers.js loads, for one call of a model or for one that continues texts."""
+    from assay_runner.export import transformers_js
+
+    return transformers_js.write(subject, folder)
 
 
 def _of_one_call(subject: Subject) -> Subject:

@@ -56,6 +56,7 @@ class Form:
 ONNX = Form("onnx", "onnx", export.to_onnx)
 STATEFUL = Form("openvino-stateful", "torch", export.to_openvino_stateful, ("openvino",))
 PAIR = Form("onnx-pair", "onnx", export.to_onnx_pair)
+FOLDER = Form("transformers.js", "transformers.js", export.to_transformers_js)
 DIRECT = Form("openvino-direct", "torch", export.to_openvino, ("openvino",))
 NARROW = Form("openvino-narrow", "torch", export.to_openvino_narrow, ("openvino",), narrow=True)
 PROGRAM = Form("torch-program", "torch", export.to_program)
