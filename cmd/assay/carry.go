@@ -57,7 +57,7 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.IntVar(&f.threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
 	fs.StringVar(&f.scenario, "scenario", "", "latency or throughput: one inference after the other, or as many in flight as the device likes (openvino; default latency)")
 	fs.StringVar(&f.shapes, "shapes", "", "static or dynamic: shapes of an exported graph (default static)")
-	fs.StringVar(&f.via, "via", "", "onnx or torch: how OpenVINO gets the model (default: onnx, and torch where that fails)")
+	fs.StringVar(&f.via, "via", "", "onnx or torch: how OpenVINO gets the model (default: onnx, and torch where that fails); transformers.js: through its pipeline, in browsers")
 	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (torch, openvino, browsers; default infer)")
 	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most four)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")

@@ -67,7 +67,7 @@ type Cell struct {
 	Mode       string          `json:"mode,omitempty"`
 	Scenario   string          `json:"scenario,omitempty"` // "" is latency; the two are never compared
 	Shapes     string          `json:"shapes,omitempty"`   // of an exported graph; "" is static
-	Via        string          `json:"via,omitempty"`      // how an engine gets the model: onnx, torch; "" is the first that goes
+	Via        string          `json:"via,omitempty"`      // how an engine gets the model: onnx, torch, transformers.js; "" is the first that goes
 	Hash       string          `json:"hash,omitempty"`     // of the normalised cell; not hashed
 }
 
@@ -77,17 +77,24 @@ func (c Cell) Where() platform.Target {
 }
 
 // special are settings that only some engines have, with their values; the
-// first is the default, which is left out of a normal cell.
+// first is the default, which is left out of a normal cell. has says whether
+// an engine has a value.
 var special = []struct {
 	name   string
 	of     func(*Cell) *string
 	values []string
-	has    func(platform.Engine) bool
+	has    func(e platform.Engine, value string) bool
 }{
-	{"scenario", func(c *Cell) *string { return &c.Scenario }, []string{ForLatency, ForThroughput}, platform.Engine.KeepsBusy},
-	{"shapes", func(c *Cell) *string { return &c.Shapes }, []string{StaticShapes, DynamicShapes}, platform.Engine.RunsGraphs},
-	{"via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch"}, platform.Engine.Converts},
+	{"scenario", func(c *Cell) *string { return &c.Scenario }, []string{ForLatency, ForThroughput}, whatever(platform.Engine.KeepsBusy)},
+	{"shapes", func(c *Cell) *string { return &c.Shapes }, []string{StaticShapes, DynamicShapes}, whatever(platform.Engine.RunsGraphs)},
+	{"via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch", platform.TransformersJS}, hasWay},
 }
+
+func whatever(has func(platform.Engine) bool) func(platform.Engine, string) bool {
+	return func(e platform.Engine, _ string) bool { return has(e) }
+}
+
+func hasWay(e platform.Engine, way string) bool { return slices.Contains(e.Ways(), way) }
 
 // On returns the cell moved to another target. A setting that the engine there
 // does not have is dropped.
@@ -95,8 +102,8 @@ func (c Cell) On(t platform.Target) Cell {
 	t = t.Normal()
 	c.Platform, c.Device, c.Engine, c.Browser = t.Platform, t.Device, t.Engine, t.Browser
 	for _, s := range special {
-		if !s.has(t.Engine) {
-			*s.of(&c) = ""
+		if v := s.of(&c); !s.has(t.Engine, *v) {
+			*v = ""
 		}
 	}
 	return c.Normal()
@@ -209,7 +216,7 @@ func (c Cell) Validate() error {
 		case v == "":
 		case !slices.Contains(s.values, v):
 			return fmt.Errorf("unknown %s %q: it is one of %s", s.name, v, strings.TrimPrefix(strings.Join(s.values, ", "), ", "))
-		case !s.has(n.Engine):
+		case !s.has(n.Engine, v):
 			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.name, v, s.name, n.Target)
 		}
 	}

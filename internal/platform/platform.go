@@ -58,9 +58,18 @@ func (e Engine) Generates() bool {
 	return slices.Contains([]Engine{Torch, EngOpenVINO, EngQNN, ORTWeb, Wasm, Noop}, e)
 }
 
-// Converts reports whether the engine reads models by another way than a graph
-// in ONNX too: directly from torch.
-func (e Engine) Converts() bool { return e == EngOpenVINO }
+// Ways are how the engine can be told to get a model, beside its own choice:
+// by a graph in ONNX or directly from torch, or through a library of its own.
+func (e Engine) Ways() []string { return ways[e] }
+
+var ways = map[Engine][]string{
+	EngOpenVINO: {"onnx", "torch"},
+	ORTWeb:      {TransformersJS},
+	Wasm:        {TransformersJS},
+}
+
+// TransformersJS is the library that web applications use.
+const TransformersJS = "transformers.js"
 
 // Platform is what is known of a platform before any machine is looked at.
 type Platform struct {

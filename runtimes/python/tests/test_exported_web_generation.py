@@ -37,7 +37,7 @@ class Page(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"] or 0))
         if self.path.endswith("/page"):
             about = {"browser": "none", "version": "1", "software": False}
-            hello = {"user_agent": "none", "isolated": True, "cores": 2}
+            hello = {"user_agent": "none", "isolated": True, "cores": 1}
             self._send(json.dumps({"about": about, "hello": hello}).encode())
             return
         header, arrays = web_page.decode(body)

@@ -30,7 +30,8 @@ const bundle = (platform) => (platform === "cpu" ? "ort.wasm" : "Suspending" in 
 
 export const now = () => performance.now();
 
-async function timed(phases, name, work) {
+/** Does a piece of work, and adds what it took to a phase. */
+export async function timed(phases, name, work) {
   const start = now();
   try {
     return await work();

@@ -5,16 +5,25 @@ import { Continuation } from "./continuation.mjs";
 import { Engine } from "./engine.mjs";
 import { decode, encode } from "./frame.mjs";
 import { taken } from "./logs.mjs";
+import { Pipeline } from "./transformers.mjs";
 import { TUNING } from "./tuning.mjs";
 
 const parts = {}; // the graphs that were made, by name
-let active; // what runs: a graph, or the two of a language model
+let active; // what runs: a graph, the two of a language model, or a pipeline
 
 /** Makes a graph; a page has one, or the two of a pair. */
 async function create(header) {
   const engine = new Engine();
   const told = await engine.create(header);
   parts[header.part ?? ""] = active = engine;
+  return told;
+}
+
+/** Makes a pipeline of transformers.js. */
+async function pipeline(header) {
+  const made = new Pipeline();
+  const told = await made.create(header);
+  active = made;
   return told;
 }
 
@@ -28,6 +37,7 @@ const CALLS = {
   features: async (header) => [await features(header)],
   create: async (header) => [await create(header)],
   pair: (header) => [pair(header)],
+  pipeline: async (header) => [await pipeline(header)],
   blank: () => [active.blank() ?? {}],
   bind: (_, tensors) => [active.bind(tensors) ?? {}],
   run: async () => [await active.run()],

@@ -18,6 +18,7 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 (`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`). A generating model
 is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on: one that grows
 (`cached`), or one of a fixed size (`fixed_cache`, `slots`).
+`to_transformers_js` writes a folder in the layout of transformers.js (`transformers_js`, `growing`).
 
 What the library's exporters do beside tracing is kept short (`optimising`), by exchanging parts of it (`replacing`).
 
@@ -43,6 +44,7 @@ __all__ = [
     "to_openvino_narrow",
     "to_openvino_stateful",
     "to_program",
+    "to_transformers_js",
 ]
 
 
@@ -97,6 +99,13 @@ def to_onnx_pair(subject: Subject, folder: Path) -> Graph:
     from assay_runner.export import cached
 
     return cached.write(subject, folder)
+
+
+def to_transformers_js(subject: Subject, folder: Path) -> Graph:
+    """Writes a folder that transformers.js loads, for one call of a model or for one that continues texts."""
+    from assay_runner.export import transformers_js
+
+    return transformers_js.write(subject, folder)
 
 
 def _of_one_call(subject: Subject) -> Subject:

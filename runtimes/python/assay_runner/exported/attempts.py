@@ -9,7 +9,7 @@ from typing import Any
 from assay_runner import generation
 from assay_runner.errors import BadRecipe
 
-from .artefact import DIRECT, FIXED_CACHE, NARROW, ONNX, PAIR, PROGRAM, STATEFUL, Form
+from .artefact import DIRECT, FIXED_CACHE, FOLDER, NARROW, ONNX, PAIR, PROGRAM, STATEFUL, Form
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,9 @@ _ATTEMPTS: Mapping[str, Mapping[str, tuple[Attempt, ...]]] = {
 }
 """Engine → the cell's `via` → its attempts; an engine that is not here takes ONNX."""
 
+_THROUGH: Mapping[str, tuple[Attempt, ...]] = {"transformers.js": (Attempt(FOLDER, {"THROUGH": "transformers.js"}),)}
+"""The cell's `via`, where it names a library that runs the model in every mode → the attempts."""
+
 _TOO_LARGE: Mapping[tuple[str, str, str], tuple[Attempt, ...]] = {
     ("openvino", "", "w8"): (Attempt(NARROW),),
     ("openvino", "torch", "w8"): (Attempt(NARROW),),
@@ -64,9 +67,10 @@ _MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {
 
 def attempts(cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
     """The attempts for a cell, the first first."""
-    engine, mode = str(cell["engine"]), cell.get("mode") or "infer"
+    engine, mode, via = str(cell["engine"]), cell.get("mode") or "infer", str(cell.get("via") or "")
+    if via in _THROUGH:
+        return _THROUGH[via]
     if mode == "infer":
-        via = str(cell.get("via") or "")
         usual = _ATTEMPTS.get(engine, {}).get(via, (Attempt(ONNX),))
         return usual + _TOO_LARGE.get((engine, via, str(cell.get("dtype") or "")), ())
     if (engine, mode) not in _MODES:

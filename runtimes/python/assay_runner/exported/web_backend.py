@@ -18,7 +18,7 @@ import numpy as np
 import onnx_ir
 
 from assay_runner import generation, timing
-from assay_runner.errors import BadRecipe, PageError, RefusedGraph, TooLarge
+from assay_runner.errors import BadRecipe, PageError, RefusedGraph, TooLarge, UnsupportedDType
 from assay_runner.export import writing
 from assay_runner.export.steps import dead
 
@@ -29,6 +29,9 @@ from .web_page import Page
 
 WIDE = "WIDE_INTEGERS"
 """The setting of an attempt that leaves whole numbers their 64 bits."""
+
+THROUGH = "THROUGH"
+"""The setting of an attempt that names a library which runs the model: the graph stays as that one expects it."""
 
 _CREATE_S = 300.0  # ONNX Runtime never settles some graphs: every wait has an end
 RUN_S = 300.0
@@ -53,6 +56,8 @@ class Web:
 
     def prepare(self, exported: Exported) -> Prepared:
         """The graph as browsers want it."""
+        if THROUGH in self._asked.settings:
+            return self._as_it_is(exported)
 
         def make(folder: Path) -> dict[str, Any]:
             model = onnx_ir.load(exported.graph)
@@ -73,12 +78,24 @@ class Web:
         before = exported.encoder and self.prepare(exported.encoder)
         return Prepared(exported, entry.manifest["key"], graph, done, self._numbers.settings, before)
 
+    def _as_it_is(self, exported: Exported) -> Prepared:
+        if self._asked.dtype != "fp32":
+            through = self._asked.settings[THROUGH]
+            raise UnsupportedDType(f"models go through {through} in fp32 here, not in {self._asked.dtype}")
+        return Prepared(exported, exported.key, exported.graph, (), {})
+
     def compile(self, prepared: Prepared) -> Session:
         """A session in a fresh page."""
-        from .web_generating import Generating
-
         page, self._page = self._page or Page(self._address), None
-        return (Generating if self._asked.mode == generation.MODE else Session)(self._asked, page, prepared)
+        return self._kind()(self._asked, page, prepared)
+
+    def _kind(self) -> type[Session]:
+        from .web_generating import Generating
+        from .web_pipeline import Piped
+
+        if THROUGH in self._asked.settings:
+            return Piped
+        return Generating if self._asked.mode == generation.MODE else Session
 
 
 @dataclass(frozen=True)
@@ -112,7 +129,7 @@ class Session:
     def _create(self, prepared: Prepared, **more: Any) -> dict[str, Any]:
         """What the page says of a graph that it made."""
         asked = self._asked
-        return _created(
+        return created(
             self._page,
             prepared.files(),
             platform=asked.platform,
@@ -157,7 +174,7 @@ class Session:
         """The browser, its adapter, and ONNX Runtime's build in it."""
         created, about, hello = self._created, self._page.about, self._page.hello
         return {
-            "versions": {"onnxruntime-web": created["version"], about["browser"]: about["version"]},
+            "versions": {"onnxruntime-web": created.get("version", ""), about["browser"]: about["version"]},
             "browser": {
                 "name": about["browser"],
                 "version": about["version"],
@@ -175,10 +192,10 @@ class Session:
         return bool(self._page.about.get("software") or adapter.get("fallback") or _by_name(adapter))
 
 
-def _created(page: Page, files: Mapping[str, Path], **asked: Any) -> dict[str, Any]:
+def created(page: Page, files: Mapping[str, Path], op: str = "create", **asked: Any) -> dict[str, Any]:
     """What the page says of the session it made. A graph that it cannot take is refused, as by every other engine."""
     try:
-        return page.call("create", _CREATE_S, files=files, **asked)[0]
+        return page.call(op, _CREATE_S, files=files, **asked)[0]
     except PageError as error:
         if _MEMORY.search(str(error)):
             raise TooLarge(f"the page ran out of memory: {error}") from error

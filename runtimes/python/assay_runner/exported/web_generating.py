@@ -61,15 +61,15 @@ class Generating(Session):
         batch, prompt = prompted(self._feeds)
         return self._tokens.report(prompt, NEW_TOKENS, batch)
 
+    def phases(self) -> dict[str, float]:
+        """What the page spent on both graphs."""
+        once = self._once["phases_ms"]
+        return {name: ms + once.get(name, 0.0) for name, ms in super().phases().items()}
+
     def facts(self) -> dict[str, Any]:
         """Those of a step, and where the past is kept."""
         facts = super().facts()
         return facts | {"engine_settings": facts["engine_settings"] | {"past_kept_at": self._created["kept_at"]}}
-
-    def phases(self) -> dict[str, float]:
-        """What both graphs took."""
-        once = self._once["phases_ms"]
-        return {name: ms + once.get(name, 0.0) for name, ms in super().phases().items()}
 
 
 def _required(prepared: Prepared) -> Prepared:

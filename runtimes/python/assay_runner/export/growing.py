@@ -1,0 +1,110 @@
+"""Writes a language model as one graph with free axes: any number of new tokens after any number of past ones, and the
+past one longer after each. This is the form in which transformers.js, like most of the ecosystem, runs language models.
+
+transformers takes the model apart and exports it; the past gets the names that the ecosystem gave it. The check begins
+with an empty past and continues the same prompt on ONNX Runtime's CPU.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx_ir
+import torch
+
+from assay_runner import generation, numerics
+from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.export import checking, exporters, steps, traces, writing
+from assay_runner.export.graph import Graph
+from assay_runner.export.subject import Subject
+
+STAGE = "decode"  # the part that takes any number of new tokens after any number of past ones
+IDS, POSITIONS, MASK, LOGITS = "input_ids", "position_ids", "attention_mask", "logits"
+PAST, PRESENT = "past_key_values.", "present."
+
+_KEPT = re.compile(r"(?:(input|output)\.)?past_key_values\.layers\.(\d+)\.(key|value)s")
+
+
+def write(subject: Subject, folder: Path) -> Graph:
+    """Writes folder/model.onnx for a model that continues texts (`programs.continuing`)."""
+    if not set(subject.tensors) <= {IDS, MASK} or IDS not in subject.tensors:
+        raise ExportFailed("generation with a growing past goes for models that continue a text: this one reads more")
+    try:
+        with exporters.quiet():
+            model = _exported(subject)
+    except Exception as error:  # noqa: BLE001 - exporters raise anything
+        place, said = traces.where(error), traces.line(error)
+        raise ExportFailed(f"the model could not be written with its past as an input: {said}", place) from error
+    done = steps.apply(model)
+    writing.write(model, folder)
+    check = _check(folder / writing.FILE, subject)
+    if not check["pass"]:
+        raise WrongExport("the logits of the graph with a growing past are not the model's", check["max_rel"])
+    return Graph(
+        file=writing.FILE,
+        opset=model.opset_imports[""],
+        inputs=_described({IDS: subject.tensors[IDS]}),
+        outputs=_described(subject.expected),
+        exporter=exporters.TRANSFORMERS.name(),
+        steps=done,
+        tried=[],
+        operators=writing.operators(model),
+        check=check,
+    )
+
+
+def _exported(subject: Subject) -> onnx_ir.Model:
+    from transformers.exporters.exporter_onnx import OnnxConfig, OnnxExporter
+    from transformers.exporters.utils import decompose_for_generation
+
+    parts = decompose_for_generation(subject.model.model, {IDS: subject.tensors[IDS]}, multi_token_decode=True)
+    part, given = parts[STAGE]
+    model = OnnxExporter().export(part, dict(given), OnnxConfig(dynamic=True)).model
+    for value in (*model.graph.inputs, *model.graph.outputs):
+        value.name = named(str(value.name), output=value.is_graph_output())
+    return model
+
+
+def named(name: str, output: bool) -> str:
+    """The name that the ecosystem has for an input or output that transformers' exporter named."""
+    found = _KEPT.fullmatch(name)
+    return name if found is None else f"{PRESENT if output else PAST}{found[2]}.{found[3]}"
+
+
+def _check(file: Path, subject: Subject) -> dict[str, Any]:
+    import onnxruntime as ort
+
+    session = ort.InferenceSession(str(file), providers=["CPUExecutionProvider"])
+    made = continued(session, subject.tensors[IDS].numpy(), subject.expected[generation.IDS].shape[1])
+    found = {name: torch.from_numpy(array) for name, array in made.items()}
+    report = numerics.compare(*generation.comparable(found, subject.expected)).report(checking.LIMIT, "torch cpu fp32")
+    return {"engine": f"onnxruntime {ort.__version__}", **{k: report[k] for k in ("max_rel", "pass")}}
+
+
+def continued(session: Any, ids: np.ndarray, new: int) -> dict[str, np.ndarray]:
+    """Continues a prompt by so many tokens, on a session of ONNX Runtime."""
+    read = {given.name: given.shape for given in session.get_inputs()}
+    outputs = [out.name for out in session.get_outputs()]
+    past = {n: np.zeros([len(ids), s[1], 0, s[3]], np.float32) for n, s in read.items() if n.startswith(PAST)}
+
+    def step(ids: np.ndarray, seen: int) -> np.ndarray:
+        own = {
+            IDS: ids,
+            POSITIONS: np.broadcast_to(np.arange(seen, seen + ids.shape[1]), ids.shape).copy(),
+            MASK: np.ones((len(ids), seen + ids.shape[1]), np.int64),
+        }
+        found = dict(zip(outputs, session.run(outputs, {n: {**own, **past}[n] for n in read}), strict=True))
+        past.update({PAST + n.removeprefix(PRESENT): t for n, t in found.items() if n.startswith(PRESENT)})
+        return found[LOGITS][:, -1]
+
+    clock = generation.Clock()
+    clock.begin()
+    return generation.greedy(step, ids, new, clock)
+
+
+def _described(tensors: Any) -> list[dict[str, Any]]:
+    """What goes into a generation and comes out of it: the graph itself sees a step."""
+    return [{"name": n, "shape": list(t.shape), "dtype": str(t.numpy().dtype)} for n, t in tensors.items()]

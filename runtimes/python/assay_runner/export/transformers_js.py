@@ -1,0 +1,90 @@
+"""Writes a model as a folder that transformers.js loads: the graph in `onnx`, the configuration, and what its pipelines
+need beside: a tokenizer of a word for each id, or the settings of an image or audio processor.
+
+`pipeline.json` says which pipeline is called, and with what. A model that generates is one graph with free axes, whose
+past is an input and an output under the names that transformers.js knows; any other model is the graph that every
+engine gets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay_runner.diffusion import tokenizers
+from assay_runner.errors import ExportFailed
+from assay_runner.export import growing, trying
+from assay_runner.export.graph import Graph
+from assay_runner.export.subject import Subject
+
+GRAPHS = "onnx"  # the folder that transformers.js looks for graphs in
+CALL = "pipeline.json"
+RATE = 16_000
+
+_NORMAL = {"do_resize": True, "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True, "resample": 2}
+_AROUND = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+_AUDIO = {"feature_extractor_type": "Wav2Vec2FeatureExtractor", "processor_class": "Wav2Vec2Processor"}
+
+_TASKS: Mapping[str, Mapping[str, str]] = {
+    "input_ids": {"": "feature-extraction"},
+    "pixel_values": {"ForImageClassification": "image-classification", "Model": "image-feature-extraction"},
+    "input_values": {"ForCTC": "automatic-speech-recognition", "ForSequenceClassification": "audio-classification"},
+}
+"""What a model reads → how its class ends → the pipeline. That of texts shows a graph's own outputs, whatever the head
+is."""
+
+
+def write(subject: Subject, folder: Path) -> Graph:
+    """Writes the folder for a plain model, or for one that continues texts (`programs.continuing`)."""
+    generates = "generated" in subject.expected
+    model = subject.model.model if generates else subject.model
+    call = {"task": "text-generation" if generates else task(type(model).__name__, subject.tensors)}
+    (folder / GRAPHS).mkdir()
+    graph = (growing.write if generates else trying.first_good)(subject, folder / GRAPHS)
+    _configuration(model.config, folder)
+    call |= _beside(model.config, subject.tensors, folder)
+    (folder / CALL).write_text(json.dumps(call))
+    return replace(graph, file=f"{GRAPHS}/{graph.file}")
+
+
+def task(name: str, tensors: Mapping[str, Any]) -> str:
+    """The pipeline for a class, by what it reads."""
+    read = [given for given in _TASKS if given in tensors]
+    found = [pipe for given in read for end, pipe in _TASKS[given].items() if name.endswith(end)]
+    if len(read) != 1 or not found:
+        raise ExportFailed(f"no pipeline of transformers.js is called for {name}, which reads {', '.join(tensors)}")
+    return found[0]
+
+
+def _configuration(config: Any, folder: Path) -> None:
+    """The model's own, without an end of text: every engine generates as many tokens."""
+    values = json.loads(config.to_json_string(use_diff=False))
+    (folder / "config.json").write_text(json.dumps({**values, "eos_token_id": None}))
+
+
+def _beside(config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str, Any]:
+    """Writes what a pipeline needs beside the model, and gives what it is called with."""
+    if "pixel_values" in tensors:
+        height, width = tensors["pixel_values"].shape[-2:]
+        size = {"size": {"height": height, "width": width}, "image_processor_type": "ViTImageProcessor"}
+        (folder / "preprocessor_config.json").write_text(json.dumps({**_NORMAL, **_AROUND, **size}))
+        return {"image": [width, height]}
+    made = _tokenizer(config, folder)
+    if "input_values" in tensors:
+        values = {**_AUDIO, "sampling_rate": RATE, "do_normalize": True, "feature_size": 1, "padding_value": 0.0}
+        (folder / "preprocessor_config.json").write_text(json.dumps(values))
+        return {"samples": tensors["input_values"].shape[-1]}
+    return {"texts": [" ".join(made.convert_ids_to_tokens(row)) for row in tensors["input_ids"].tolist()]}
+
+
+def _tokenizer(config: Any, folder: Path) -> Any:
+    values = config.to_dict()
+    longest = {"longest": 1 << 20, "around": []}  # neither cut nor enclosed: a text has just the ids that it stands for
+    made = tokenizers.make(tokenizers.config_for(values) | longest)
+    made.save_pretrained(folder)
+    return made
