@@ -36,6 +36,12 @@ const (
 
 	StaticShapes  = "static"  // a graph of fixed shapes; written as ""
 	DynamicShapes = "dynamic" // batch and length stay free in it
+
+	ColdStart = "cold" // the first request compiles what is compiled on first need; written as ""
+	WarmStart = "warm" // a run on blank inputs did before it
+
+	NoFrontEnd = "none" // inputs are drawn as the model takes them; written as ""
+	InPage     = "page" // the page makes an input of raw sound or frames
 )
 
 // ONNX is the type of a user's own ONNX file; the checkpoint is its path.
@@ -65,10 +71,12 @@ type Cell struct {
 	Threads    int             `json:"threads,omitempty"`
 	Seed       int             `json:"seed,omitempty"`
 	Mode       string          `json:"mode,omitempty"`
-	Scenario   string          `json:"scenario,omitempty"` // "" is latency; the two are never compared
-	Shapes     string          `json:"shapes,omitempty"`   // of an exported graph; "" is static
-	Via        string          `json:"via,omitempty"`      // how an engine gets the model: onnx, torch; "" is the first that goes
-	Hash       string          `json:"hash,omitempty"`     // of the normalised cell; not hashed
+	Scenario   string          `json:"scenario,omitempty"`  // "" is latency; the two are never compared
+	Shapes     string          `json:"shapes,omitempty"`    // of an exported graph; "" is static
+	Via        string          `json:"via,omitempty"`       // how an engine gets the model: onnx, torch; "" is the first that goes
+	Start      string          `json:"start,omitempty"`     // "" is cold
+	FrontEnd   string          `json:"front_end,omitempty"` // "" is none: where raw material becomes the model's input
+	Hash       string          `json:"hash,omitempty"`      // of the normalised cell; not hashed
 }
 
 // Where returns the cell's target.
@@ -80,13 +88,16 @@ func (c Cell) Where() platform.Target {
 // first is the default, which is left out of a normal cell.
 var special = []struct {
 	name   string
+	flag   string // by which users set it
 	of     func(*Cell) *string
 	values []string
 	has    func(platform.Engine) bool
 }{
-	{"scenario", func(c *Cell) *string { return &c.Scenario }, []string{ForLatency, ForThroughput}, platform.Engine.KeepsBusy},
-	{"shapes", func(c *Cell) *string { return &c.Shapes }, []string{StaticShapes, DynamicShapes}, platform.Engine.RunsGraphs},
-	{"via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch"}, platform.Engine.Converts},
+	{"scenario", "scenario", func(c *Cell) *string { return &c.Scenario }, []string{ForLatency, ForThroughput}, platform.Engine.KeepsBusy},
+	{"shapes", "shapes", func(c *Cell) *string { return &c.Shapes }, []string{StaticShapes, DynamicShapes}, platform.Engine.RunsGraphs},
+	{"via", "via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch"}, platform.Engine.Converts},
+	{"start", "warm", func(c *Cell) *string { return &c.Start }, []string{ColdStart, WarmStart}, platform.Engine.InPages},
+	{"front end", "front-end", func(c *Cell) *string { return &c.FrontEnd }, []string{NoFrontEnd, InPage}, platform.Engine.InPages},
 }
 
 // On returns the cell moved to another target. A setting that the engine there
@@ -210,7 +221,7 @@ func (c Cell) Validate() error {
 		case !slices.Contains(s.values, v):
 			return fmt.Errorf("unknown %s %q: it is one of %s", s.name, v, strings.TrimPrefix(strings.Join(s.values, ", "), ", "))
 		case !s.has(n.Engine):
-			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.name, v, s.name, n.Target)
+			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.name, v, s.flag, n.Target)
 		}
 	}
 	for _, f := range []struct {

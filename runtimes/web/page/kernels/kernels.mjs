@@ -10,7 +10,7 @@ import { framesOf, hann, levels, product4, spectrum, turns } from "./reference.m
 /** How far a kernel may be from its reference: the largest error over the largest magnitude. */
 export const TOLERANCE = 1e-4;
 
-const LONGEST_FRAME = 2048; // stft.wgsl has room for it
+const LONGEST_FRAME = 1024; // stft.wgsl has room for it
 const BLOCK = 32; // of matmul4.wgsl
 const FLOOR = 1e-10;
 const RATE = 16000;
@@ -22,12 +22,21 @@ export function melShape(frames, bins, bands, floor) {
   return words;
 }
 
+/** The largest divisor of a number that is no larger than its root. */
+export function divisor(number) {
+  let found = Math.floor(Math.sqrt(number));
+  while (number % found) found--;
+  return found;
+}
+
 /** The stft kernel's inputs for samples. */
 export function stftInputs(samples, length, hop) {
   if (length > LONGEST_FRAME) throw new RangeError(`a frame of ${length} samples is longer than ${LONGEST_FRAME}`);
   const frames = framesOf(samples.length, length, hop);
   const bins = Math.floor(length / 2) + 1;
-  return { frames, bins, inputs: [new Uint32Array([frames, length, hop, bins]), samples, hann(length), turns(length)] };
+  const rows = divisor(length);
+  const shape = new Uint32Array([frames, length, hop, bins, rows, length / rows]);
+  return { frames, bins, inputs: [shape, samples, hann(length), turns(length)] };
 }
 
 function stft({ samples, length, hop }, seed) {

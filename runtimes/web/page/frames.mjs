@@ -1,0 +1,74 @@
+// Frames of a film as vision models take them: the shorter edge resized to the wanted one, the middle cut out, colours
+// from 0 to 255 normalised, channels first.
+
+/** For each place of a line of `to` pixels, the first pixel of `from` that it sees and its weights: a triangle. */
+export function triangle(from, to) {
+  const step = from / to;
+  const reach = Math.max(step, 1);
+  return Array.from({ length: to }, (_, place) => {
+    const centre = (place + 0.5) * step;
+    const first = Math.max(0, Math.floor(centre - reach + 0.5));
+    const last = Math.min(from, Math.floor(centre + reach + 0.5));
+    const weights = Array.from({ length: last - first }, (_, i) => Math.max(0, 1 - Math.abs((first + i + 0.5 - centre) / reach)));
+    const sum = weights.reduce((total, weight) => total + weight, 0);
+    return { first, weights: weights.map((weight) => weight / sum) };
+  });
+}
+
+const level = (value) => Math.min(255, Math.max(0, Math.round(value)));
+
+// Lines of pixels, resized along their length: `pixels` is lines × from × channels.
+function along(pixels, lines, from, to, channels) {
+  const out = new Uint8Array(lines * to * channels);
+  const places = triangle(from, to);
+  for (let line = 0; line < lines; line++) {
+    places.forEach(({ first, weights }, place) => {
+      for (let channel = 0; channel < channels; channel++) {
+        let sum = 0;
+        weights.forEach((weight, i) => (sum += weight * pixels[(line * from + first + i) * channels + channel]));
+        out[(line * to + place) * channels + channel] = level(sum);
+      }
+    });
+  }
+  return out;
+}
+
+// Rows and columns exchanged.
+function turned(pixels, height, width, channels) {
+  const out = new Uint8Array(pixels.length);
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      for (let c = 0; c < channels; c++) out[(x * height + y) * channels + c] = pixels[(y * width + x) * channels + c];
+    }
+  }
+  return out;
+}
+
+function frame(pixels, [height, width, channels], settings, out, at) {
+  const short = Math.min(settings.height, settings.width);
+  const tall = height <= width ? short : Math.floor((short * height) / width);
+  const wide = height <= width ? Math.floor((short * width) / height) : short;
+  const across = along(pixels, height, width, wide, channels);
+  const both = along(turned(across, height, wide, channels), wide, height, tall, channels); // columns × rows
+  const top = Math.floor((tall - settings.height) / 2);
+  const left = Math.floor((wide - settings.width) / 2);
+  for (let c = 0; c < channels; c++) {
+    for (let y = 0; y < settings.height; y++) {
+      for (let x = 0; x < settings.width; x++) {
+        const value = both[((left + x) * tall + top + y) * channels + c] / 255;
+        out[at + (c * settings.height + y) * settings.width + x] = (value - settings.mean) / settings.deviation;
+      }
+    }
+  }
+}
+
+/** A film, frames × height × width × channels: [shape, numbers]. */
+export function resized(film, [frames, height, width, channels], settings) {
+  const size = channels * settings.height * settings.width;
+  const out = new Float32Array(frames * size);
+  const bytes = height * width * channels;
+  for (let i = 0; i < frames; i++) {
+    frame(film.subarray(i * bytes, (i + 1) * bytes), [height, width, channels], settings, out, i * size);
+  }
+  return [[frames, channels, settings.height, settings.width], out];
+}
