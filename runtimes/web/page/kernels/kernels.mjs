@@ -3,6 +3,7 @@
 // A problem is {inputs, groups, count, expected}: what the kernel's bindings hold before its last one, which it
 // writes; how many workgroups a size needs; how many numbers it writes; and the reference, computed when asked for.
 
+import { divisor } from "./fourier.mjs";
 import { melBank } from "./mels.mjs";
 import { sound, uniform } from "./numbers.mjs";
 import { framesOf, hann, levels, product4, spectrum, turns } from "./reference.mjs";
@@ -20,13 +21,6 @@ export function melShape(frames, bins, bands, floor) {
   const words = new Uint32Array([frames, bins, bands, 0]);
   new Float32Array(words.buffer)[3] = floor;
   return words;
-}
-
-/** The largest divisor of a number that is no larger than its root. */
-export function divisor(number) {
-  let found = Math.floor(Math.sqrt(number));
-  while (number % found) found--;
-  return found;
 }
 
 /** The stft kernel's inputs for samples. */
