@@ -34,6 +34,8 @@ type carryFlags struct {
 	strict, noAdapt  bool
 	scenario, shapes string
 	via, mode        string
+	frontEnd         string
+	warm             bool
 	plan, junit      string
 	jsonl            bool
 	flags            *pflag.FlagSet
@@ -59,6 +61,8 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.StringVar(&f.shapes, "shapes", "", "static or dynamic: shapes of an exported graph (default static)")
 	fs.StringVar(&f.via, "via", "", "onnx or torch: how OpenVINO gets the model (default: onnx, and torch where that fails); transformers.js: through its pipeline, in browsers")
 	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (torch, openvino, browsers; default infer)")
+	fs.BoolVar(&f.warm, "warm", false, "in a browser, run on blank inputs before the first request, so that shaders are compiled by then")
+	fs.StringVar(&f.frontEnd, "front-end", "", "none or page: in a browser, whether the page itself makes the model's input of raw sound or frames (default none)")
 	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most four)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
 	fs.BoolVar(&f.strict, "strict", false, "no fallback, and partial counts as failing")
@@ -74,7 +78,7 @@ func (f *carryFlags) addOutput(c *cobra.Command) {
 }
 
 // settings are the flags that a plan file says itself, cell by cell.
-var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "scenario", "shapes", "via", "mode"}
+var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "scenario", "shapes", "via", "mode", "warm", "front-end"}
 
 // check refuses numbers that mean nothing, and what a plan file says already.
 func (f *carryFlags) check() error {

@@ -36,6 +36,12 @@ const (
 
 	StaticShapes  = "static"  // a graph of fixed shapes; written as ""
 	DynamicShapes = "dynamic" // batch and length stay free in it
+
+	ColdStart = "cold" // the first request compiles what is compiled on first need; written as ""
+	WarmStart = "warm" // a run on blank inputs did before it
+
+	NoFrontEnd = "none" // inputs are drawn as the model takes them; written as ""
+	InPage     = "page" // the page makes an input of raw sound or frames
 )
 
 // ONNX is the type of a user's own ONNX file; the checkpoint is its path.
@@ -65,10 +71,12 @@ type Cell struct {
 	Threads    int             `json:"threads,omitempty"`
 	Seed       int             `json:"seed,omitempty"`
 	Mode       string          `json:"mode,omitempty"`
-	Scenario   string          `json:"scenario,omitempty"` // "" is latency; the two are never compared
-	Shapes     string          `json:"shapes,omitempty"`   // of an exported graph; "" is static
-	Via        string          `json:"via,omitempty"`      // how an engine gets the model: onnx, torch, transformers.js; "" is the first that goes
-	Hash       string          `json:"hash,omitempty"`     // of the normalised cell; not hashed
+	Scenario   string          `json:"scenario,omitempty"`  // "" is latency; the two are never compared
+	Shapes     string          `json:"shapes,omitempty"`    // of an exported graph; "" is static
+	Via        string          `json:"via,omitempty"`       // how an engine gets the model: onnx, torch, transformers.js; "" is the first that goes
+	Start      string          `json:"start,omitempty"`     // "" is cold
+	FrontEnd   string          `json:"front_end,omitempty"` // "" is none: where raw material becomes the model's input
+	Hash       string          `json:"hash,omitempty"`      // of the normalised cell; not hashed
 }
 
 // Where returns the cell's target.
@@ -81,13 +89,16 @@ func (c Cell) Where() platform.Target {
 // an engine has a value.
 var special = []struct {
 	name   string
+	flag   string // by which users set it
 	of     func(*Cell) *string
 	values []string
 	has    func(e platform.Engine, value string) bool
 }{
-	{"scenario", func(c *Cell) *string { return &c.Scenario }, []string{ForLatency, ForThroughput}, whatever(platform.Engine.KeepsBusy)},
-	{"shapes", func(c *Cell) *string { return &c.Shapes }, []string{StaticShapes, DynamicShapes}, whatever(platform.Engine.RunsGraphs)},
-	{"via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch", platform.TransformersJS}, hasWay},
+	{"scenario", "scenario", func(c *Cell) *string { return &c.Scenario }, []string{ForLatency, ForThroughput}, whatever(platform.Engine.KeepsBusy)},
+	{"shapes", "shapes", func(c *Cell) *string { return &c.Shapes }, []string{StaticShapes, DynamicShapes}, whatever(platform.Engine.RunsGraphs)},
+	{"via", "via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch", platform.TransformersJS}, hasWay},
+	{"start", "warm", func(c *Cell) *string { return &c.Start }, []string{ColdStart, WarmStart}, whatever(platform.Engine.InPages)},
+	{"front end", "front-end", func(c *Cell) *string { return &c.FrontEnd }, []string{NoFrontEnd, InPage}, whatever(platform.Engine.InPages)},
 }
 
 func whatever(has func(platform.Engine) bool) func(platform.Engine, string) bool {
@@ -217,7 +228,7 @@ func (c Cell) Validate() error {
 		case !slices.Contains(s.values, v):
 			return fmt.Errorf("unknown %s %q: it is one of %s", s.name, v, strings.TrimPrefix(strings.Join(s.values, ", "), ", "))
 		case !s.has(n.Engine, v):
-			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.name, v, s.name, n.Target)
+			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.name, v, s.flag, n.Target)
 		}
 	}
 	for _, f := range []struct {

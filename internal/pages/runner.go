@@ -22,7 +22,7 @@ type Runner struct {
 }
 
 // NeedsPage reports whether an engine runs in a page.
-func NeedsPage(e platform.Engine) bool { return e == platform.ORTWeb || e == platform.Wasm }
+func NeedsPage(e platform.Engine) bool { return e.InPages() }
 
 // Run carries a job out; what it opened in a browser is gone when it returns.
 func (r Runner) Run(ctx context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error) {

@@ -53,6 +53,9 @@ func (e Engine) RunsGraphs() bool {
 // in flight as its device likes: the throughput scenario.
 func (e Engine) KeepsBusy() bool { return e == EngOpenVINO }
 
+// InPages reports whether the engine runs in a page of a browser.
+func (e Engine) InPages() bool { return e == ORTWeb || e == Wasm }
+
 // Generates reports whether the engine continues texts: the mode generate.
 func (e Engine) Generates() bool {
 	return slices.Contains([]Engine{Torch, EngOpenVINO, EngQNN, ORTWeb, Wasm, Noop}, e)

@@ -180,7 +180,15 @@ func known(bytes int64) string {
 
 // settings writes what else decides a cell: "tiny random fp32 ×1".
 func settings(s Subject) string {
-	return setting(cell.Cell{Size: s.Size, Weights: s.Weights, DType: s.DType, Batch: s.Batch, Seq: s.Seq, Image: s.Image, Mode: s.Mode, Scenario: s.Scenario, Shapes: s.Shapes, Via: s.Via})
+	return setting(cell.Cell{Size: s.Size, Weights: s.Weights, DType: s.DType, Batch: s.Batch, Seq: s.Seq, Image: s.Image, Mode: s.Mode, Scenario: s.Scenario, Shapes: s.Shapes, Via: s.Via, Start: s.Start, FrontEnd: s.FrontEnd})
+}
+
+// frontEnd says where a front end is: "page" alone would not.
+func frontEnd(where string) string {
+	if where == "" {
+		return ""
+	}
+	return "front end in " + where
 }
 
 // setting leaves out what is a default.
@@ -192,7 +200,7 @@ func setting(c cell.Cell) string {
 	if c.Image > 0 {
 		parts = append(parts, fmt.Sprintf("%dpx", c.Image))
 	}
-	for _, word := range []string{strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via} {
+	for _, word := range []string{strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via, c.Start, frontEnd(c.FrontEnd)} {
 		if word != "" {
 			parts = append(parts, word)
 		}

@@ -54,6 +54,8 @@ type Subject struct {
 	Scenario string         `json:"scenario,omitempty"`
 	Shapes   string         `json:"shapes,omitempty"`
 	Via      string         `json:"via,omitempty"`
+	Start    string         `json:"start,omitempty"`
+	FrontEnd string         `json:"front_end,omitempty"`
 	Host     string         `json:"host"`
 }
 
@@ -118,7 +120,7 @@ func bySubject(a, b matrix.Observation) int {
 
 func subjectOf(x matrix.Observation) Subject {
 	c := x.Cell
-	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via, x.Host}
+	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd, x.Host}
 }
 
 // problems lists the squares that fail, are partial, hold under a condition or

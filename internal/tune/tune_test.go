@@ -26,8 +26,10 @@ type scripted struct {
 	closed *int
 }
 
-func (s scripted) About() pages.About { return pages.About{Browser: "packed", Version: "1", Software: true} }
-func (s scripted) Close() error       { *s.closed++; return nil }
+func (s scripted) About() pages.About {
+	return pages.About{Browser: "packed", Version: "1", Software: true}
+}
+func (s scripted) Close() error { *s.closed++; return nil }
 func (s scripted) Ask(_ context.Context, c pages.Call, answer any) error {
 	said, err := s.answer(c)
 	if err != nil || answer == nil {

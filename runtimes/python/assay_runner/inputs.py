@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner import stream
+from assay_runner import front_ends, stream
 from assay_runner.errors import BadRecipe
 from assay_runner.expressions import evaluate
 
@@ -36,12 +36,24 @@ def make(recipe: Mapping[str, Any], point: Mapping[str, Any], seed: int, dtype: 
     return {spec["name"]: _input(spec, names, seed, dtype) for spec in recipe.get("inputs", [])}
 
 
+def raw(recipe: Mapping[str, Any], point: Mapping[str, Any], seed: int) -> dict[str, np.ndarray]:
+    """The material of the inputs that a front end makes."""
+    names = sizes(recipe, point)
+    made = [spec for spec in recipe.get("inputs", []) if spec.get("kind") == front_ends.KIND]
+    return {spec["name"]: front_ends.raw(spec, _shape(spec, names), _key(spec, seed)) for spec in made}
+
+
 def _input(spec: Spec, names: Sizes, seed: int, dtype: torch.dtype) -> torch.Tensor:
     kind = spec.get("kind", "")
     if kind not in _KINDS:
         raise BadRecipe(f"input {spec['name']!r} has unknown kind {kind!r}: the kinds are {', '.join(_KINDS)}")
-    tensor = torch.from_numpy(_KINDS[kind](spec, _shape(spec, names), names, f"{seed}/input/{spec['name']}"))
+    tensor = torch.from_numpy(_KINDS[kind](spec, _shape(spec, names), names, _key(spec, seed)))
     return tensor.to(_dtype(spec, dtype))
+
+
+def _key(spec: Spec, seed: int) -> str:
+    """The name of an input's stream."""
+    return f"{seed}/input/{spec['name']}"
 
 
 def _shape(spec: Spec, names: Sizes) -> tuple[int, ...]:
@@ -106,4 +118,5 @@ _KINDS: dict[str, Callable[[Spec, tuple[int, ...], Sizes, str], np.ndarray]] = {
     "zeros": lambda spec, shape, names, key: np.zeros(shape, np.float32),
     "range": _range,
     "value": _value,
+    front_ends.KIND: lambda spec, shape, names, key: front_ends.features(spec, shape, key),
 }

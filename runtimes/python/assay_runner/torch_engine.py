@@ -18,6 +18,7 @@ from assay_runner import (
     control,
     devices,
     experts,
+    front_ends,
     generation,
     imports,
     inputs,
@@ -62,6 +63,8 @@ class Session:
             raise BadRecipe(f"the torch engine has no mode {mode!r}: it has infer, {generation.MODE}")
         if mode == generation.MODE:
             self.recipe = generation.recipe(self.recipe)
+        if self.cell.get("front_end"):
+            self.recipe = front_ends.recipe(self.recipe)
         self.points: list[Mapping[str, Any]] = job.get("points") or [{"batch": 1}]
         self.seed = int(self.cell.get("seed") or 0)
         self.dtype_name = self.cell.get("dtype") or "fp32"

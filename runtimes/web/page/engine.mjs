@@ -2,6 +2,7 @@
 
 import { adapter } from "./about.mjs";
 import { ARRAYS } from "./frame.mjs";
+import { frontEnd } from "./front_end.mjs";
 import { taken } from "./logs.mjs";
 
 const PACKAGE = "/packages/onnxruntime-web/dist/";
@@ -69,6 +70,8 @@ export class Engine {
   #feeds = {};
   #fetched = {};
   #device;
+  #platform;
+  #front;
 
   /** Loads ONNX Runtime and the graph, and compiles it. Answers with phases in ms, names, what was printed. Outputs that
    * `stays` names stay where the platform has them. */
@@ -77,6 +80,7 @@ export class Engine {
     const name = bundle(platform);
     const ort = await timed(phases, "load", () => import(`${PACKAGE}${name}.min.mjs`));
     this.#ort = ort;
+    this.#platform = platform;
     ort.env.wasm.wasmPaths = PACKAGE;
     ort.env.wasm.numThreads = crossOriginIsolated ? threads || 1 : 1;
     ort.env.logLevel = verbose ? "verbose" : "warning";
@@ -139,13 +143,19 @@ export class Engine {
       const count = dims.reduce((product, dim) => product * dim, 1);
       return [name, { dtype: type, shape: dims, data: new ARRAYS[type](count) }];
     });
-    this.bind(Object.fromEntries(blanks));
+    this.#hold(Object.fromEntries(blanks));
   }
 
-  /** Holds inputs for the runs to come. */
-  bind(tensors) {
-    this.#feeds = {};
-    for (const [name, tensor] of Object.entries(tensors)) this.#feeds[name] = this.tensor(tensor);
+  /** Holds inputs for the runs to come. With a front end one of them is raw, and made into the model's in each run. */
+  async bind(tensors, front, tuned) {
+    const { [front?.input]: raw, ...plain } = tensors;
+    this.#front = front && (await frontEnd(front, raw, { platform: this.#platform, tuned }));
+    this.#hold(plain);
+    return { front_end: this.#front?.about ?? null };
+  }
+
+  #hold(tensors) {
+    this.#feeds = Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, this.tensor(tensor)]));
   }
 
   /** The graph's inputs → their types. */
@@ -167,7 +177,8 @@ export class Engine {
 
   async #once() {
     const start = now();
-    this.#fetched = await this.infer(this.#feeds);
+    const made = this.#front && { [this.#front.input]: this.tensor(await this.#front.run()) };
+    this.#fetched = await this.infer({ ...this.#feeds, ...made });
     for (const tensor of Object.values(this.#fetched)) await tensor.getData();
     return now() - start;
   }

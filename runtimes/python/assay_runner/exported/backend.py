@@ -37,6 +37,7 @@ class Asked:
     scenario: str = "latency"  # or throughput
     profile: bool = False  # counters may be on: nothing is timed
     mode: str = "infer"  # or generate
+    warm: bool = False  # what is compiled on first need is compiled before the first request
     options: Mapping[str, Any] = field(default_factory=dict)  # the job's
     settings: Mapping[str, str] = field(default_factory=dict)  # of the engine's own, beside its usual ones
 
@@ -87,6 +88,9 @@ class Exported:
     outputs: Sequence[Mapping[str, Any]]
     calibration: Callable[[int], list[Arrays]]  # that many sets of inputs, none of them the checked one
     encoder: Exported | None = None  # of generation, the graph that runs once before
+    front_end: Mapping[str, Any] | None = (
+        None  # what makes one of the inputs of raw material, which is then bound instead
+    )
 
 
 class Compiled(Protocol):

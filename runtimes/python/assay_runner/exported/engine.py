@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner import export, generation, inputs, linux, memory, numerics, outputs, timing
+from assay_runner import export, front_ends, generation, inputs, linux, memory, numerics, outputs, timing
 from assay_runner.errors import BadRecipe, ExportFailed
 from assay_runner.outputs import Tensors
 
@@ -30,6 +30,7 @@ from .store import Store
 
 OLDEST_OPSET = 18  # what torch's exporter is written in: older ones would need operators translated back
 INSIDE = "inference only; inputs bound before"
+WHOLE = "front end and inference; raw input bound before"
 IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound before"
 
 
@@ -73,6 +74,7 @@ class Session:
             scenario=str(self.cell.get("scenario") or "latency"),
             profile=job.get("kind") == "check",
             mode=str(self.cell.get("mode") or "infer"),
+            warm=self.cell.get("start") == "warm",
             options=self.options,
         )
         with emit.in_phase("import"):
@@ -91,7 +93,8 @@ class Session:
     def feeds(self, artefact: Artefact, point: Mapping[str, Any], other: int = 0) -> Arrays:
         """The graph's inputs at a point, as arrays."""
         made = inputs.make(self.torch.recipe, point, self.torch.seed + other, torch.float32)
-        return {spec["name"]: _plain(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
+        feeds = {spec["name"]: _plain(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
+        return feeds | inputs.raw(self.torch.recipe, point, self.torch.seed + other)
 
     def chooser(self) -> Chooser:
         """What chooses among the engine's attempts. A dtype with noise of its own says nothing about them."""
@@ -116,7 +119,10 @@ class Session:
 
     def compiled(self, artefact: Artefact, point: Mapping[str, Any], attempt: Attempt) -> Compiled:
         """The artefact on its engine, each step in its phase."""
-        exported = artefact.exported(lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)])
+        exported = replace(
+            artefact.exported(lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)]),
+            front_end=front_ends.of_graph(self.torch.recipe, artefact["graph"]["inputs"]),
+        )
         made_for = self._backend(attempt)
         with self.emit.in_phase("convert"):
             prepared = made_for.prepare(exported)
@@ -136,6 +142,12 @@ class Session:
     def _memory(self, compiled: Compiled) -> dict[str, int | None]:
         """What an engine in processes of its own held there, else what this process did."""
         return compiled.memory() if hasattr(compiled, "memory") else self.host.report()
+
+    def _inside(self, items: int) -> str:
+        """What a sample's time is of."""
+        if self.cell.get("front_end"):
+            return WHOLE
+        return INSIDE if items == 1 else IN_FLIGHT.format(items)
 
     def report(self, running: Running, found: Tensors, placement: Placement | None) -> dict[str, Any]:
         """What the reports of both kinds have in common."""
@@ -163,7 +175,7 @@ class Session:
             "weights_digest": artefact["weights_digest"],
             "weights_missing": artefact["missing"],
             "weights_unused": artefact["unused"],
-            "inputs_inside": INSIDE if compiled.items == 1 else IN_FLIGHT.format(compiled.items),
+            "inputs_inside": self._inside(compiled.items),
             "energy_j": None,
             "generation": compiled.generation() if hasattr(compiled, "generation") else None,
             "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,

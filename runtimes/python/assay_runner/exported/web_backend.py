@@ -123,6 +123,7 @@ class Session:
         self._asked, self._page, self._prepared, self.key = asked, page, prepared, prepared.key
         self._created = self._create(prepared)
         self._heap: int | None = None
+        self._front: Mapping[str, Any] | None = None
         self.evidence = "emulated" if asked.platform == "webgpu" and self._software() else ""
         self.clock = PageClock(page)
 
@@ -138,14 +139,17 @@ class Session:
             graph=prepared.graph.name,
             verbose=asked.profile,
             options={},
+            warm=asked.warm,
             **more,
         )
 
     def bind(self, feeds: Arrays) -> None:
-        """Inputs as tensors of the page, of the types that its graph has."""
-        types = self._created["input_types"]
-        fitted = {name: array.astype(types[name], copy=False) for name, array in feeds.items()}
-        self._page.call("bind", SHORT_S, fitted)
+        """Inputs as tensors of the page, of the types that its graph has; raw ones as they are."""
+        types, front = self._created["input_types"], self._prepared.exported.front_end
+        raw = front["input"] if front else None
+        fitted = {name: a if name == raw else a.astype(types[name], copy=False) for name, a in feeds.items()}
+        told, _ = self._page.call("bind", SHORT_S, fitted, front_end=front, tuned=self._page.tuned)
+        self._front = told.get("front_end")
 
     def run(self) -> None:
         """One inference, awaited."""
@@ -184,8 +188,16 @@ class Session:
                 "heap_bytes": self._heap,
                 "steps": [step["name"] for step in self._prepared.steps],
             },
-            "engine_settings": {name: str(value) for name, value in self._prepared.settings.items()},
+            "engine_settings": self._settings(),
         }
+
+    def _settings(self) -> dict[str, str]:
+        """What was set, as words, and who makes the input where there is a front end."""
+        told = {name: str(value) for name, value in self._prepared.settings.items()}
+        if front := self._front:
+            sizes = ", ".join(f"{kernel} {size}" for kernel, size in (front["workgroups"] or {}).items())
+            told["front_end"] = f"{front['kind']} by {front['by']}" + (f", workgroups of {sizes}" if sizes else "")
+        return told
 
     def _software(self) -> bool:
         adapter = self._created["adapter"] or {}
@@ -207,9 +219,13 @@ _MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that a
 _SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "warp", "basic render", "softpipe")
 
 
+def _name(adapter: Mapping[str, Any]) -> str:
+    words = (str(adapter.get(name) or "") for name in ("vendor", "architecture", "device", "description"))
+    return " ".join(word for word in words if word)
+
+
 def _by_name(adapter: Mapping[str, Any]) -> bool:
-    words = " ".join(str(adapter.get(name, "")) for name in ("vendor", "architecture", "device", "description")).lower()
-    return any(name in words for name in _SOFTWARE)
+    return any(name in _name(adapter).lower() for name in _SOFTWARE)
 
 
 def _of_graph(path: Path, graph: Path) -> bool:

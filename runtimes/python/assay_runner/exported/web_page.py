@@ -37,6 +37,7 @@ class Page:
         answer = json.loads(self._ask("page", b"", _OPEN_S))
         self.about: Mapping[str, Any] = answer["about"]
         self.hello: Mapping[str, Any] = answer["hello"]
+        self.tuned: list[Mapping[str, Any]] = answer.get("tuned") or []  # workgroup sizes that were measured before
 
     def call(
         self,

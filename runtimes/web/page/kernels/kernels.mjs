@@ -3,6 +3,7 @@
 // A problem is {inputs, groups, count, expected}: what the kernel's bindings hold before its last one, which it
 // writes; how many workgroups a size needs; how many numbers it writes; and the reference, computed when asked for.
 
+import { divisor } from "./fourier.mjs";
 import { melBank } from "./mels.mjs";
 import { sound, uniform } from "./numbers.mjs";
 import { framesOf, hann, levels, product4, spectrum, turns } from "./reference.mjs";
@@ -10,7 +11,7 @@ import { framesOf, hann, levels, product4, spectrum, turns } from "./reference.m
 /** How far a kernel may be from its reference: the largest error over the largest magnitude. */
 export const TOLERANCE = 1e-4;
 
-const LONGEST_FRAME = 2048; // stft.wgsl has room for it
+const LONGEST_FRAME = 1024; // stft.wgsl has room for it
 const BLOCK = 32; // of matmul4.wgsl
 const FLOOR = 1e-10;
 const RATE = 16000;
@@ -27,7 +28,9 @@ export function stftInputs(samples, length, hop) {
   if (length > LONGEST_FRAME) throw new RangeError(`a frame of ${length} samples is longer than ${LONGEST_FRAME}`);
   const frames = framesOf(samples.length, length, hop);
   const bins = Math.floor(length / 2) + 1;
-  return { frames, bins, inputs: [new Uint32Array([frames, length, hop, bins]), samples, hann(length), turns(length)] };
+  const rows = divisor(length);
+  const shape = new Uint32Array([frames, length, hop, bins, rows, length / rows]);
+  return { frames, bins, inputs: [shape, samples, hann(length), turns(length)] };
 }
 
 function stft({ samples, length, hop }, seed) {

@@ -1,10 +1,11 @@
 // Log-mel features of sound: frames centred on multiples of the hop, their power spectra, a mel filter bank, logarithms.
 // By our own kernels, where both stay on the device and only the levels come back; or by a script, without a GPU.
 
+import { spectrumInSteps } from "./fourier.mjs";
 import { openGpu } from "./gpu.mjs";
 import { melShape, source, stftInputs } from "./kernels.mjs";
 import { melBank } from "./mels.mjs";
-import { hann, levels, spectrum } from "./reference.mjs";
+import { hann, levels } from "./reference.mjs";
 
 const FLOOR = 1e-10;
 
@@ -50,7 +51,7 @@ export function byScript(settings) {
   const window = hann(length);
   const bins = (length >> 1) + 1;
   const features = async (samples) => {
-    const power = spectrum(centred(samples, length), window, length, hop);
+    const power = spectrumInSteps(centred(samples, length), window, length, hop);
     const frames = power.length / bins;
     return STYLES[settings.style](levels(power, bank, frames, bins, bands, FLOOR), frames, bands);
   };
