@@ -1,0 +1,90 @@
+package weblab
+
+import (
+	"bytes"
+	"log"
+	"net"
+	"net/netip"
+	"strings"
+)
+
+// loopback reports whether only this machine reaches an address: its browsers
+// then trust plain HTTP.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback()
+}
+
+// URLs are where the lab is found, the likeliest first. A server on every
+// interface is found under each of the machine's addresses.
+func (l *Lab) URLs() []string {
+	host, port, err := net.SplitHostPort(l.found.String())
+	if err != nil {
+		return nil
+	}
+	hosts := []string{host}
+	if a, err := netip.ParseAddr(host); err == nil && a.IsUnspecified() {
+		hosts = nil
+		for _, ip := range addresses() {
+			hosts = append(hosts, ip.String())
+		}
+	}
+	scheme := "http"
+	if l.secure != nil {
+		scheme = "https"
+	}
+	urls := make([]string, len(hosts))
+	for i, h := range hosts {
+		urls[i] = scheme + "://" + net.JoinHostPort(h, port) + "/lab/" + l.secret + "/"
+	}
+	return urls
+}
+
+// Secure reports whether the lab speaks TLS, and gives its certificate's
+// fingerprint.
+func (l *Lab) Secure() (fingerprint string, ok bool) {
+	if l.secure == nil {
+		return "", false
+	}
+	return Fingerprint(*l.secure), true
+}
+
+// addresses are those of this machine under which others find it: IPv4 first,
+// which is shorter to type.
+func addresses() []netip.Addr {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var four, six []netip.Addr
+	for _, a := range all {
+		prefix, err := netip.ParsePrefix(a.String())
+		if err != nil {
+			continue
+		}
+		switch ip := prefix.Addr().Unmap(); {
+		case ip.IsLoopback(), ip.IsLinkLocalUnicast():
+		case ip.Is4():
+			four = append(four, ip)
+		default:
+			six = append(six, ip)
+		}
+	}
+	return append(four, six...)
+}
+
+// complaints hands on what the HTTP server prints, less broken handshakes:
+// every phone that asks its user about the certificate breaks one off first.
+func complaints(say func(string)) *log.Logger { return log.New(complaint(say), "", 0) }
+
+type complaint func(string)
+
+func (c complaint) Write(line []byte) (int, error) {
+	if !bytes.Contains(line, []byte("TLS handshake error")) {
+		c(strings.TrimSpace(string(line)))
+	}
+	return len(line), nil
+}
