@@ -46,9 +46,9 @@ export function showOffer({ machine, browser, models, targets, timings }, before
   $("choice").hidden = false;
 }
 
-/** What is ticked: name → values. */
+/** What is ticked: name → values. While a run is under way the whole form is disabled, and still says what was chosen. */
 export function chosen() {
-  const values = (name) => [...$("choice").querySelectorAll(`input[name=${name}]:checked:not(:disabled)`)].map(({ value }) => value);
+  const values = (name) => [...$("choice").querySelectorAll(`input[name=${name}]:checked:not([disabled])`)].map(({ value }) => value);
   return { model: values("model"), target: values("target"), timing: values("timing") };
 }
 
@@ -75,14 +75,18 @@ function because({ note, failure, evidence }) {
   return words.filter(Boolean).map((textContent) => element("small", { textContent }));
 }
 
-function times(row) {
-  if (row.median_ms === null) return element("td", { className: "number" });
-  const range = row.lo_ms !== null ? `${number(row.lo_ms)} to ${ms(row.hi_ms)}` : "";
-  return element("td", { className: "number" }, ms(row.median_ms), range ? element("small", { textContent: range }) : null);
+/** A cell with a number; narrow screens have no head above it, and show its label. */
+function figure(label, text, detail) {
+  const cell = element("td", { className: "number" }, text, detail ? element("small", { textContent: detail }) : null);
+  if (text) cell.dataset.label = label;
+  return cell;
 }
+
+const range = ({ lo_ms, hi_ms }) => (lo_ms === null ? "" : `${number(lo_ms)} to ${ms(hi_ms)}`);
 
 /** Adds a result, the newest first. */
 export function showResult(row) {
+  const fresh = $("results").hidden;
   $("results").hidden = false;
   const size = row.size === "tiny" && row.weights === "random" ? "tiny, random weights" : `${row.size}, ${row.weights}`;
   $("rows").prepend(
@@ -91,15 +95,16 @@ export function showResult(row) {
       element("td", {}, element("b", { textContent: row.model }), element("small", { textContent: size })),
       element("td", { textContent: row.target }),
       element("td", {}, element("span", { className: `verdict ${row.verdict}`, textContent: row.verdict }), ...because(row)),
-      times(row),
-      element("td", { className: "number", textContent: row.max_rel === null ? "" : row.max_rel.toExponential(1) }),
+      figure("one run", ms(row.median_ms), range(row)),
+      figure("difference", row.max_rel === null ? "" : row.max_rel.toExponential(1)),
     ),
   );
+  if (fresh) $("results").scrollIntoView({ block: "nearest" }); // on a phone it is below everything
 }
 
 /** Says in one line how many results of each verdict there are. */
 export function showTally(tally) {
-  $("tally").textContent = Object.entries(tally).map(([verdict, n]) => `${n} ${verdict}`).join(", ");
+  $("tally").textContent = Object.entries(tally).map(([verdict, n]) => `${n} × ${verdict}`).join(", ");
 }
 
 /** Adds a sentence above the results. */
