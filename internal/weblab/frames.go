@@ -5,9 +5,11 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 
 	"assay/internal/pages"
+	"assay/internal/platform"
 )
 
 // frame is a runner page in a frame of a guest's page.
@@ -26,10 +28,7 @@ func (g *guest) Open(_ context.Context, w pages.Where, address string) (pages.Pa
 	if err != nil {
 		return nil, fmt.Errorf("the page's address: %w", err)
 	}
-	f := &frame{guest: g, id: rand.Text(), gone: make(chan error, 1)}
-	for _, t := range targets(g.report, w.Target.Browser) {
-		f.software = f.software || t.Target == w.Target.String() && t.Software
-	}
+	f := &frame{guest: g, id: rand.Text(), software: g.software(w.Target), gone: make(chan error, 1)}
 	g.mu.Lock()
 	g.frames[f.id] = f
 	lost := g.lost
@@ -41,6 +40,11 @@ func (g *guest) Open(_ context.Context, w pages.Where, address string) (pages.Pa
 		return nil, fmt.Errorf("the guest's page is not there any more: %w", lost)
 	}
 	return f, nil
+}
+
+// software reports whether a target is the guest's processor in disguise.
+func (g *guest) software(t platform.Target) bool {
+	return slices.ContainsFunc(targets(g.report, t.Browser), func(o offerTarget) bool { return o.Target == t.String() && o.Software })
 }
 
 // Gone tells when the guest's page is gone, and this one with it.
