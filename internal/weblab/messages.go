@@ -77,7 +77,6 @@ type row struct {
 	Lo       *float64      `json:"lo_ms"`
 	Hi       *float64      `json:"hi_ms"`
 	P95      *float64      `json:"p95_ms"`
-	Create   *float64      `json:"create_ms"` // the model compiled, by the page's clock
 }
 
 func rowOf(r cell.Result) row {
@@ -93,9 +92,6 @@ func rowOf(r cell.Result) row {
 	}
 	if t := r.Latency; t != nil {
 		out.Median, out.Lo, out.Hi, out.P95 = &t.MedianMS, t.LoMS, t.HiMS, t.P95MS
-	}
-	if ms, ok := r.Context.PageMS["create"]; ok {
-		out.Create = &ms
 	}
 	return out
 }
