@@ -62,6 +62,9 @@ func (a *app) serve(ctx context.Context, f *serveFlags, args []string) error {
 	if !f.webLab {
 		return usage("serve has no dashboard yet: it comes later. assay serve --web-lab opens a page that runs models in any browser")
 	}
+	if err := weblab.CheckAddress(f.addr); err != nil {
+		return usage("--addr: %w", err)
+	}
 	certificate, err := f.certificate()
 	if err != nil {
 		return err

@@ -2,9 +2,11 @@ package weblab
 
 import (
 	"bytes"
+	"fmt"
 	"log"
 	"net"
 	"net/netip"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +18,24 @@ func loopback(host string) bool {
 	}
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.IsLoopback()
+}
+
+// CheckAddress says in a sentence what is wrong with an address to listen on,
+// as far as its form tells.
+func CheckAddress(address string) error {
+	_, err := hostOf(address)
+	return err
+}
+
+func hostOf(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("the address %q is not of the form host:port", address)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return "", fmt.Errorf("the address %q has no port between 0 and 65535", address)
+	}
+	return host, nil
 }
 
 // URLs are where the lab is found, the likeliest first. A server on every

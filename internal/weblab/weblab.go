@@ -81,9 +81,9 @@ const headerTimeout = 10 * time.Second
 
 // Serve starts a lab.
 func Serve(o Options) (*Lab, error) {
-	host, _, err := net.SplitHostPort(o.Address)
+	host, err := hostOf(o.Address)
 	if err != nil {
-		return nil, fmt.Errorf("the address %q is not of the form host:port", o.Address)
+		return nil, err
 	}
 	listener, err := net.Listen("tcp", o.Address)
 	if err != nil {
