@@ -144,26 +144,33 @@ func (f *serveFlags) certificate() (*tls.Certificate, error) {
 // announce says where the lab is to be found.
 func (a *app) announce(l *weblab.Lab, models int, open bool) error {
 	urls := l.URLs()
-	fingerprint, secure := l.Secure()
+	fingerprint, own := l.Secure()
+	if len(urls) == 0 {
+		return errors.New("this machine has no address that another one could reach")
+	}
 	if a.asJSON {
 		return a.printJSON(map[string]any{"schema": cell.Schema, "urls": urls, "fingerprint": fingerprint})
 	}
 	for _, u := range urls {
 		fmt.Fprintln(a.stdout, u)
 	}
-	if secure && len(urls) > 0 {
-		if a.terminal {
-			fmt.Fprintln(a.stdout, weblab.QR(urls[0]))
-		}
-		a.say("The other device will warn that the connection is not private, since the certificate is this program's own: compare its\n" +
-			"fingerprint if you can (SHA-256 " + fingerprint + "),\nthen choose \"Advanced\" or \"Show details\" and visit the page all the same.")
+	if fingerprint != "" && a.terminal {
+		fmt.Fprintln(a.stdout, weblab.QR(urls[0]))
+	}
+	if own {
+		a.say(fmt.Sprintf(ownCertificate, fingerprint))
 	}
 	a.say(fmt.Sprintf("Open the address in the browser that is to run models: %d may be chosen. Ctrl-C stops.", models))
-	if open && len(urls) > 0 {
+	if open {
 		return openBrowser(urls[0])
 	}
 	return nil
 }
+
+// ownCertificate is what the user of a phone should know beforehand.
+const ownCertificate = `The other device will warn that the connection is not private, because this certificate is Assay's own and made just now.
+Its fingerprint (SHA-256) is %s:
+compare it if you can, then choose "Advanced" or "Show Details", and go on to the page.`
 
 // openers are the commands that open an address in the user's browser.
 var openers = map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}

@@ -6,6 +6,7 @@ import (
 	"log"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,12 +46,9 @@ func (l *Lab) URLs() []string {
 	if err != nil {
 		return nil
 	}
-	hosts := []string{host}
-	if a, err := netip.ParseAddr(host); err == nil && a.IsUnspecified() {
-		hosts = nil
-		for _, ip := range addresses() {
-			hosts = append(hosts, ip.String())
-		}
+	hosts := l.named()
+	if len(hosts) == 0 {
+		hosts = reached(host)
 	}
 	scheme := "http"
 	if l.secure != nil {
@@ -63,13 +61,33 @@ func (l *Lab) URLs() []string {
 	return urls
 }
 
-// Secure reports whether the lab speaks TLS, and gives its certificate's
-// fingerprint.
-func (l *Lab) Secure() (fingerprint string, ok bool) {
+// named are the names that the user's own certificate holds for.
+func (l *Lab) named() []string {
+	if l.secure == nil || l.o.Certificate == nil || l.secure.Leaf == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(l.secure.Leaf.DNSNames), func(name string) bool { return strings.Contains(name, "*") })
+}
+
+// reached are the addresses under which a listening host is found.
+func reached(host string) []string {
+	if a, err := netip.ParseAddr(host); err != nil || !a.IsUnspecified() {
+		return []string{host}
+	}
+	var out []string
+	for _, ip := range addresses() {
+		out = append(out, ip.String())
+	}
+	return out
+}
+
+// Secure gives the fingerprint of the lab's certificate, and whether the lab
+// made it itself; without TLS the fingerprint is "".
+func (l *Lab) Secure() (fingerprint string, own bool) {
 	if l.secure == nil {
 		return "", false
 	}
-	return Fingerprint(*l.secure), true
+	return Fingerprint(*l.secure), l.o.Certificate == nil
 }
 
 // addresses are those of this machine under which others find it: IPv4 first,

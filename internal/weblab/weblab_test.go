@@ -381,8 +381,8 @@ func TestSecrets(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	l := serve(t, "0.0.0.0:0", nil)
-	fingerprint, secure := l.Secure()
-	if !secure || len(fingerprint) != 95 {
+	fingerprint, own := l.Secure()
+	if !own || len(fingerprint) != 95 {
 		t.Fatalf("it is not secure: %q", fingerprint)
 	}
 	leaf, err := x509.ParseCertificate(l.secure.Certificate[0])
