@@ -26,13 +26,17 @@ type example struct {
 // notRun lists the lines that no test runs, each with its reason. That they
 // can be understood (flags, models, platforms) is tested all the same.
 var notRun = map[string]string{
-	"make run":  "it runs the matrix that the examples of assay matrix run, and would build this tree anew",
-	"make test": "it runs this test",
-	"assay detect --platform rocm --python ~/rocm/bin/python":                 "it names a Python with a ROCm build",
-	"assay test bert --platform rocm --dtype fp16 --python ~/rocm/bin/python": "it names a Python with a ROCm build",
-	"assay bench bert-base-uncased --platform openvino --dtype fp32,int8":     "true size, quantised with calibration, takes minutes",
-	"assay bench --key --size full --platform cuda --dtype fp16":              "thirteen models of true size take hours without a GPU",
-	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8":  "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
+	"make run":                                  "it runs the matrix that the examples of assay matrix run, and would build this tree anew",
+	"make test":                                 "it runs this test",
+	"assay serve --web-lab":                     "it serves until it is stopped; TestIntegrationWebLab does the same",
+	"assay serve --web-lab bert vit --open":     "it serves until it is stopped, and opens a browser on somebody's screen",
+	"assay serve --web-lab --addr 0.0.0.0:8443": "it serves until it is stopped, to the whole network",
+	"assay serve --web-lab --addr 0.0.0.0:8443 --cert lab.pem --cert-key lab-key.pem": "it serves until it is stopped, to the whole network",
+	"assay detect --platform rocm --python ~/rocm/bin/python":                         "it names a Python with a ROCm build",
+	"assay test bert --platform rocm --dtype fp16 --python ~/rocm/bin/python":         "it names a Python with a ROCm build",
+	"assay bench bert-base-uncased --platform openvino --dtype fp32,int8":             "true size, quantised with calibration, takes minutes",
+	"assay bench --key --size full --platform cuda --dtype fp16":                      "thirteen models of true size take hours without a GPU",
+	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8":          "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
 }
 
 // later lists the lines that make test-full runs and make test does not, each

@@ -49,7 +49,7 @@ by running it, and each number carries its evidence.`,
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
 		detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand, exportCommand, tuneCommand,
-		queryCommand, reportCommand, importCommand, dbCommand, cacheCommand, versionCommand,
+		queryCommand, reportCommand, serveCommand, importCommand, dbCommand, cacheCommand, versionCommand,
 	} {
 		c := make(a)
 		checkArgs(c)

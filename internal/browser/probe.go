@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed"
@@ -17,6 +18,11 @@ import (
 
 //go:embed probe.html
 var probePage []byte
+
+// ProbePage is the page that asks. It posts its answer, the JSON form of a
+// detect.BrowserAnswer without what only the outside knows, to "answer" beside
+// itself, and wants headers that isolate it.
+func ProbePage() []byte { return bytes.Clone(probePage) }
 
 // probeLimit is how long a browser may take to answer, beyond its start: five
 // things are asked, each with a limit of ten seconds in the page itself.

@@ -376,7 +376,7 @@ type Host struct {
 	CPU         string   `json:"cpu"`
 	Cores       int      `json:"cores"`
 	MemoryBytes int64    `json:"memory_bytes"`
-	Instance    string   `json:"instance,omitempty"` // cloud instance type, from DMI
+	Instance    string   `json:"instance,omitempty"` // cloud instance type, from DMI; or the model of a phone
 	Devices     []string `json:"devices,omitempty"`
 }
 

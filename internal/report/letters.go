@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -95,8 +96,8 @@ func numberAt(s matrix.Square, m Metric) *matrix.At {
 // machine tells hosts apart in one line: "AMD EPYC 9654, 16 cores, NVIDIA H200".
 func machine(h cell.Host) string {
 	var parts []string
-	if h.CPU != "" {
-		parts = append(parts, h.CPU)
+	if name := cmp.Or(h.CPU, h.Instance); name != "" { // a phone's browser tells its model at most
+		parts = append(parts, name)
 	}
 	if h.Cores > 0 {
 		parts = append(parts, plural(h.Cores, "core"))

@@ -51,6 +51,7 @@ func (s *Session) Guests(ctx context.Context) (*Guests, error) {
 // (recipe, export, reference, verdict) happens here.
 type Guest struct {
 	Report   detect.Report  // the machine and what its browser has, as the browser told
+	Told     any            // what else its page told of it: kept in the journal beside the report
 	Browser  string         // its kind, as in a target
 	Browsers pages.Browsers // opens pages there
 }
@@ -66,7 +67,10 @@ func (s *Session) RecordGuest(ctx context.Context, plan cell.Plan, g Guest, dir 
 	}
 	h := s.Header(plan, webLab)
 	h.Host = g.Report.Host
-	seen, err := json.Marshal(g.Report)
+	seen, err := json.Marshal(struct {
+		detect.Report
+		Guest any `json:"guest,omitempty"`
+	}{g.Report, g.Told})
 	if err != nil {
 		return fmt.Errorf("what the guest's browser told: %w", err)
 	}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+
+	"assay/internal/cell"
+	"assay/internal/session"
+	"assay/internal/weblab"
+	webpage "assay/runtimes/web/lab"
+
+	"github.com/spf13/cobra"
+)
+
+// serveFlags are those of serve.
+type serveFlags struct {
+	carryFlags
+	webLab  bool
+	addr    string
+	cert    string
+	keyFile string
+	open    bool
+}
+
+func serveCommand(a *app) *cobra.Command {
+	f := &serveFlags{}
+	c := &cobra.Command{
+		Use:   "serve --web-lab [MODEL…]",
+		Short: "Open a page on which any browser, a phone's too, runs models and sends the results here",
+		Long: `Serve --web-lab prints the address of a page. Whoever opens it chooses models and platforms (WebGPU, WebNN,
+WebAssembly), and they run in that browser; the results come to this machine's journals, with the other
+machine as their host. The thirteen key models, tiny, can be chosen unless others are named.
+On another interface than 127.0.0.1 it speaks TLS, since browsers give WebGPU to secure pages only.
+Ctrl-C stops it.`,
+		Example: `  assay serve --web-lab
+  assay serve --web-lab bert vit --open
+  assay serve --web-lab --addr 0.0.0.0:8443
+  assay serve --web-lab --addr 0.0.0.0:8443 --cert lab.pem --cert-key lab-key.pem`,
+		RunE: func(c *cobra.Command, args []string) error { return a.serve(c.Context(), f, args) },
+	}
+	f.selectors.add(c)
+	f.hubFlags.add(c)
+	fs := c.Flags()
+	fs.BoolVar(&f.webLab, "web-lab", false, "serve the web lab")
+	fs.StringVar(&f.addr, "addr", "127.0.0.1:0", "where to listen: host:port; 0.0.0.0 is every interface, port 0 a free one")
+	fs.StringVar(&f.cert, "cert", "", "certificate (PEM) that the other device trusts (default: a self-signed one, made now)")
+	fs.StringVar(&f.keyFile, "cert-key", "", "its private key (PEM)")
+	fs.BoolVar(&f.open, "open", false, "open the page in this machine's default browser")
+	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
+	fs.StringVar(&f.weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
+	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
+	f.flags = fs
+	return c
+}
+
+// serve serves until the user ends it.
+func (a *app) serve(ctx context.Context, f *serveFlags, args []string) error {
+	if !f.webLab {
+		return usage("serve has no dashboard yet: it comes later. assay serve --web-lab opens a page that runs models in any browser")
+	}
+	if err := weblab.CheckAddress(f.addr); err != nil {
+		return usage("--addr: %w", err)
+	}
+	certificate, err := f.certificate()
+	if err != nil {
+		return err
+	}
+	models, s, err := a.labModels(ctx, f, args)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	l, err := a.startLab(ctx, f.addr, certificate, models, s)
+	if err != nil {
+		return err
+	}
+	if err := a.announce(l, len(models), f.open); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	<-ctx.Done()
+	return l.Close()
+}
+
+// labModels are those that guests may choose, and the session that runs them.
+func (a *app) labModels(ctx context.Context, f *serveFlags, args []string) ([]cell.Cell, *session.Session, error) {
+	cat, err := a.catalog(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	f.key = f.key || f.none(args)
+	models, err := a.models(ctx, &f.carryFlags, args, cat)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := a.session(&f.carryFlags, cat)
+	return models, s, err
+}
+
+// startLab makes what guests need before any of them comes: the environments,
+// and the runner.
+func (a *app) startLab(ctx context.Context, addr string, certificate *tls.Certificate, models []cell.Cell, s *session.Session) (*weblab.Lab, error) {
+	_, dir, err := a.paths()
+	if err != nil {
+		return nil, err
+	}
+	guests, err := s.Guests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Ready(ctx, cell.Plan{Cells: models}); err != nil {
+		return nil, err
+	}
+	l, err := weblab.Serve(weblab.Options{
+		Address: addr, Certificate: certificate, Models: models, Files: webpage.Files(), Pages: guests.Pages, Engine: guests.Engine, Say: a.say,
+		Record: func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error {
+			return s.RecordGuest(ctx, plan, g, dir, w)
+		},
+	})
+	if err != nil {
+		return nil, usage("--addr: %w", err)
+	}
+	return l, nil
+}
+
+// certificate is the user's own, if one was named.
+func (f *serveFlags) certificate() (*tls.Certificate, error) {
+	if f.cert == "" && f.keyFile == "" {
+		return nil, nil
+	}
+	if f.cert == "" || f.keyFile == "" {
+		return nil, usage("--cert and --cert-key go together")
+	}
+	c, err := tls.LoadX509KeyPair(f.cert, f.keyFile)
+	if err != nil {
+		return nil, usage("--cert, --cert-key: %w", err)
+	}
+	return &c, nil
+}
+
+// announce says where the lab is to be found.
+func (a *app) announce(l *weblab.Lab, models int, open bool) error {
+	urls := l.URLs()
+	fingerprint, own := l.Secure()
+	if len(urls) == 0 {
+		return errors.New("this machine has no address that another one could reach")
+	}
+	if a.asJSON {
+		return a.printJSON(map[string]any{"schema": cell.Schema, "urls": urls, "fingerprint": fingerprint})
+	}
+	for _, u := range urls {
+		fmt.Fprintln(a.stdout, u)
+	}
+	if fingerprint != "" && a.terminal {
+		fmt.Fprintln(a.stdout, weblab.QR(urls[0]))
+	}
+	if own {
+		a.say(fmt.Sprintf(ownCertificate, fingerprint))
+	}
+	a.say(fmt.Sprintf("Open the address in the browser that is to run models: %d may be chosen. Ctrl-C stops.", models))
+	if open {
+		return openBrowser(urls[0])
+	}
+	return nil
+}
+
+// ownCertificate is what the user of a phone should know beforehand.
+const ownCertificate = `The other device will warn that the connection is not private, because this certificate is Assay's own and made just now.
+Its fingerprint (SHA-256) is %s:
+compare it if you can, then choose "Advanced" or "Show Details", and go on to the page.`
+
+// openers are the commands that open an address in the user's browser.
+var openers = map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}
+
+func openBrowser(url string) error {
+	with, ok := openers[runtime.GOOS]
+	if !ok {
+		with = []string{"xdg-open"}
+	}
+	if err := exec.Command(with[0], append(with[1:], url)...).Start(); err != nil { //nolint:gosec,noctx // our own address; it outlives us
+		return fmt.Errorf("--open: no browser could be started (%w): open the address yourself", err)
+	}
+	return nil
+}

@@ -1,0 +1,509 @@
+package weblab
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/pages"
+	"assay/internal/platform"
+	"assay/internal/session"
+
+	"github.com/coder/websocket"
+	"github.com/google/go-cmp/cmp"
+)
+
+// patience is for what must happen soon.
+const patience = 20 * time.Second
+
+// serve is a lab whose runs are carried out as the test says.
+func serve(t *testing.T, address string, record Record) *Lab {
+	t.Helper()
+	host, err := pages.Serve(nil, pages.Files{
+		Page:    fstest.MapFS{"runner.html": {Data: []byte("<p>runner</p>")}},
+		Package: func(string) (string, bool) { return "", false },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Serve(Options{
+		Address: address, Pages: host, Engine: "1.30.0", Record: record, Say: func(s string) { t.Log(s) },
+		Models: []cell.Cell{{Type: "bert", Family: "encoder-only", Size: cell.Tiny, Weights: cell.Random}, {Type: "vit", Size: cell.Tiny, Weights: cell.Random}},
+		Files:  fstest.MapFS{"lab.html": {Data: []byte("<p>lab</p>")}, "lab.mjs": {Data: []byte("export {}")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(l.Close(), host.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+// visitor stands for a guest's browser with the lab page in it.
+type visitor struct {
+	t      *testing.T
+	url    string
+	socket *websocket.Conn
+}
+
+// visit opens the lab as a Pixel's Chrome does, and returns what it is offered.
+func visit(t *testing.T, l *Lab) (*visitor, offer) {
+	t.Helper()
+	v := &visitor{t: t, url: l.URLs()[0]}
+	c, _, err := websocket.Dial(t.Context(), strings.Replace(v.url, "http", "ws", 1)+"socket", nil) //nolint:bodyclose // the library closes it
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.socket = c
+	t.Cleanup(func() { _ = c.CloseNow() })
+	v.say(map[string]any{"kind": "hello", "about": About{UserAgent: pixel, Platform: "Android", Model: "Pixel 9", Secure: true}})
+	path := v.hear("ask")["path"].(string)
+	answer, err := json.Marshal(phone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post(t, v.at(path)+"answer", answer)
+	var o offer
+	v.into("offer", &o)
+	return v, o
+}
+
+// at is the address of a path where the guest found the lab.
+func (v *visitor) at(path string) string {
+	return v.url[:strings.Index(v.url, "/lab/")] + path
+}
+
+func (v *visitor) say(message any) {
+	v.t.Helper()
+	b, err := json.Marshal(message)
+	if err == nil {
+		err = v.socket.Write(v.t.Context(), websocket.MessageText, b)
+	}
+	if err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// into reads messages until one of the kind comes.
+func (v *visitor) into(kind string, message any) {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(v.t.Context(), patience)
+	defer cancel()
+	for {
+		_, b, err := v.socket.Read(ctx)
+		if err != nil {
+			v.t.Fatalf("waiting for %s: %v", kind, err)
+		}
+		var head struct{ Kind string }
+		if err := json.Unmarshal(b, &head); err != nil {
+			v.t.Fatal(err)
+		}
+		if head.Kind != kind {
+			continue
+		}
+		if err := json.Unmarshal(b, message); err != nil {
+			v.t.Fatal(err)
+		}
+		return
+	}
+}
+
+func (v *visitor) hear(kind string) map[string]any {
+	v.t.Helper()
+	var m map[string]any
+	v.into(kind, &m)
+	return m
+}
+
+func post(t *testing.T, address string, body []byte) (int, string) {
+	t.Helper()
+	r, err := http.Post(address, "application/json", bytes.NewReader(body)) //nolint:gosec,noctx // the lab's own address
+	if err != nil {
+		t.Fatal(err)
+	}
+	return read(t, r)
+}
+
+func read(t *testing.T, r *http.Response) (int, string) {
+	t.Helper()
+	defer r.Body.Close()
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(b)
+}
+
+// through is a run in which each cell asks the guest's page its name, the way
+// a runner's child does.
+func through(l **Lab) Record {
+	return func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error {
+		w.Planned(len(plan.Cells))
+		for _, c := range plan.Cells {
+			w.Started(c)
+			v := (*l).o.Pages.Visit(ctx, pages.Where{Target: c.Where(), In: g.Browsers})
+			answer, err := http.Post(v.Address()+"/page", "", nil) //nolint:noctx // as a child does
+			if err != nil {
+				return err
+			}
+			b, err := io.ReadAll(answer.Body)
+			if err := errors.Join(err, answer.Body.Close(), v.Close()); err != nil {
+				return err
+			}
+			w.Finished(cell.Result{Cell: c, Verdict: cell.Works, Evidence: cell.Measured, Note: string(b)})
+		}
+		return nil
+	}
+}
+
+// TestGuests: two at once choose and run; each one's page is asked, and each
+// hears of its own results.
+func TestGuests(t *testing.T) {
+	t.Parallel()
+	var l *Lab
+	l = serve(t, "127.0.0.1:0", through(&l))
+	for _, model := range []string{"bert", "vit"} {
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			v, o := visit(t, l)
+			if o.Machine != "Pixel 9, android, qualcomm adreno-7xx" || o.Browser != "chrome 141.0.0.0" {
+				t.Errorf("the guest is %q, %q", o.Machine, o.Browser)
+			}
+			place := map[string]int{"bert": 0, "vit": 1}[model]
+			v.say(said{Kind: "run", Models: []int{place}, Targets: []string{"webgpu@chrome"}, Timing: cell.Functional})
+			path := v.hear("open")["path"].(string)
+			page, _, err := websocket.Dial(t.Context(), strings.Replace(v.at(path), "http", "ws", 1)+"socket", nil) //nolint:bodyclose // the library closes it
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = page.CloseNow() }()
+			if err := page.Write(t.Context(), websocket.MessageText, []byte(`{"page":"of `+model+`"}`)); err != nil {
+				t.Fatal(err)
+			}
+			var r row
+			v.into("finished", &r)
+			if r.Model != model || r.Target != "webgpu@chrome" || !strings.Contains(r.Note, "of "+model) {
+				t.Errorf("the result is %+v", r)
+			}
+			if !strings.Contains(r.Note, `"about":{"browser":"chrome","version":"141.0.0.0","software":false}`) {
+				t.Errorf("the page was described as %s", r.Note)
+			}
+			if d := v.hear("done"); d["stopped"] != false || d["error"] != nil {
+				t.Errorf("it ended with %v", d)
+			}
+		})
+	}
+}
+
+// TestRefusals: what was not offered is not run, and says why.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	l := serve(t, "127.0.0.1:0", func(context.Context, cell.Plan, session.Guest, session.Watcher) error {
+		return errors.New("no disk")
+	})
+	v, _ := visit(t, l)
+	for _, test := range []struct {
+		said said
+		why  string
+	}{
+		{said{Kind: "run", Models: []int{2}, Targets: []string{"webgpu@chrome"}, Timing: cell.Functional}, "there is no model 2"},
+		{said{Kind: "run", Models: []int{-1}, Targets: []string{"webgpu@chrome"}, Timing: cell.Functional}, "there is no model -1"},
+		{said{Kind: "run", Models: []int{0}, Targets: []string{"webnn@chrome"}, Timing: cell.Functional}, "this browser has no webnn@chrome"},
+		{said{Kind: "run", Models: []int{0}, Targets: []string{"cuda"}, Timing: cell.Functional}, "this browser has no cuda"},
+		{said{Kind: "run", Models: []int{0}, Targets: []string{"webgpu@chrome"}, Timing: "never"}, `there is no timing "never"`},
+		{said{Kind: "run", Timing: cell.Functional}, "choose a model and a platform"},
+		{said{Kind: "results"}, `there is nothing to do called "results"`},
+	} {
+		v.say(test.said)
+		if got := v.hear("refused")["error"]; got != test.why {
+			t.Errorf("%+v: %v", test.said, got)
+		}
+	}
+	v.say(said{Kind: "run", Models: []int{0}, Targets: []string{"webgpu@chrome"}, Timing: cell.Functional})
+	if d := v.hear("done"); d["error"] != "no disk" || d["stopped"] != false {
+		t.Errorf("a failed run ended with %v", d)
+	}
+}
+
+// endless is a run with a page open that goes on until it is stopped, and then
+// says why.
+func endless(why chan<- error) Record {
+	return func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error {
+		p, err := g.Browsers.Open(ctx, pages.Where{Target: plan.Cells[0].Where()}, "http://127.0.0.1/pages/x/")
+		if err != nil {
+			return err
+		}
+		w.Started(plan.Cells[0])
+		<-ctx.Done()
+		select {
+		case err := <-p.Gone():
+			why <- errors.Join(context.Cause(ctx), err)
+		case <-time.After(100 * time.Millisecond):
+			why <- context.Cause(ctx)
+		}
+		return errors.Join(context.Cause(ctx), p.Close())
+	}
+}
+
+var oneCell = said{Kind: "run", Models: []int{0}, Targets: []string{"webgpu@chrome"}, Timing: cell.Quick}
+
+// TestStop: a run that is stopped ends, its frame is removed, and another can begin.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	why := make(chan error, 2)
+	v, _ := visit(t, serve(t, "127.0.0.1:0", endless(why)))
+	for range 2 {
+		v.say(oneCell)
+		id := v.hear("open")["id"]
+		v.hear("started")
+		v.say(oneCell)
+		if got := v.hear("refused")["error"]; got != "a run is under way: stop it first" {
+			t.Error(got)
+		}
+		v.say(said{Kind: "stop"})
+		if v.hear("close")["id"] != id {
+			t.Error("another frame was removed")
+		}
+		if d := v.hear("done"); d["stopped"] != true {
+			t.Errorf("it ended with %v", d)
+		}
+		if err := <-why; !errors.Is(err, errStopped) || errors.Is(err, errLeft) {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLeave: a guest that leaves ends its run and its pages.
+func TestLeave(t *testing.T) {
+	t.Parallel()
+	why := make(chan error, 1)
+	v, _ := visit(t, serve(t, "127.0.0.1:0", endless(why)))
+	v.say(oneCell)
+	v.hear("started")
+	if err := v.socket.Close(websocket.StatusGoingAway, ""); err != nil {
+		t.Log(err)
+	}
+	select {
+	case err := <-why:
+		if !errors.Is(err, errLeft) || strings.Count(err.Error(), errLeft.Error()) != 2 {
+			t.Errorf("the run or its page did not hear of it: %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the run went on")
+	}
+}
+
+// TestClose: the lab ends its guests' runs, and they hear of it.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	why := make(chan error, 1)
+	l := serve(t, "127.0.0.1:0", endless(why))
+	v, _ := visit(t, l)
+	v.say(oneCell)
+	v.hear("started")
+	go func() { _ = l.Close() }()
+	for {
+		_, _, err := v.socket.Read(t.Context())
+		if err == nil {
+			continue
+		}
+		if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+			t.Errorf("the page heard %v", err)
+		}
+		break
+	}
+	if err := <-why; !errors.Is(err, errClosed) {
+		t.Error(err)
+	}
+}
+
+// TestSecrets: without the secret there is nothing; another site gets at most
+// the way in; what is for children is not served here at all.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	l := serve(t, "127.0.0.1:0", nil)
+	own := strings.TrimPrefix(l.URLs()[0], "http://"+l.found.String())
+	for _, test := range []struct {
+		method, path, site string
+		status             int
+	}{
+		{"GET", own, "", http.StatusOK},
+		{"GET", own, "cross-site", http.StatusOK},
+		{"GET", own + "lab.mjs", "same-origin", http.StatusOK},
+		{"GET", own + "lab.mjs", "cross-site", http.StatusForbidden},
+		{"GET", own + "absent.mjs", "", http.StatusNotFound},
+		{"GET", own + "socket", "cross-site", http.StatusForbidden},
+		{"GET", own + "probe/guess/", "", http.StatusForbidden},
+		{"POST", own + "probe/guess/answer", "", http.StatusForbidden},
+		{"GET", "/lab/guess/", "", http.StatusForbidden},
+		{"GET", "/lab/guess/lab.mjs", "", http.StatusForbidden},
+		{"GET", "/lab/guess/socket", "", http.StatusForbidden},
+		{"GET", "/", "", http.StatusForbidden},
+		{"GET", "/pages/guess/", "", http.StatusForbidden},
+		{"GET", "/pages/guess/socket", "", http.StatusForbidden},
+		{"POST", "/visits/guess/call", "", http.StatusForbidden},
+		{"GET", "/page/runner.html", "", http.StatusOK},
+		{"GET", "/page/runner.html", "cross-site", http.StatusForbidden},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), test.method, "http://"+l.found.String()+test.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if test.site != "" {
+			r.Header.Set("Sec-Fetch-Site", test.site)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, text := read(t, answer); status != test.status {
+			t.Errorf("%s %s from %q: %d %s", test.method, test.path, test.site, status, text)
+		}
+	}
+}
+
+// TestTLS: away from the loopback interface the lab speaks TLS, with a
+// certificate for this machine's addresses.
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	l := serve(t, "0.0.0.0:0", nil)
+	fingerprint, own := l.Secure()
+	if !own || len(fingerprint) != 95 {
+		t.Fatalf("it is not secure: %q", fingerprint)
+	}
+	leaf, err := x509.ParseCertificate(l.secure.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AddCert(leaf)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
+	for _, u := range l.URLs() {
+		if !strings.HasPrefix(u, "https://") {
+			t.Errorf("the address is %s", u)
+		}
+	}
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		_, port, _ := strings.Cut(l.found.String(), "]:")
+		address := "https://" + host + ":" + port + "/lab/" + l.secret + "/"
+		r, err := client.Get(address) //nolint:gosec,noctx // the lab's own address
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, text := read(t, r); status != http.StatusOK || text != "<p>lab</p>" {
+			t.Errorf("%s: %d %s", address, status, text)
+		}
+	}
+	for _, a := range addresses() {
+		if err := leaf.VerifyHostname(a.String()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLoopback(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]bool{"127.0.0.1": true, "127.1.2.3": true, "::1": true, "localhost": true, "": false, "0.0.0.0": false, "::": false, "192.168.1.5": false, "phone.local": false} {
+		if got := loopback(host); got != want {
+			t.Errorf("loopback(%q) is %t", host, got)
+		}
+	}
+}
+
+func TestBadAddresses(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"", "127.0.0.1", "127.0.0.1:99999", "256.1.1.1:0"} {
+		if l, err := Serve(Options{Address: address}); err == nil {
+			t.Errorf("%q is an address: %v", address, l.URLs())
+		}
+	}
+}
+
+// TestPlans: the choice becomes cells of the guest's own browser, without
+// fallback.
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	l := serve(t, "127.0.0.1:0", nil)
+	g := &guest{lab: l, about: About{UserAgent: pixel}}
+	var err error
+	if g.report, err = g.about.report(phone, "1.30.0"); err != nil {
+		t.Fatal(err)
+	}
+	p, err := g.plan(said{Models: []int{1, 0}, Targets: []string{"webgpu@chrome", "cpu/wasm@chrome"}, Timing: cell.Thorough})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range p.Cells {
+		got = append(got, c.Type+" on "+c.Target+" by "+string(c.Engine))
+	}
+	want := []string{"vit on webgpu@chrome by ort-web", "vit on cpu/wasm@chrome by wasm", "bert on webgpu@chrome by ort-web", "bert on cpu/wasm@chrome by wasm"}
+	if diff := cmp.Diff(want, got); diff != "" || !p.NoFallback || p.Timing != cell.Thorough {
+		t.Errorf("%s %+v", diff, p)
+	}
+}
+
+// TestSoftware: a page on a software adapter says so.
+func TestSoftware(t *testing.T) {
+	t.Parallel()
+	l := serve(t, "127.0.0.1:0", nil)
+	g := &guest{lab: l, about: About{UserAgent: pixel}, frames: map[string]*frame{}, lost: errLeft}
+	swift := phone
+	swift.WebGPU = detect.WebGPU{Vendor: "google", Architecture: "swiftshader"}
+	var err error
+	if g.report, err = g.about.report(swift, "1.30.0"); err != nil {
+		t.Fatal(err)
+	}
+	if !g.software(platform.Target{Platform: platform.WebGPU, Browser: "chrome"}) || g.software(platform.Target{Platform: platform.CPU, Engine: platform.Wasm, Browser: "chrome"}) {
+		t.Error("WebGPU is software here, and WebAssembly is not")
+	}
+	if _, err := g.Open(t.Context(), pages.Where{}, "http://127.0.0.1/pages/x/"); !errors.Is(err, errLeft) {
+		t.Errorf("a page was opened where nobody is: %v", err)
+	}
+}
+
+// TestQR: a code has its border and two rows to a line; what is too long has none.
+func TestQR(t *testing.T) {
+	t.Parallel()
+	lines := strings.Split(strings.TrimSuffix(QR("https://192.168.1.5:8443/lab/ABC/"), "\n"), "\n")
+	if len(lines) != (25+2*quietZone+1)/2 && len(lines) != (29+2*quietZone+1)/2 {
+		t.Errorf("the code has %d lines", len(lines))
+	}
+	if !strings.Contains(lines[1], "█▀▀▀▀▀█") {
+		t.Errorf("the finder pattern is missing in %q", lines[1])
+	}
+	if QR(strings.Repeat("x", 5000)) != "" {
+		t.Error("a text of any length has a code")
+	}
+}
+
+func FuzzAbout(f *testing.F) {
+	for _, s := range []string{iPhone, macSafari, pixel, foxLinux, edgeText, ""} {
+		f.Add(s, "Android", "arm", 5)
+	}
+	f.Fuzz(func(t *testing.T, agent, system, arch string, touch int) {
+		about := About{UserAgent: agent, Platform: system, Architecture: arch, TouchPoints: touch}
+		kind, version := about.browser()
+		if _, err := platform.ParseTarget("webgpu@" + kind); err != nil || version == "" {
+			t.Errorf("%q is a browser of kind %q, version %q: %v", agent, kind, version, err)
+		}
+		r, err := about.report(phone, "1")
+		if err != nil || r.Host.ID == "" || r.Host.OS == "" || r.Host.CPU != "" {
+			t.Errorf("%q gave %+v, %v", agent, r.Host, err)
+		}
+	})
+}
