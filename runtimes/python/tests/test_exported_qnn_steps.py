@@ -10,7 +10,7 @@ import onnx_ir
 import onnxruntime
 import pytest
 
-from assay_runner.export.steps import activations, clips, convolutions, gathers, norms, softmaxes
+from assay_runner.export.steps import activations, clips, convolutions, gathers, norms, results, softmaxes
 from assay_runner.exported import qnn_provider, qnn_steps
 from assay_runner.exported.attempts import attempts
 from assay_runner.exported.backend import Asked
@@ -129,6 +129,18 @@ CASES = (
         4.0,
     ),
     Case(
+        "whole outputs",
+        results.through_32_bits,
+        1,
+        "g (float[4, 8] x) => (int64[1, 4] y) { a = ArgMax<axis = -1>(x) y = Transpose<perm = [1, 0]>(a) }",
+    ),
+    Case(
+        "places of the largest",
+        results.through_32_bits,
+        0,
+        "g (float[4, 8] x) => (int64[4, 1] y) { y = ArgMax<axis = -1, keepdims = 1>(x) }",
+    ),
+    Case(
         "limits of numbers",
         clips.to_limits,
         0,
@@ -202,6 +214,7 @@ def test_the_emulator_gives_the_numbers_after_it(case):
     making = options(asked)
     making.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
     session = qnn_provider.provider(asked).session(after.SerializeToString(), making)
+    session.disable_fallback()  # else the CPU would answer for a device that fails
     found, expected = session.run(None, given)[0], on_cpu(built(case), given)
     assert np.abs(found - expected).max() <= 2.5e-3 * max(np.abs(expected).max(), 1e-6)
 

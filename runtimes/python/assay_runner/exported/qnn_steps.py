@@ -10,7 +10,17 @@ from typing import Any
 
 import onnx_ir
 
-from assay_runner.export.steps import Step, activations, clips, convolutions, einsums, gathers, norms, softmaxes
+from assay_runner.export.steps import (
+    Step,
+    activations,
+    clips,
+    convolutions,
+    einsums,
+    gathers,
+    norms,
+    results,
+    softmaxes,
+)
 
 NUMBERS, CAREFULLY = "numbers", "careful"
 """The setting of an attempt that asks for the careful steps, and its value."""
@@ -19,6 +29,7 @@ STEPS = (
     Step("norms of scaled values", "the HTP sums squares in fp16, which ends at 65504", norms.scaled),
     Step("sums of products are products of matrices", "QNN knows few forms of Einsum", einsums.to_products),
     Step("limits of whole numbers are Max and Min", "the HTP's Clip gives whole numbers as fp32", clips.to_limits),
+    Step("whole outputs through 32 bits", "the HTP's whole numbers of 64 bits are of 32", results.through_32_bits),
     Step("gathers along one axis", "the HTP's GatherND gives zeros where an axis has one element", gathers.by_number),
     Step(
         "operands of norms spread",
@@ -45,7 +56,7 @@ CAREFUL = (
     ),
 )
 
-PARTS = (activations, clips, convolutions, einsums, gathers, norms, softmaxes)
+PARTS = (activations, clips, convolutions, einsums, gathers, norms, results, softmaxes)
 """The modules that decide what the steps do."""
 
 
