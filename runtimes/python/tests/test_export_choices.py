@@ -203,6 +203,15 @@ def test_a_table_like_noise_that_the_model_fills_is_traced(tmp_path):
     assert exported(Plain(filled), tmp_path, x=torch.randn(2)).check["pass"]
 
 
+def test_what_was_counted_can_be_filled(tmp_path):
+    def filled(x):
+        places = torch.arange(4.0).expand(2, -1).clone()
+        places[:, 1:3] = x
+        return places * 2
+
+    assert exported(Plain(filled), tmp_path, x=torch.randn(2)).check["pass"]
+
+
 @pytest.mark.usefixtures("open_ways")
 def test_places_given_one_by_one(tmp_path):
     def marked(x):

@@ -94,7 +94,7 @@ class Known(TorchFunctionMode):
         if func in _DRAWN_LIKE:
             func, args, kwargs = _drawn_like(func, args, kwargs)
         leaves = pytree.tree_leaves((args, kwargs))
-        place = line() if func in _TABLES else None
+        place = line() if func in _TABLES or func in _COUNTED else None
         if place in self._traced or not _follows(func, args, kwargs, leaves):
             _refuse_filling(func, args)
             return _traced(func, args, kwargs)

@@ -50,11 +50,12 @@ _THROUGH: Mapping[str, tuple[Attempt, ...]] = {"transformers.js": (Attempt(FOLDE
 """The cell's `via`, where it names a library that runs the model in every mode → the attempts."""
 
 _TOO_LARGE: Mapping[tuple[str, str, str], tuple[Attempt, ...]] = {
-    ("openvino", "", "w8"): (Attempt(NARROW),),
-    ("openvino", "torch", "w8"): (Attempt(NARROW),),
+    ("openvino", "", "w8"): (Attempt(NARROW, _NO_SNIPPETS),),
+    ("openvino", "torch", "w8"): (Attempt(NARROW, _NO_SNIPPETS),),
 }
 """Engine, the cell's `via` and dtype → what is left for a model that does not fit into memory in 32 bits. Weights of 8
-bits are rounded without any data; whatever needs to run the model before it is quantised would have to widen it."""
+bits are rounded without any data; whatever needs to run the model before it is quantised would have to widen it.
+With snippets LLaVA-7B gives NaN, and such a model is too slow to be tried twice."""
 
 _MODES: Mapping[tuple[str, str], tuple[Attempt, ...]] = {
     ("openvino", generation.MODE): (Attempt(STATEFUL),),
