@@ -154,7 +154,7 @@ func (a *app) announce(l *weblab.Lab, models int, open bool) error {
 	for _, u := range urls {
 		fmt.Fprintln(a.stdout, u)
 	}
-	if fingerprint != "" && a.terminal {
+	if fingerprint != "" && a.colour {
 		fmt.Fprintln(a.stdout, weblab.QR(urls[0]))
 	}
 	if own {

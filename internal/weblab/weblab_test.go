@@ -372,4 +372,3 @@ func TestSoftware(t *testing.T) {
 		t.Errorf("a page was opened where nobody is: %v", err)
 	}
 }
-
