@@ -48,7 +48,7 @@ func TestGuestPresence(t *testing.T) {
 			t.Fatal(err)
 		}
 		here := v.Presence(at)
-		if here.Present != (reason == "") || here.Reason != reason || here.Software {
+		if here.Present != (reason == "") || here.Reason != reason || here.Software || here.Threads != 0 {
 			t.Errorf("%s: %+v", target, here)
 		}
 	}
