@@ -114,7 +114,7 @@ func (a *app) startLab(ctx context.Context, addr string, certificate *tls.Certif
 	if err := s.Ready(ctx, cell.Plan{Cells: models}); err != nil {
 		return nil, err
 	}
-	l, err := weblab.Serve(weblab.Options{
+	l, err := weblab.Serve(ctx, weblab.Options{
 		Address: addr, Certificate: certificate, Models: models, Files: webpage.Files(), Pages: guests.Pages, Engine: guests.Engine, Say: a.say,
 		Record: func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error {
 			return s.RecordGuest(ctx, plan, g, dir, w)
@@ -154,7 +154,7 @@ func (a *app) announce(l *weblab.Lab, models int, open bool) error {
 	for _, u := range urls {
 		fmt.Fprintln(a.stdout, u)
 	}
-	if fingerprint != "" && a.terminal {
+	if fingerprint != "" && a.colour {
 		fmt.Fprintln(a.stdout, weblab.QR(urls[0]))
 	}
 	if own {
@@ -180,7 +180,7 @@ func openBrowser(url string) error {
 	if !ok {
 		with = []string{"xdg-open"}
 	}
-	if err := exec.Command(with[0], append(with[1:], url)...).Start(); err != nil { //nolint:gosec,noctx // our own address; it outlives us
+	if err := exec.Command(with[0], append(with[1:], url)...).Start(); err != nil { //nolint:noctx // it outlives us
 		return fmt.Errorf("--open: no browser could be started (%w): open the address yourself", err)
 	}
 	return nil

@@ -46,7 +46,7 @@ func somebody(t *testing.T) context.Context {
 }
 
 // see waits until an expression of the page is true.
-func see(t *testing.T, tab context.Context, expression string) {
+func see(tab context.Context, t *testing.T, expression string) {
 	t.Helper()
 	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		ok, err := chromedp.Run(tab, chromedp.Evaluate[bool](expression))
@@ -100,17 +100,17 @@ func TestIntegrationWebLab(t *testing.T) {
 		if (box.checked !== ["0", "webnn@chromium"].includes(box.value)) box.click();
 	}
 	document.getElementById("run").click(); true`
-	see(t, tab, pick)
-	see(t, tab, `document.getElementById("status").textContent === "Done: 1 of 1."`)
-	see(t, tab, `document.querySelector("#rows tr .verdict").textContent === "works"`)
-	see(t, tab, `!document.getElementById("run").disabled && document.querySelectorAll("iframe").length === 0`)
+	see(tab, t, pick)
+	see(tab, t, `document.getElementById("status").textContent === "Done: 1 of 1."`)
+	see(tab, t, `document.querySelector("#rows tr .verdict").textContent === "works"`)
+	see(tab, t, `!document.getElementById("run").disabled && document.querySelectorAll("iframe").length === 0`)
 	if err := lab.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	if err := lab.Wait(); err != nil {
 		t.Errorf("Ctrl-C ended it with %v\n%s", err, lab.stderr.String())
 	}
-	see(t, tab, `document.getElementById("alert").textContent.startsWith("Assay was stopped.")`)
+	see(tab, t, `document.getElementById("alert").textContent.startsWith("Assay was stopped.")`)
 	checkGuest(t, p)
 	if n := p.count(t); n != 1 {
 		t.Errorf("the store has %d results", n)

@@ -239,7 +239,7 @@ func alias(kind string, s Sighting, b BrowserAnswer) string {
 func mlName(kind string, s Sighting, b BrowserAnswer) string {
 	switch kind {
 	case "cpu":
-		return orUnnamed(s.CPU.Model, s.Arch+" processor")
+		return orUnnamed(s.CPU.Model, strings.TrimSpace(s.Arch+" processor"))
 	case "gpu":
 		return b.WebGPU.name()
 	}

@@ -50,7 +50,7 @@ func cut(frame []byte) (header, rest []byte, err error) {
 // joined is a frame of a header and the rest.
 func joined(header, rest []byte) []byte {
 	out := make([]byte, prefix, prefix+len(header)+len(rest))
-	binary.LittleEndian.PutUint32(out, uint32(len(header))) //nolint:gosec // bounded by mostHeader before
+	binary.LittleEndian.PutUint32(out, uint32(len(header)))
 	return append(append(out, header...), rest...)
 }
 

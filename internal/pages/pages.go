@@ -96,7 +96,8 @@ const headerTimeout = 10 * time.Second
 // Serve starts a host on a free port of 127.0.0.1. Nil browsers are for a host
 // whose visits all say in which ones their pages are opened.
 func Serve(browsers Browsers, files Files) (*Host, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var config net.ListenConfig
+	l, err := config.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("serve pages on 127.0.0.1: %w", err)
 	}

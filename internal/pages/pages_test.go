@@ -93,7 +93,7 @@ func host(t *testing.T, b Browsers) *Host {
 
 func post(t *testing.T, address string, body []byte) (int, []byte) {
 	t.Helper()
-	answer, err := http.Post(address, "", bytes.NewReader(body)) //nolint:gosec,noctx // the host's own address
+	answer, err := http.Post(address, "", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestCallsGoToThePageAndBack(t *testing.T) {
 
 func get(t *testing.T, address string) (int, string) {
 	t.Helper()
-	answer, err := http.Get(address) //nolint:gosec,noctx // the host's own address
+	answer, err := http.Get(address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,7 +200,7 @@ func (h *Host) packages(w http.ResponseWriter, r *http.Request) {
 var contentTypes = map[string]string{".wasm": "application/wasm", ".mjs": "text/javascript", ".js": "text/javascript"}
 
 func serve(w http.ResponseWriter, r *http.Request, file string) {
-	f, err := os.Open(file) //nolint:gosec // a file that the child named, or one of an installed package
+	f, err := os.Open(file)
 	if err != nil {
 		http.NotFound(w, r)
 		return

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -159,7 +160,7 @@ func heldOnDevice(m cell.Memory) string {
 func hardwareGrid(rows []Hardware) grid {
 	g := grid{head: []string{"host", "system", "CPU", "cores", "memory", "devices", "ran", "results"}, numbers: []int{3, 4, 7}}
 	for _, r := range rows {
-		g.add(r.ID, strings.TrimSpace(r.OS+" "+r.Arch), r.CPU, coresOr(r.Cores), known(r.MemoryBytes), strings.Join(r.Devices, ", "), strings.Join(r.Targets, " "), fmt.Sprint(r.Results))
+		g.add(r.ID, strings.TrimSpace(r.OS+" "+r.Arch), cmp.Or(r.CPU, r.Instance), coresOr(r.Cores), known(r.MemoryBytes), strings.Join(r.Devices, ", "), strings.Join(r.Targets, " "), fmt.Sprint(r.Results))
 	}
 	return g
 }

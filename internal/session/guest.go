@@ -121,7 +121,9 @@ func (v visited) Presence(t platform.Target) lab.Presence {
 	if !pages.NeedsPage(t.Engine) {
 		return lab.Presence{Reason: fmt.Sprintf("%s does not run in a browser", t)}
 	}
-	return v.web.presence(t)
+	here := v.web.presence(t)
+	here.Threads = 0 // ONNX Runtime chooses in the page: the child here has other cores
+	return here
 }
 
 // FreeBytes is what children here may use.

@@ -80,11 +80,11 @@ var phone = detect.BrowserAnswer{
 func TestReports(t *testing.T) {
 	t.Parallel()
 	about := About{UserAgent: pixel}
-	real, err := about.report(phone, "1.30.0")
+	hard, err := about.report(phone, "1.30.0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"qualcomm adreno-7xx"}, real.Host.Devices); diff != "" {
+	if diff := cmp.Diff([]string{"qualcomm adreno-7xx"}, hard.Host.Devices); diff != "" {
 		t.Error(diff)
 	}
 	swift := phone
@@ -93,11 +93,11 @@ func TestReports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if soft.Host.Devices != nil || soft.Host.ID == real.Host.ID || real.Host.ID == "" {
-		t.Errorf("hosts: %+v, %+v", real.Host, soft.Host)
+	if soft.Host.Devices != nil || soft.Host.ID == hard.Host.ID || hard.Host.ID == "" {
+		t.Errorf("hosts: %+v, %+v", hard.Host, soft.Host)
 	}
-	if len(real.Platforms) != 2 {
-		t.Errorf("a guest's report is about browsers alone: %+v", real.Platforms)
+	if len(hard.Platforms) != 2 {
+		t.Errorf("a guest's report is about browsers alone: %+v", hard.Platforms)
 	}
 	want := []offerTarget{
 		{Target: "webgpu@chrome", Title: "WebGPU", Detail: "google swiftshader", Present: true, Software: true},
@@ -107,7 +107,26 @@ func TestReports(t *testing.T) {
 	if diff := cmp.Diff(want, targets(soft, "chrome")); diff != "" {
 		t.Error(diff)
 	}
-	if p, _ := real.Get(platform.WebGPU); p.Status != detect.Present || p.Devices[0].Software {
+	if p, _ := hard.Get(platform.WebGPU); p.Status != detect.Present || p.Devices[0].Software {
 		t.Errorf("WebGPU: %+v", p)
 	}
+}
+
+// FuzzAbout: whatever a browser says, it becomes a target and a host, and the
+// host has no processor that nobody named.
+func FuzzAbout(f *testing.F) {
+	for _, s := range []string{iPhone, macSafari, pixel, foxLinux, edgeText, ""} {
+		f.Add(s, "Android", "arm", 5)
+	}
+	f.Fuzz(func(t *testing.T, agent, system, arch string, touch int) {
+		about := About{UserAgent: agent, Platform: system, Architecture: arch, TouchPoints: touch}
+		kind, version := about.browser()
+		if _, err := platform.ParseTarget("webgpu@" + kind); err != nil || version == "" {
+			t.Errorf("%q is a browser of kind %q, version %q: %v", agent, kind, version, err)
+		}
+		r, err := about.report(phone, "1")
+		if err != nil || r.Host.ID == "" || r.Host.OS == "" || r.Host.CPU != "" {
+			t.Errorf("%q gave %+v, %v", agent, r.Host, err)
+		}
+	})
 }

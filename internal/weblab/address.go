@@ -1,9 +1,7 @@
 package weblab
 
 import (
-	"bytes"
 	"fmt"
-	"log"
 	"net"
 	"net/netip"
 	"slices"
@@ -112,17 +110,4 @@ func addresses() []netip.Addr {
 		}
 	}
 	return append(four, six...)
-}
-
-// complaints hands on what the HTTP server prints, less broken handshakes:
-// every phone that asks its user about the certificate breaks one off first.
-func complaints(say func(string)) *log.Logger { return log.New(complaint(say), "", 0) }
-
-type complaint func(string)
-
-func (c complaint) Write(line []byte) (int, error) {
-	if !bytes.Contains(line, []byte("TLS handshake error")) {
-		c(strings.TrimSpace(string(line)))
-	}
-	return len(line), nil
 }

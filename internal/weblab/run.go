@@ -3,6 +3,7 @@ package weblab
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"assay/internal/cell"
 	"assay/internal/session"
@@ -75,8 +76,11 @@ func (w watcher) Planned(cells int) { _ = w.guest.say(planned{"planned", cells})
 // Started tells which cell is being carried out.
 func (w watcher) Started(c cell.Cell) { _ = w.guest.say(started{"started", c.Model(), c.Target}) }
 
-// Finished tells a result.
-func (w watcher) Finished(r cell.Result) { _ = w.guest.say(rowOf(r)) }
+// Finished tells a result, here too.
+func (w watcher) Finished(r cell.Result) {
+	w.guest.lab.o.Say(fmt.Sprintf("%s on %s: %s (%s)", r.Cell.Model(), r.Cell.Target, r.Verdict, describe(w.guest.report.Host)))
+	_ = w.guest.say(rowOf(r))
+}
 
 // Note tells a sentence.
 func (w watcher) Note(text string) { _ = w.guest.say(note{"note", text}) }

@@ -28,6 +28,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -79,19 +80,20 @@ type Lab struct {
 // headerTimeout bounds how long a client may take to say what it wants.
 const headerTimeout = 10 * time.Second
 
-// Serve starts a lab.
-func Serve(o Options) (*Lab, error) {
+// Serve starts a lab. It goes on until Close; ctx is for the start alone.
+func Serve(ctx context.Context, o Options) (*Lab, error) {
 	host, err := hostOf(o.Address)
 	if err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("tcp", o.Address)
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", o.Address)
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", o.Address, err)
 	}
 	l := &Lab{o: o, secret: rand.Text(), found: listener.Addr(), guests: map[string]*guest{}}
 	l.context, l.cancel = context.WithCancelCause(context.Background())
-	l.server = &http.Server{Handler: l.routes(), ReadHeaderTimeout: headerTimeout, ErrorLog: complaints(o.Say)}
+	l.server = &http.Server{Handler: l.routes(), ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(complaints(o.Say), slog.LevelError)}
 	if !loopback(host) {
 		if listener, err = l.overTLS(listener); err != nil {
 			return nil, errors.Join(err, listener.Close())

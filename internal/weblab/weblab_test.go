@@ -3,8 +3,6 @@ package weblab
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
@@ -37,7 +35,7 @@ func serve(t *testing.T, address string, record Record) *Lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Serve(Options{
+	l, err := Serve(t.Context(), Options{
 		Address: address, Pages: host, Engine: "1.30.0", Record: record, Say: func(s string) { t.Log(s) },
 		Models: []cell.Cell{{Type: "bert", Family: "encoder-only", Size: cell.Tiny, Weights: cell.Random}, {Type: "vit", Size: cell.Tiny, Weights: cell.Random}},
 		Files:  fstest.MapFS{"lab.html": {Data: []byte("<p>lab</p>")}, "lab.mjs": {Data: []byte("export {}")}},
@@ -84,7 +82,8 @@ func visit(t *testing.T, l *Lab) (*visitor, offer) {
 
 // at is the address of a path where the guest found the lab.
 func (v *visitor) at(path string) string {
-	return v.url[:strings.Index(v.url, "/lab/")] + path
+	origin, _, _ := strings.Cut(v.url, "/lab/")
+	return origin + path
 }
 
 func (v *visitor) say(message any) {
@@ -131,7 +130,7 @@ func (v *visitor) hear(kind string) map[string]any {
 
 func post(t *testing.T, address string, body []byte) (int, string) {
 	t.Helper()
-	r, err := http.Post(address, "application/json", bytes.NewReader(body)) //nolint:gosec,noctx // the lab's own address
+	r, err := http.Post(address, "application/json", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +155,7 @@ func through(l **Lab) Record {
 		for _, c := range plan.Cells {
 			w.Started(c)
 			v := (*l).o.Pages.Visit(ctx, pages.Where{Target: c.Where(), In: g.Browsers})
-			answer, err := http.Post(v.Address()+"/page", "", nil) //nolint:noctx // as a child does
+			answer, err := http.Post(v.Address()+"/page", "", nil)
 			if err != nil {
 				return err
 			}
@@ -331,108 +330,6 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestSecrets: without the secret there is nothing; another site gets at most
-// the way in; what is for children is not served here at all.
-func TestSecrets(t *testing.T) {
-	t.Parallel()
-	l := serve(t, "127.0.0.1:0", nil)
-	own := strings.TrimPrefix(l.URLs()[0], "http://"+l.found.String())
-	for _, test := range []struct {
-		method, path, site string
-		status             int
-	}{
-		{"GET", own, "", http.StatusOK},
-		{"GET", own, "cross-site", http.StatusOK},
-		{"GET", own + "lab.mjs", "same-origin", http.StatusOK},
-		{"GET", own + "lab.mjs", "cross-site", http.StatusForbidden},
-		{"GET", own + "absent.mjs", "", http.StatusNotFound},
-		{"GET", own + "socket", "cross-site", http.StatusForbidden},
-		{"GET", own + "probe/guess/", "", http.StatusForbidden},
-		{"POST", own + "probe/guess/answer", "", http.StatusForbidden},
-		{"GET", "/lab/guess/", "", http.StatusForbidden},
-		{"GET", "/lab/guess/lab.mjs", "", http.StatusForbidden},
-		{"GET", "/lab/guess/socket", "", http.StatusForbidden},
-		{"GET", "/", "", http.StatusForbidden},
-		{"GET", "/pages/guess/", "", http.StatusForbidden},
-		{"GET", "/pages/guess/socket", "", http.StatusForbidden},
-		{"POST", "/visits/guess/call", "", http.StatusForbidden},
-		{"GET", "/page/runner.html", "", http.StatusOK},
-		{"GET", "/page/runner.html", "cross-site", http.StatusForbidden},
-	} {
-		r, err := http.NewRequestWithContext(t.Context(), test.method, "http://"+l.found.String()+test.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if test.site != "" {
-			r.Header.Set("Sec-Fetch-Site", test.site)
-		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status, text := read(t, answer); status != test.status {
-			t.Errorf("%s %s from %q: %d %s", test.method, test.path, test.site, status, text)
-		}
-	}
-}
-
-// TestTLS: away from the loopback interface the lab speaks TLS, with a
-// certificate for this machine's addresses.
-func TestTLS(t *testing.T) {
-	t.Parallel()
-	l := serve(t, "0.0.0.0:0", nil)
-	fingerprint, own := l.Secure()
-	if !own || len(fingerprint) != 95 {
-		t.Fatalf("it is not secure: %q", fingerprint)
-	}
-	leaf, err := x509.ParseCertificate(l.secure.Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	roots.AddCert(leaf)
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
-	for _, u := range l.URLs() {
-		if !strings.HasPrefix(u, "https://") {
-			t.Errorf("the address is %s", u)
-		}
-	}
-	for _, host := range []string{"127.0.0.1", "localhost"} {
-		_, port, _ := strings.Cut(l.found.String(), "]:")
-		address := "https://" + host + ":" + port + "/lab/" + l.secret + "/"
-		r, err := client.Get(address) //nolint:gosec,noctx // the lab's own address
-		if err != nil {
-			t.Fatal(err)
-		}
-		if status, text := read(t, r); status != http.StatusOK || text != "<p>lab</p>" {
-			t.Errorf("%s: %d %s", address, status, text)
-		}
-	}
-	for _, a := range addresses() {
-		if err := leaf.VerifyHostname(a.String()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-func TestLoopback(t *testing.T) {
-	t.Parallel()
-	for host, want := range map[string]bool{"127.0.0.1": true, "127.1.2.3": true, "::1": true, "localhost": true, "": false, "0.0.0.0": false, "::": false, "192.168.1.5": false, "phone.local": false} {
-		if got := loopback(host); got != want {
-			t.Errorf("loopback(%q) is %t", host, got)
-		}
-	}
-}
-
-func TestBadAddresses(t *testing.T) {
-	t.Parallel()
-	for _, address := range []string{"", "127.0.0.1", "127.0.0.1:99999", "256.1.1.1:0"} {
-		if l, err := Serve(Options{Address: address}); err == nil {
-			t.Errorf("%q is an address: %v", address, l.URLs())
-		}
-	}
-}
-
 // TestPlans: the choice becomes cells of the guest's own browser, without
 // fallback.
 func TestPlans(t *testing.T) {
@@ -474,36 +371,4 @@ func TestSoftware(t *testing.T) {
 	if _, err := g.Open(t.Context(), pages.Where{}, "http://127.0.0.1/pages/x/"); !errors.Is(err, errLeft) {
 		t.Errorf("a page was opened where nobody is: %v", err)
 	}
-}
-
-// TestQR: a code has its border and two rows to a line; what is too long has none.
-func TestQR(t *testing.T) {
-	t.Parallel()
-	lines := strings.Split(strings.TrimSuffix(QR("https://192.168.1.5:8443/lab/ABC/"), "\n"), "\n")
-	if len(lines) != (25+2*quietZone+1)/2 && len(lines) != (29+2*quietZone+1)/2 {
-		t.Errorf("the code has %d lines", len(lines))
-	}
-	if !strings.Contains(lines[1], "█▀▀▀▀▀█") {
-		t.Errorf("the finder pattern is missing in %q", lines[1])
-	}
-	if QR(strings.Repeat("x", 5000)) != "" {
-		t.Error("a text of any length has a code")
-	}
-}
-
-func FuzzAbout(f *testing.F) {
-	for _, s := range []string{iPhone, macSafari, pixel, foxLinux, edgeText, ""} {
-		f.Add(s, "Android", "arm", 5)
-	}
-	f.Fuzz(func(t *testing.T, agent, system, arch string, touch int) {
-		about := About{UserAgent: agent, Platform: system, Architecture: arch, TouchPoints: touch}
-		kind, version := about.browser()
-		if _, err := platform.ParseTarget("webgpu@" + kind); err != nil || version == "" {
-			t.Errorf("%q is a browser of kind %q, version %q: %v", agent, kind, version, err)
-		}
-		r, err := about.report(phone, "1")
-		if err != nil || r.Host.ID == "" || r.Host.OS == "" || r.Host.CPU != "" {
-			t.Errorf("%q gave %+v, %v", agent, r.Host, err)
-		}
-	})
 }

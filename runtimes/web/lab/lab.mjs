@@ -22,8 +22,7 @@ const mayRest = () => lock?.release().catch(() => {});
 function refresh() {
   const { model, target, timing } = chosen();
   const cells = model.length * target.length;
-  $("run").hidden = run.busy;
-  $("stop").hidden = !run.busy;
+  swap($("run"), $("stop"), run.busy);
   $("progress").hidden = !run.busy;
   $("run").disabled = !ready || !cells;
   $("run").textContent = timing[0] === "test" || !timing.length ? "Run" : "Run and time";
@@ -37,6 +36,15 @@ function refresh() {
   } else if (ready) {
     $("status").textContent = cells ? `${cells} ${cells === 1 ? "cell" : "cells"} chosen` : "Choose a model and a platform";
   }
+}
+
+/** Shows one of two buttons. Whoever is at the one that goes is at the other then. */
+function swap(first, second, other) {
+  const [shown, gone] = other ? [second, first] : [first, second];
+  const held = document.activeElement === gone;
+  shown.hidden = false;
+  gone.hidden = true;
+  if (held) shown.focus();
 }
 
 function ended() {

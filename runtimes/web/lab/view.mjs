@@ -75,11 +75,14 @@ function because({ note, failure, evidence }) {
   return words.filter(Boolean).map((textContent) => element("small", { textContent }));
 }
 
+/** A cell of the table of results. */
+const cell = (properties, ...children) => element("td", { role: "cell", ...properties }, ...children);
+
 /** A cell with a number; narrow screens have no head above it, and show its label. */
 function figure(label, text, detail) {
-  const cell = element("td", { className: "number" }, text, detail ? element("small", { textContent: detail }) : null);
-  if (text) cell.dataset.label = label;
-  return cell;
+  const made = cell({ className: "number" }, text, detail ? element("small", { textContent: detail }) : null);
+  if (text) made.dataset.label = label;
+  return made;
 }
 
 const range = ({ lo_ms, hi_ms }) => (lo_ms === null ? "" : `${number(lo_ms)} to ${ms(hi_ms)}`);
@@ -91,10 +94,10 @@ export function showResult(row) {
   const size = row.size === "tiny" && row.weights === "random" ? "tiny, random weights" : `${row.size}, ${row.weights}`;
   $("rows").prepend(
     element(
-      "tr", {},
-      element("td", {}, element("b", { textContent: row.model }), element("small", { textContent: size })),
-      element("td", { textContent: row.target }),
-      element("td", {}, element("span", { className: `verdict ${row.verdict}`, textContent: row.verdict }), ...because(row)),
+      "tr", { role: "row" },
+      cell({}, element("b", { textContent: row.model }), element("small", { textContent: size })),
+      cell({ textContent: row.target }),
+      cell({}, element("span", { className: `verdict ${row.verdict}`, textContent: row.verdict }), ...because(row)),
       figure("one run", ms(row.median_ms), range(row)),
       figure("difference", row.max_rel === null ? "" : row.max_rel.toExponential(1)),
     ),

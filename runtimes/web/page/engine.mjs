@@ -82,7 +82,7 @@ export class Engine {
     this.#ort = ort;
     this.#platform = platform;
     ort.env.wasm.wasmPaths = PACKAGE;
-    ort.env.wasm.numThreads = crossOriginIsolated ? threads || 1 : 1;
+    ort.env.wasm.numThreads = crossOriginIsolated ? threads : 1; // 0 is ONNX Runtime's own choice: half the cores, at most 4
     ort.env.logLevel = verbose ? "verbose" : "warning";
     const found = platform === "webgpu" ? await adapter() : null;
     if (platform === "webgpu" && !found) throw new Error("this browser gives no WebGPU adapter");
