@@ -14,7 +14,7 @@ from torch_emit import Emit, job
 from transformers import AutoTokenizer
 
 from assay_runner import generation, torch_engine
-from assay_runner.errors import BadRecipe, ExportFailed
+from assay_runner.errors import ExportFailed
 from assay_runner.export import Subject, growing, transformers_js
 from assay_runner.exported.attempts import attempts
 from assay_runner.exported.web_pipeline import layout
@@ -94,5 +94,3 @@ def test_a_library_is_an_attempt_of_its_own():
         (attempt,) = attempts({"engine": "ort-web", "mode": mode, "via": "transformers.js"})
         assert attempt.form.kind == "transformers.js"
         assert attempt.settings == {"THROUGH": "transformers.js"}
-    with pytest.raises(BadRecipe, match="has no mode"):
-        attempts({"engine": "qnn", "mode": "generate"})
