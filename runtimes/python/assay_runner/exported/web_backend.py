@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from assay_runner import generation, timing
-from assay_runner.errors import BadRecipe, PageError, RefusedGraph, TooLarge
+from assay_runner.errors import BadRecipe, PageError, PageLost, RefusedGraph, TooLarge
 
 from . import web_dtypes, web_limits, web_placement
 from .backend import Arrays, Asked, Exported, Placement
@@ -167,7 +167,13 @@ def created(page: Page, files: Mapping[str, Path], fits: str, op: str = "create"
         if _MEMORY.search(str(error)):
             raise TooLarge(f"the page ran out of memory: {error}; {fits}") from error
         raise RefusedGraph(f"ONNX Runtime Web refuses the graph: {error}") from error
+    except PageLost as error:  # a renderer that gets no memory ends without a word
+        if (held := sum(path.stat().st_size for path in files.values())) < _MUCH_BYTES:
+            raise
+        raise PageLost(f"{error}, while it loaded {held / 1e9:.1f} GB; {fits}") from error
 
+
+_MUCH_BYTES = 500_000_000  # of weights: a page that ends over fewer has another reason
 
 _MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array|memory access out of bounds")
 
