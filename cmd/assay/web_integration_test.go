@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"assay/internal/cell"
+	"assay/internal/platform"
 )
 
 // webEnvironment is the folder of the user's web environment, which `make
@@ -85,6 +86,40 @@ func ranInPage(t *testing.T, r cell.Result) bool {
 		return true
 	}
 	return false
+}
+
+// TestIntegrationWebGenerates: a language model continues its prompt in a page,
+// token by token as torch does, its past kept by the browser; with weights of
+// eight bits too.
+func TestIntegrationWebGenerates(t *testing.T) {
+	t.Parallel()
+	p := withWeb(t)
+	for _, r := range p.report(t, exitOK, "test", "llama", "--mode", "generate", "--platform", "webnn", "--dtype", "fp32,w8").Results {
+		if !ranInPage(t, r) {
+			continue
+		}
+		if g := r.Generation; g == nil || g.PrefillMS == nil || g.TokenMSMedian == nil || *g.TokenMSMedian <= 0 {
+			t.Errorf("%s: tokens were not timed: %+v", r.Cell.DType, g)
+		} else if r.Cell.DType == platform.FP32 && (g.AgreedTokens == nil || *g.AgreedTokens != g.NewTokens) {
+			t.Errorf("other tokens than torch's: %+v", g)
+		}
+		if r.Context.EngineSettings["past_kept_at"] != "ml-tensor" {
+			t.Errorf("%s: the past was not kept by WebNN: %v", r.Cell.DType, r.Context.EngineSettings)
+		}
+	}
+}
+
+// TestIntegrationTransformersJS: the same models go through the library that
+// web applications use, and give the same numbers.
+func TestIntegrationTransformersJS(t *testing.T) {
+	t.Parallel()
+	p := withWeb(t)
+	pipelines := map[string]string{"bert": "feature-extraction", "vit": "image-classification"}
+	for _, r := range p.report(t, exitOK, "test", "bert", "vit", "--via", "transformers.js", "--platform", "webnn").Results {
+		if ranInPage(t, r) && (r.Context.EngineSettings["pipeline"] != pipelines[r.Cell.Type] || r.Context.Versions["transformers.js"] == "") {
+			t.Errorf("%s: %v by %v", r.Cell.Type, r.Context.EngineSettings, r.Context.Versions)
+		}
+	}
 }
 
 // TestIntegrationWebAbsent: what no browser has is unavailable, with its reason.

@@ -216,7 +216,7 @@ type Exported struct {
 	Found    bool         `json:"found"`    // it was there already
 	Opset    int          `json:"opset"`
 	Exporter string       `json:"exporter"`
-	Via      string       `json:"via,omitempty"`     // onnx, or torch where the engine converted the model itself
+	Via      string       `json:"via,omitempty"`     // onnx, torch where the engine converted the model itself, or transformers.js
 	Earlier  []ExportTry  `json:"earlier,omitempty"` // other ways to the engine that were tried, and what they came to
 	Steps    []ExportStep `json:"steps"`             // how the graph was made friendly to accelerators
 	Check    ExportCheck  `json:"check"`

@@ -58,6 +58,14 @@ def test_a_dtype_keeps_the_numbers_as_far_as_its_bits_go(dtype: str, worst: floa
     assert bits(made) == kept
 
 
+def test_weights_beside_a_graph_are_converted_too(tmp_path) -> None:
+    onnx_ir.save(layers(), tmp_path / "model.onnx", external_data="model.onnx.data")
+    x = np.random.default_rng(1).standard_normal((4, 64), np.float32)
+    for dtype in ("fp16", "w8"):
+        made = web_dtypes.convert(onnx_ir.load(tmp_path / "model.onnx"), dtype)
+        np.testing.assert_array_equal(ran(made, x), ran(web_dtypes.convert(layers(), dtype), x))
+
+
 @pytest.mark.parametrize(
     ("dtype", "platform", "features", "says"),
     [

@@ -14,8 +14,8 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner import generation
-from assay_runner.errors import ExportFailed
-from assay_runner.export import cached
+from assay_runner.errors import ExportFailed, UnsupportedDType
+from assay_runner.export import cached, growing
 from assay_runner.exported import engine, web_page
 
 NEW = generation.NEW_TOKENS
@@ -66,13 +66,21 @@ class Page(BaseHTTPRequestHandler):
         assert header["tokens"] == NEW
         return {}, {}
 
+    def pipeline(self, header, _):
+        self.server.sessions["whole"] = Session(header["files"]["onnx/model.onnx"], providers=["CPUExecutionProvider"])
+        told = {"log": [], "adapter": None, "build": "transformers.js", "threads": 1, "phases_ms": {"create": 1.5}}
+        return told | {"versions": {"transformers.js": "4", "onnxruntime-web": "1"}}, {}
+
     def bind(self, _, arrays):
         self.server.prompt = arrays["input_ids"]
         return {}, {}
 
     def run(self, *_):
-        pair = cached.Pair(self.server.sessions["prompt"], self.server.sessions["step"])
-        self.server.made = pair.continued(self.server.prompt, NEW)
+        sessions, prompt = self.server.sessions, self.server.prompt
+        if "whole" in sessions:
+            self.server.made = growing.continued(sessions["whole"], prompt, NEW)
+        else:
+            self.server.made = cached.Pair(sessions["prompt"], sessions["step"]).continued(prompt, NEW)
         return {"ms": 40.0, "stamps_ms": [[100.0, 110.0, *(112.0 + 2 * i for i in range(NEW - 1))]]}, {}
 
     def outputs(self, *_):
@@ -134,6 +142,24 @@ def test_weights_of_four_bits_generate_too(server, exports):
     graphs = [next(iter(header["files"].values())) for header in server.asked if header["op"] == "create"]
     for path in graphs:
         assert b"MatMulNBits" in Path(path).read_bytes()
+
+
+def test_a_pipeline_generates_what_torch_does(server, exports):
+    report = generated(server, exports, torch_recipes.LLAMA, via="transformers.js")
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["generation"]["agreed_tokens"] == NEW
+    assert report["generation"]["token_ms_median"] == 2.0
+    assert report["context"]["engine_settings"]["pipeline"] == "text-generation"
+    assert report["context"]["versions"]["transformers.js"] == "4"
+    assert report["export"]["via"] == "transformers.js"
+    (asked,) = (header for header in server.asked if header["op"] == "pipeline")
+    assert {"config.json", "tokenizer.json", "onnx/model.onnx"} <= set(asked["files"])
+    assert (asked["tokens"], asked["call"]["task"]) == (NEW, "text-generation")
+
+
+def test_a_library_has_its_own_dtypes(server, exports):
+    with pytest.raises(UnsupportedDType, match=r"through transformers\.js in fp32"):
+        generated(server, exports, torch_recipes.LLAMA, via="transformers.js", dtype="w8")
 
 
 def test_a_model_that_reads_more_than_a_text_is_refused(server, exports):

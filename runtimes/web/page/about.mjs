@@ -37,20 +37,23 @@ export async function adapter() {
   };
 }
 
-// What a platform says that it can compute in or with.
+// What a platform says that it can compute in or with, and how much at once; null where it has no limits of its own.
 const FEATURES = {
-  webgpu: async () => (await adapter())?.features ?? [],
+  webgpu: async () => {
+    const found = await adapter();
+    return { features: found?.features ?? [], limits: found?.limits ?? null };
+  },
   webnn: async (deviceType) => {
     const context = await navigator.ml?.createContext(deviceType ? { deviceType } : {});
     const found = context?.opSupportLimits().input.dataTypes ?? [];
     context?.destroy?.();
-    return found;
+    return { features: found, limits: null };
   },
-  cpu: async () => [],
+  cpu: async () => ({ features: [], limits: null }),
 };
 
 /** The features of a platform, before anything is made for it. */
-export const features = async ({ platform, device }) => ({ features: await FEATURES[platform](device) });
+export const features = ({ platform, device }) => FEATURES[platform](device);
 
 /** The JavaScript heap in use, where the browser tells it. */
 export const heapBytes = () => performance.memory?.usedJSHeapSize ?? null;

@@ -67,7 +67,7 @@ export class Pipeline {
   #out = {};
   #stamps = [];
   #logits = [];
-  #text = null;
+  #chosen;
 
   /** Loads transformers.js and the folder, and makes the pipeline. */
   async create({ platform, device, threads, files, call, tokens, verbose }) {
@@ -99,15 +99,17 @@ export class Pipeline {
   }
 
   // Every way through a pipeline leads to its model's forward: there the bound tensors go in and the outputs come by.
+  // What a generation chose, its model's generate gives.
   #watch() {
     const { model } = this.#pipe;
-    const own = model.forward.bind(model);
+    const [forward, generate] = [model.forward.bind(model), model.generate?.bind(model)];
     model.forward = async (inputs) => {
-      const out = await own(this.#tokens ? inputs : { ...inputs, ...this.#given });
+      const out = await forward(this.#tokens ? inputs : { ...inputs, ...this.#given });
       if (this.#tokens) await this.#see(out.logits);
       else this.#out = out;
       return out;
     };
+    model.generate = async (options) => (this.#chosen = await generate(options));
   }
 
   async #see(logits) {
@@ -132,7 +134,7 @@ export class Pipeline {
     this.#stamps = [start];
     this.#logits = [];
     const more = this.#tokens ? { max_new_tokens: this.#tokens, do_sample: false, return_full_text: false } : {};
-    this.#text = await this.#pipe(this.#input, more);
+    await this.#pipe(this.#input, more);
     return now() - start;
   }
 
@@ -153,7 +155,7 @@ export class Pipeline {
     return { ms: await sampled(once, rule), stamps_ms };
   }
 
-  /** What the model inside gave: its outputs, or the logits of each step and the ids that follow from them. */
+  /** What the model inside gave: its outputs, or the logits of each step and the ids that were chosen. */
   outputs() {
     if (this.#tokens) return this.#generated();
     return Object.fromEntries(
@@ -168,12 +170,10 @@ export class Pipeline {
     const [steps, batch, width] = [this.#logits.length, this.#logits[0].length, this.#logits[0][0].length];
     const logits = new Float32Array(batch * steps * width);
     const generated = new BigInt64Array(batch * steps);
+    const length = this.#chosen.dims[1]; // the prompt, and what follows it
     for (let row = 0; row < batch; row++) {
-      for (let i = 0; i < steps; i++) {
-        const step = this.#logits[i][row];
-        logits.set(step, (row * steps + i) * width);
-        generated[row * steps + i] = BigInt(step.indexOf(step.reduce((a, b) => Math.max(a, b))));
-      }
+      this.#logits.forEach((step, i) => logits.set(step[row], (row * steps + i) * width));
+      generated.set(this.#chosen.data.slice((row + 1) * length - steps, (row + 1) * length), row * steps);
     }
     return {
       logits: { dtype: "float32", shape: [batch, steps, width], data: logits },

@@ -65,7 +65,18 @@ def _exported(subject: Subject) -> onnx_ir.Model:
     model = OnnxExporter().export(part, dict(given), OnnxConfig(dynamic=True)).model
     for value in (*model.graph.inputs, *model.graph.outputs):
         value.name = named(str(value.name), output=value.is_graph_output())
+    _pin(model, given["past_key_values"])
     return model
+
+
+def _pin(model: onnx_ir.Model, cache: Any) -> None:
+    """Gives the past's inputs the numbers of heads and channels: an exporter leaves free what no layer insists on."""
+    for value in model.graph.inputs:
+        if not str(value.name).startswith(PAST) or value.shape is None:
+            continue
+        layer = cache.layers[int(str(value.name).split(".")[1])]
+        heads, channels = layer.keys.shape[1], (layer.keys if value.name.endswith("key") else layer.values).shape[3]
+        value.shape = onnx_ir.Shape([value.shape[0], heads, value.shape[2], channels])
 
 
 def named(name: str, output: bool) -> str:

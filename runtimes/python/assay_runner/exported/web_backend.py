@@ -8,30 +8,22 @@ that the way between the two costs a result nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx_ir
 
 from assay_runner import generation, timing
-from assay_runner.errors import BadRecipe, PageError, RefusedGraph, TooLarge, UnsupportedDType
-from assay_runner.export import writing
-from assay_runner.export.steps import dead
+from assay_runner.errors import BadRecipe, PageError, PageLost, RefusedGraph, TooLarge
 
-from . import web_dtypes, web_integers, web_placement, web_steps
+from . import web_dtypes, web_limits, web_placement
 from .backend import Arrays, Asked, Exported, Placement
-from .store import Store, code_of, key_of
+from .store import Store
+from .web_graph import THROUGH, Prepared, Preparing
 from .web_page import Page
-
-WIDE = "WIDE_INTEGERS"
-"""The setting of an attempt that leaves whole numbers their 64 bits."""
-
-THROUGH = "THROUGH"
-"""The setting of an attempt that names a library which runs the model: the graph stays as that one expects it."""
 
 _CREATE_S = 300.0  # ONNX Runtime never settles some graphs: every wait has an end
 RUN_S = 300.0
@@ -48,46 +40,23 @@ class Web:
         if not self._address:
             raise BadRecipe("the job does not say where a page is to be had: options.page")
         self._page: Page | None = None  # the first one, where it was asked something before there was a graph
-        self._numbers = web_dtypes.numbers(asked.dtype)
-        if self._numbers.needs:
+        if web_dtypes.numbers(asked.dtype).needs:
             self._page = Page(self._address)
-            told, _ = self._page.call("features", SHORT_S, platform=asked.platform, device=asked.device)
-            web_dtypes.confirm(asked.dtype, asked.platform, told["features"])
+            web_dtypes.confirm(asked.dtype, asked.platform, self._features(self._page)["features"])
 
     def prepare(self, exported: Exported) -> Prepared:
         """The graph as browsers want it."""
-        if THROUGH in self._asked.settings:
-            return self._as_it_is(exported)
-
-        def make(folder: Path) -> dict[str, Any]:
-            model = onnx_ir.load(exported.graph)
-            done = web_steps.apply(model, whole)
-            if done or converted:  # else the graph is used where it lies
-                dead.remove(model)
-                writing.write(web_dtypes.convert(model, self._asked.dtype), folder)
-            return facts | {"steps": done}
-
-        whole, converted = self._asked.settings.get(WIDE) is None, self._numbers.convert is not None
-        code = (web_steps, web_integers, web_dtypes)
-        facts = {"kind": "web-graph", "of": exported.key, "whole": whole, "code": code_of(*code)}
-        if converted:
-            facts |= {"dtype": self._asked.dtype, "settings": dict(self._numbers.settings), **web_dtypes.versions()}
-        entry = self._held.enter_context(self._store.entry("web-graph", key_of(facts), make))
-        done = entry.manifest["steps"]
-        graph = entry.path(writing.FILE) if done or converted else exported.graph
-        before = exported.encoder and self.prepare(exported.encoder)
-        return Prepared(exported, entry.manifest["key"], graph, done, self._numbers.settings, before)
-
-    def _as_it_is(self, exported: Exported) -> Prepared:
-        if self._asked.dtype != "fp32":
-            through = self._asked.settings[THROUGH]
-            raise UnsupportedDType(f"models go through {through} in fp32 here, not in {self._asked.dtype}")
-        return Prepared(exported, exported.key, exported.graph, (), {})
+        return Preparing(self._asked, self._store, self._held).prepared(exported)
 
     def compile(self, prepared: Prepared) -> Session:
         """A session in a fresh page."""
         page, self._page = self._page or Page(self._address), None
+        limits = self._features(page)["limits"] if self._asked.platform == "webgpu" else None
+        web_limits.confirm(prepared.weights(), self._asked.dtype, prepared.graphs, limits)
         return self._kind()(self._asked, page, prepared)
+
+    def _features(self, page: Page) -> dict[str, Any]:
+        return page.call("features", SHORT_S, platform=self._asked.platform, device=self._asked.device)[0]
 
     def _kind(self) -> type[Session]:
         from .web_generating import Generating
@@ -96,22 +65,6 @@ class Web:
         if THROUGH in self._asked.settings:
             return Piped
         return Generating if self._asked.mode == generation.MODE else Session
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A graph for browsers: its file, its key, what was done to it, and with which settings its weights were kept."""
-
-    exported: Exported
-    key: str
-    graph: Path
-    steps: Sequence[Mapping[str, Any]]
-    settings: Mapping[str, int]
-    before: Prepared | None = None  # of generation, the graph that runs once
-
-    def files(self) -> dict[str, Path]:
-        """The graph's own file and the weights beside it, by the names that it knows them under."""
-        return {path.name: path for path in self.graph.parent.iterdir() if _of_graph(path, self.graph)}
 
 
 class Session:
@@ -133,6 +86,7 @@ class Session:
         return created(
             self._page,
             prepared.files(),
+            web_limits.stated(asked.dtype, self._prepared.graphs),
             platform=asked.platform,
             device=asked.device,
             threads=asked.threads,
@@ -204,15 +158,22 @@ class Session:
         return bool(self._page.about.get("software") or adapter.get("fallback") or _by_name(adapter))
 
 
-def created(page: Page, files: Mapping[str, Path], op: str = "create", **asked: Any) -> dict[str, Any]:
-    """What the page says of the session it made. A graph that it cannot take is refused, as by every other engine."""
+def created(page: Page, files: Mapping[str, Path], fits: str, op: str = "create", **asked: Any) -> dict[str, Any]:
+    """What the page says of the session it made. A graph that it cannot take is refused, as by every other engine; one
+    that it has no memory for with the words of what fits."""
     try:
         return page.call(op, _CREATE_S, files=files, **asked)[0]
     except PageError as error:
         if _MEMORY.search(str(error)):
-            raise TooLarge(f"the page ran out of memory: {error}") from error
+            raise TooLarge(f"the page ran out of memory: {error}; {fits}") from error
         raise RefusedGraph(f"ONNX Runtime Web refuses the graph: {error}") from error
+    except PageLost as error:  # a renderer that gets no memory ends without a word
+        if (held := sum(path.stat().st_size for path in files.values())) < _MUCH_BYTES:
+            raise
+        raise PageLost(f"{error}, while it loaded {held / 1e9:.1f} GB; {fits}") from error
 
+
+_MUCH_BYTES = 500_000_000  # of weights: a page that ends over fewer has another reason
 
 _MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array|memory access out of bounds")
 
@@ -226,11 +187,6 @@ def _name(adapter: Mapping[str, Any]) -> str:
 
 def _by_name(adapter: Mapping[str, Any]) -> bool:
     return any(name in _name(adapter).lower() for name in _SOFTWARE)
-
-
-def _of_graph(path: Path, graph: Path) -> bool:
-    """The graph's own file and the weights beside it."""
-    return path == graph or path.name.startswith(graph.name + ".") or path.suffix == ".data"
 
 
 @dataclass(frozen=True)

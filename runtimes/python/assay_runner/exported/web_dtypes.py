@@ -25,6 +25,8 @@ BLOCK = 32
 ACCURACY = 0
 """Of MatMulNBits: 0 computes in float32. 4 rounds activations to 8 bits, which is not what the dtypes here mean."""
 
+_INFERRED_BYTES = 1 << 30  # onnx infers types of what a protobuf holds; exporters tell those of larger graphs
+
 Convert = Callable[[onnx.ModelProto], onnx.ModelProto]
 
 
@@ -41,7 +43,8 @@ def half(model: onnx.ModelProto) -> onnx.ModelProto:
     """The graph in 16 bits."""
     from onnxruntime.transformers import float16
 
-    return float16.convert_float_to_float16(model, keep_io_types=True)
+    known = sum(len(tensor.raw_data) for tensor in model.graph.initializer) > _INFERRED_BYTES
+    return float16.convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=known)
 
 
 def weights_of_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -89,6 +92,7 @@ def convert(model: onnx_ir.Model, dtype: str) -> onnx_ir.Model:
     if row.convert is None:
         return model
     common.NameFixPass()(model)  # nodes are told apart by their names
+    onnx_ir.external_data.load_to_model(model)
     with _quiet():
         return onnx_ir.from_proto(row.convert(onnx_ir.to_proto(model)))
 

@@ -18,7 +18,8 @@ from assay_runner.generation import NEW_TOKENS, Clock, prompted
 
 from . import web_placement
 from .backend import Arrays, Asked, Placement
-from .web_backend import RUN_S, SHORT_S, PageClock, Prepared, Session
+from .web_backend import RUN_S, SHORT_S, PageClock, Session
+from .web_graph import Prepared
 from .web_page import Page
 
 PROMPT, STEP = "prompt", "step"

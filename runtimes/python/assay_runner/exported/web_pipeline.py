@@ -16,9 +16,11 @@ from assay_runner import generation
 from assay_runner.export.transformers_js import CALL, GRAPHS
 from assay_runner.generation import NEW_TOKENS, Clock, prompted
 
+from . import web_limits
 from .backend import Arrays, Asked
-from .web_backend import SHORT_S, Prepared, Session, created
+from .web_backend import SHORT_S, Session, created
 from .web_generating import TokenClock
+from .web_graph import Prepared
 from .web_page import Page
 
 
@@ -38,6 +40,7 @@ class Piped(Session):
         return created(
             self._page,
             layout(folder),
+            web_limits.stated(asked.dtype, prepared.graphs),
             op="pipeline",
             platform=asked.platform,
             device=asked.device,

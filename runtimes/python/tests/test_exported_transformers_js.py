@@ -1,0 +1,96 @@
+"""Folders for transformers.js: their layout, and which pipeline is called for what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+import torch
+import torch_recipes
+from torch_emit import Emit, job
+from transformers import AutoTokenizer
+
+from assay_runner import generation, torch_engine
+from assay_runner.errors import ExportFailed
+from assay_runner.export import Subject, growing, transformers_js
+from assay_runner.exported.attempts import attempts
+from assay_runner.exported.web_pipeline import layout
+
+
+def written(recipe, folder: Path, **cell):
+    """The folder of a recipe's model, and the inputs and outputs that it was written for."""
+    session = torch_engine.Session(job(recipe, **cell), Emit())
+    tensors, model = session.inputs({"batch": 1}), session.built().model
+    expected = session.forward(model, tensors)
+    with torch.no_grad():
+        graph = transformers_js.write(Subject(model, tensors, recipe.get("call", {}), expected), folder)
+    return graph, tensors, expected
+
+
+def test_a_text_model_has_words_that_give_its_ids_back(tmp_path):
+    graph, tensors, expected = written(torch_recipes.BERT, tmp_path)
+    assert graph.file == "onnx/model.onnx"
+    assert {"config.json", "tokenizer.json", "tokenizer_config.json", "onnx/model.onnx"} <= set(layout(tmp_path))
+    call = json.loads((tmp_path / "pipeline.json").read_text())
+    assert call["task"] == "feature-extraction"
+    ids = AutoTokenizer.from_pretrained(tmp_path)(call["texts"])["input_ids"]
+    assert ids == tensors["input_ids"].tolist()
+    session = onnxruntime.InferenceSession(str(tmp_path / graph.file), providers=["CPUExecutionProvider"])
+    feeds = {given.name: tensors[given.name].numpy() for given in session.get_inputs()}
+    np.testing.assert_allclose(session.run(None, feeds)[0], next(iter(expected.values())), rtol=1e-3, atol=1e-4)
+
+
+def test_a_model_that_generates_has_its_past_as_input_and_output(tmp_path):
+    graph, tensors, expected = written(torch_recipes.LLAMA, tmp_path, mode="generate")
+    assert graph.check["pass"]
+    assert json.loads((tmp_path / "config.json").read_text())["eos_token_id"] is None
+    session = onnxruntime.InferenceSession(str(tmp_path / graph.file), providers=["CPUExecutionProvider"])
+    names = [given.name for given in session.get_inputs()]
+    assert [n for n in names if "past" in n] == [f"past_key_values.{i}.{w}" for i in (0, 1) for w in ("key", "value")]
+    assert all(isinstance(given.shape[i], int) for given in session.get_inputs()[-2:] for i in (1, 3))
+    made = growing.continued(session, tensors["input_ids"].numpy(), generation.NEW_TOKENS)
+    assert made["generated"].tolist() == expected["generated"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "task"),
+    [
+        ("LlamaForCausalLM", ["input_ids", "attention_mask"], "feature-extraction"),
+        ("ViTForImageClassification", ["pixel_values"], "image-classification"),
+        ("ViTModel", ["pixel_values"], "image-feature-extraction"),
+        ("Wav2Vec2ForCTC", ["input_values"], "automatic-speech-recognition"),
+        ("DetrForObjectDetection", ["pixel_values"], None),
+        ("CLIPModel", ["input_ids", "pixel_values"], None),
+        ("WhisperForConditionalGeneration", ["input_features", "decoder_input_ids"], None),
+    ],
+)
+def test_the_pipeline_is_known_by_what_a_model_reads(name, given, task):
+    tensors = dict.fromkeys(given)
+    if task:
+        assert transformers_js.task(name, tensors) == task
+        return
+    with pytest.raises(ExportFailed, match=f"no pipeline of transformers.js is called for {name}"):
+        transformers_js.task(name, tensors)
+
+
+@pytest.mark.parametrize(
+    ("name", "output", "expected"),
+    [
+        ("input.past_key_values.layers.3.keys", False, "past_key_values.3.key"),
+        ("output.past_key_values.layers.3.values", True, "present.3.value"),
+        ("past_key_values.layers.12.keys", True, "present.12.key"),
+        ("logits", True, "logits"),
+    ],
+)
+def test_the_past_has_the_names_of_the_ecosystem(name, output, expected):
+    assert growing.named(name, output) == expected
+
+
+def test_a_library_is_an_attempt_of_its_own():
+    for mode in ("infer", "generate"):
+        (attempt,) = attempts({"engine": "ort-web", "mode": mode, "via": "transformers.js"})
+        assert attempt.form.kind == "transformers.js"
+        assert attempt.settings == {"THROUGH": "transformers.js"}
