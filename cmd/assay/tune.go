@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 
-	"assay/internal/environment"
 	"assay/internal/measure"
 	"assay/internal/pages"
 	"assay/internal/platform"
@@ -15,11 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-// tunedIn is the book of what was tuned.
-func tunedIn(f environment.Folders) tune.Book {
-	return tune.Book{Path: filepath.Join(f.Data, "web-tuning.json")}
-}
 
 // tuneFlags say what is asked of which browsers.
 type tuneFlags struct {
@@ -155,7 +148,7 @@ func (a *app) answers(ctx context.Context, f *tuneFlags, s *session.Session, tar
 			return report, err
 		}
 		report.Settings[t.String()] = setting
-		rows, err := f.askOn(ctx, bench, t, setting, tunedIn(folders), work)
+		rows, err := f.askOn(ctx, bench, t, setting, tune.BookIn(folders.Data), work)
 		for _, r := range rows {
 			r.Evidence = setting.Evidence
 			report.Rows = append(report.Rows, r)

@@ -55,7 +55,7 @@ func TestIntegrationParallelLoad(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	r := report.Rows[0]
-	if r.What != tune.ParallelLoad || r.Subject != "clip" || r.Evidence != cell.Measured || r.A.MedianMS <= 0 || r.B.MedianMS <= 0 || r.Lo != nil || r.Chosen != "" {
+	if r.What != tune.ParallelLoad || r.Subject != "clip" || r.Evidence != cell.Measured || r.A.MedianMS == nil || r.B.MedianMS == nil || *r.A.MedianMS <= 0 || *r.B.MedianMS <= 0 || r.Lo != nil || r.Chosen != "" {
 		t.Errorf("%+v", r)
 	}
 }

@@ -49,7 +49,7 @@ type Row struct {
 // Way is one way of doing a thing.
 type Way struct {
 	Name      string      `json:"name"`
-	MedianMS  float64     `json:"median_ms"`
+	MedianMS  *float64    `json:"median_ms"`  // null where nothing was measured
 	SamplesMS [][]float64 `json:"samples_ms"` // one list a repeat
 }
 

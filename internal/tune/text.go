@@ -48,10 +48,10 @@ func (s Setting) String() string {
 }
 
 func (w Way) median() string {
-	if len(w.SamplesMS) == 0 {
+	if w.MedianMS == nil {
 		return ""
 	}
-	return ms(w.MedianMS)
+	return ms(*w.MedianMS)
 }
 
 func (r Row) interval() string {

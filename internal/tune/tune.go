@@ -75,7 +75,11 @@ func (b *Bench) compare(ctx context.Context, row Row, ask pair) Row {
 func (r Row) of(a, b [][]float64) Row {
 	r.A.SamplesMS, r.B.SamplesMS = a, b
 	c := measure.Compare(a, b)
-	r.A.MedianMS, r.B.MedianMS = c.MedianA, c.MedianB
+	if c.RepeatsA == 0 || c.RepeatsB == 0 {
+		r.Refused = "the page gave no times"
+		return r
+	}
+	r.A.MedianMS, r.B.MedianMS = &c.MedianA, &c.MedianB
 	r.Ratio, r.Lo, r.Hi, r.P = &c.Ratio, c.Lo, c.Hi, c.P
 	r.Repeats, r.Differs = c.RepeatsA, c.Differs() && c.Lo != nil
 	r.Warnings = c.Warnings

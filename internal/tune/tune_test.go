@@ -153,6 +153,18 @@ func TestParallelLoad(t *testing.T) {
 	}
 }
 
+// TestNoTimes: a page that answers without times has answered nothing.
+func TestNoTimes(t *testing.T) {
+	t.Parallel()
+	row := scriptedBench(t, 6, func(pages.Call) (any, error) { return map[string]any{"stock": "transformers.js"}, nil }).OwnKernel(t.Context(), gpu, Duels()[0], nil)
+	if row.Refused != "the page gave no times" || row.A.MedianMS != nil || row.Chosen != "" {
+		t.Errorf("%+v", row)
+	}
+	if _, err := json.Marshal(row); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	real, coarse := &Adapter{Vendor: "nvidia"}, &Adapter{Vendor: "google", Architecture: "swiftshader"}
