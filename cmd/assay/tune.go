@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 
 	"assay/internal/measure"
@@ -111,11 +112,15 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, models []string) error {
 		return err
 	}
 	defer s.Close()
-	work, clear, err := a.readyModels(ctx, f, s, cat, targets, models)
+	folder, err := os.MkdirTemp("", "assay-tune-")
 	if err != nil {
 		return err
 	}
-	defer clear()
+	defer os.RemoveAll(folder)
+	work, err := readying{a, s, cat, targets, folder}.ready(ctx, f, models)
+	if err != nil {
+		return err
+	}
 	report, err := a.answers(ctx, f, s, targets, work)
 	if a.asJSON {
 		err = errors.Join(err, a.printJSON(report))

@@ -167,7 +167,7 @@ func TestNoTimes(t *testing.T) {
 
 func TestEvidence(t *testing.T) {
 	t.Parallel()
-	real, coarse := &Adapter{Vendor: "nvidia"}, &Adapter{Vendor: "google", Architecture: "swiftshader"}
+	nvidia, coarse := &Adapter{Vendor: "nvidia"}, &Adapter{Vendor: "google", Architecture: "swiftshader"}
 	nn := platform.Target{Platform: platform.WebNN}.Normal()
 	for i, test := range []struct {
 		on      platform.Target
@@ -175,9 +175,9 @@ func TestEvidence(t *testing.T) {
 		adapter *Adapter
 		want    cell.Evidence
 	}{
-		{gpu, pages.About{}, real, cell.Measured},
+		{gpu, pages.About{}, nvidia, cell.Measured},
 		{gpu, pages.About{}, coarse, cell.Emulated},
-		{gpu, pages.About{Software: true}, real, cell.Emulated},
+		{gpu, pages.About{Software: true}, nvidia, cell.Emulated},
 		{gpu, pages.About{}, &Adapter{Fallback: true}, cell.Emulated},
 		{nn, pages.About{Software: true}, coarse, cell.Measured},
 	} {
