@@ -63,3 +63,11 @@ func (r Row) interval() string {
 	}
 	return fmt.Sprintf("%.3g [%.3g, %.3g]", *r.Ratio, *r.Lo, *r.Hi)
 }
+
+// ms writes milliseconds with three digits.
+func ms(x float64) string {
+	if x >= 100 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
+}

@@ -17,7 +17,7 @@
 //     fresh ones then compare it with the default, because the best of many is
 //     always better than it is (kernels.go);
 //   - own kernel: our kernels at the sizes chosen, against the stock ones that
-//     do the same (kernels.go).
+//     do the same (duel.go).
 //
 // The page checks a kernel against a reference before it times it; one whose
 // numbers are wrong is refused. Sizes that were chosen go into a Book, one file
