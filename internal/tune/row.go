@@ -72,7 +72,7 @@ func (r Row) Verdict() string {
 	case r.Refused != "":
 		return "refused: " + r.Refused
 	case r.Lo == nil:
-		return fmt.Sprintf("unknown: no interval from %d repeats", r.Repeats)
+		return "unknown: too few repeats for an interval"
 	case !r.Differs:
 		return fmt.Sprintf("no difference: %s is kept", r.A.Name)
 	case *r.Ratio < 1:

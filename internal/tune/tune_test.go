@@ -89,7 +89,7 @@ func TestWorkgroup(t *testing.T) {
 		"another is faster":   {map[int]float64{32: 5, 64: 4, 128: 2, 256: 3}, 6, "128", "128 is 2.00 × faster"},
 		"the default is best": {map[int]float64{32: 5, 64: 1, 128: 2}, 6, "64", "128 is 1.99 × slower: 64 is kept"},
 		"all the same":        {map[int]float64{32: 5, 64: 5, 128: 5}, 6, "64", "no difference: 64 is kept"},
-		"too few repeats":     {map[int]float64{64: 4, 128: 2}, 2, "", "unknown: no interval from 2 repeats"},
+		"too few repeats":     {map[int]float64{64: 4, 128: 2}, 2, "", "unknown: too few repeats for an interval"},
 		"nothing else":        {map[int]float64{64: 4}, 6, "", "refused: no other size is within the adapter's limits"},
 		"wrong numbers":       {map[int]float64{32: 1}, 6, "", "refused: at 64 invocations: a workgroup has at most 256 invocations here"},
 	} {
