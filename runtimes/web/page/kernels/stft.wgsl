@@ -32,6 +32,11 @@ fn times(a: vec2f, b: vec2f) -> vec2f {
   return vec2f(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
+// Less than two turns, without whole ones: a remainder costs more.
+fn around(turn: u32) -> u32 {
+  return turn - select(0u, shape.length, turn >= shape.length);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) me: u32) {
   let start = group.x * shape.hop;
@@ -46,7 +51,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) me
     var turn = 0u;
     for (var at = column; at < shape.length; at += shape.columns) {
       sum += frame[at] * turns[turn];
-      turn = (turn + step) % shape.length;
+      turn = around(turn + step);
     }
     columnwise[i] = times(sum, turns[column * (i % shape.rows)]);
   }
@@ -57,7 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) me
     var turn = 0u;
     for (var at = bin % shape.rows; at < shape.length; at += shape.rows) {
       sum += times(columnwise[at], turns[turn]);
-      turn = (turn + step) % shape.length;
+      turn = around(turn + step);
     }
     power[group.x * shape.bins + bin] = dot(sum, sum);
   }
