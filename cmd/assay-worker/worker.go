@@ -17,7 +17,9 @@ import (
 	"assay/internal/environment"
 	"assay/internal/hub"
 	"assay/internal/journal"
+	"assay/internal/pages"
 	"assay/internal/session"
+	"assay/internal/tune"
 )
 
 // version is set when the program is built (-ldflags -X).
@@ -163,6 +165,7 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, choice) },
 		Web:         func(ctx context.Context) (environment.Web, error) { return m.OpenWeb(ctx, choice) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: filepath.Join(folders.Cache, "detect"), Exports: filepath.Join(folders.Cache, "exports"), Version: version,
+		Tuned:   func(about pages.About) (any, error) { return tune.BookIn(folders.Data).For(about.Browser) },
 		Weights: session.Weights{Hub: f.hub, Want: f.want, Fresh: true},
 	})
 	defer s.Close()

@@ -15,6 +15,7 @@ import (
 	"assay/internal/journal"
 	"assay/internal/pages"
 	"assay/internal/session"
+	"assay/internal/tune"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -150,7 +151,7 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 		Web:         func(ctx context.Context) (environment.Web, error) { return m.OpenWeb(ctx, a.choice()) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
 		Cache: filepath.Join(folders.Cache, "detect"), Exports: exportsIn(folders), ExportsLimit: limit, Keep: f.keep, Opset: f.opset, Version: version, Cost: a.cost,
-		Tuned: func(about pages.About) (any, error) { return tunedIn(folders).For(about.Browser) },
+		Tuned: func(about pages.About) (any, error) { return tune.BookIn(folders.Data).For(about.Browser) },
 		Weights: session.Weights{
 			Hub:  func(say func(string)) (*hub.Hub, error) { return a.open(&f.hubFlags, say) },
 			Want: f.want(), Fresh: f.weights != "" || f.plan != "",

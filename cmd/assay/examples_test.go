@@ -63,8 +63,10 @@ var later = map[string]string{
 	"assay test bert --platform cuda":                                              "TestIntegrationFallback runs it",
 	"assay tune --web":                                                             "minutes on a software adapter: TestIntegrationKernels and TestIntegrationDuel measure smaller problems",
 	"assay tune --web --all --platform webgpu,webnn":                               "minutes on a software adapter: the same",
-	"assay tune --web --parallel-load clip --platform webnn --repeats 2":           "half a minute alone on the machine: the example of --warm",
+	"assay tune --web --parallel-load clip --platform webnn --repeats 2":           "TestIntegrationParallelLoad runs it once",
 	"assay matrix --key --platform mps,rocm":                                       "TestIntegrationDerived runs it in another dtype",
+	"assay test clap xclip --platform webnn --front-end page":                      "a minute of exporting: TestIntegrationFrontEnd runs smaller models",
+	"assay test whisper wav2vec2 --platform webgpu --front-end page":               "TestIntegrationFrontEnd runs it",
 }
 
 // runs reports whether this run of the tests runs a line.

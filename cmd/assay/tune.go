@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"path/filepath"
+	"os"
 	"slices"
 
-	"assay/internal/environment"
 	"assay/internal/measure"
 	"assay/internal/pages"
 	"assay/internal/platform"
@@ -15,11 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 )
-
-// tunedIn is the book of what was tuned.
-func tunedIn(f environment.Folders) tune.Book {
-	return tune.Book{Path: filepath.Join(f.Data, "web-tuning.json")}
-}
 
 // tuneFlags say what is asked of which browsers.
 type tuneFlags struct {
@@ -118,11 +112,15 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, models []string) error {
 		return err
 	}
 	defer s.Close()
-	work, clear, err := a.readyModels(ctx, f, s, cat, targets, models)
+	folder, err := os.MkdirTemp("", "assay-tune-")
 	if err != nil {
 		return err
 	}
-	defer clear()
+	defer os.RemoveAll(folder)
+	work, err := readying{a, s, cat, targets, folder}.ready(ctx, f, models)
+	if err != nil {
+		return err
+	}
 	report, err := a.answers(ctx, f, s, targets, work)
 	if a.asJSON {
 		err = errors.Join(err, a.printJSON(report))
@@ -155,7 +153,7 @@ func (a *app) answers(ctx context.Context, f *tuneFlags, s *session.Session, tar
 			return report, err
 		}
 		report.Settings[t.String()] = setting
-		rows, err := f.askOn(ctx, bench, t, setting, tunedIn(folders), work)
+		rows, err := f.askOn(ctx, bench, t, setting, tune.BookIn(folders.Data), work)
 		for _, r := range rows {
 			r.Evidence = setting.Evidence
 			report.Rows = append(report.Rows, r)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,64 +35,63 @@ func (w modelWork) ask(ctx context.Context, b *tune.Bench) tune.Row {
 	return b.ParallelLoad(ctx, w.target, w.model, w.graphs)
 }
 
-// readyModels tests the models that are asked about, and lays their graphs out
-// for pages. It is done before anything is timed.
-func (a *app) readyModels(ctx context.Context, f *tuneFlags, s *session.Session, cat *catalog.Catalog, targets []platform.Target, models []string) (work []modelWork, clear func(), err error) {
-	folder, err := os.MkdirTemp("", "assay-tune-")
-	if err != nil {
-		return nil, nil, err
-	}
-	clear = func() { _ = os.RemoveAll(folder) }
-	defer func() {
-		if err != nil {
-			clear()
-		}
-	}()
-	if f.warm {
-		if work, err = a.whole(ctx, s, cat, targets, orModel(models, warmModel), folder); err != nil {
-			return nil, nil, err
-		}
-	}
-	if f.load {
-		parts, err := a.inParts(ctx, s, cat, targets, orModel(models, loadModel), folder)
-		if err != nil {
-			return nil, nil, err
-		}
-		work = append(work, parts...)
-	}
-	return work, clear, nil
+// readying lays models' graphs out for pages, before anything is timed.
+type readying struct {
+	app     *app
+	session *session.Session
+	catalog *catalog.Catalog
+	targets []platform.Target
+	folder  string // where graphs are laid out
 }
 
-func orModel(models []string, other string) []string {
-	if len(models) == 0 {
-		return []string{other}
+// ready lays out what the questions need. The named models are asked about, or
+// one that suits the question.
+func (r readying) ready(ctx context.Context, f *tuneFlags, models []string) ([]modelWork, error) {
+	var out []modelWork
+	for _, question := range []struct {
+		asked bool
+		other string
+		ready func(context.Context, []string) ([]modelWork, error)
+	}{{f.warm, warmModel, r.whole}, {f.load, loadModel, r.inParts}} {
+		if !question.asked {
+			continue
+		}
+		named := models
+		if len(named) == 0 {
+			named = []string{question.other}
+		}
+		work, err := question.ready(ctx, named)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, work...)
 	}
-	return models
+	return out, nil
 }
 
-// whole tests models on targets, and lays out the graphs that ran there.
-func (a *app) whole(ctx context.Context, s *session.Session, cat *catalog.Catalog, targets []platform.Target, models []string, folder string) ([]modelWork, error) {
+// whole tests models on the targets, and lays out the graphs that ran there.
+func (r readying) whole(ctx context.Context, models []string) ([]modelWork, error) {
 	carry := &carryFlags{batches: []int{1}}
-	for _, t := range targets {
+	for _, t := range r.targets {
 		carry.platforms = append(carry.platforms, t.String())
 	}
-	plan, err := a.plan(ctx, carry, models, cat, s)
+	plan, err := r.app.plan(ctx, carry, models, r.catalog, r.session)
 	if err != nil {
 		return nil, err
 	}
 	plan.NoFallback = true
-	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
-	rep, err := a.carry(ctx, s, plan, "tune", progress)
+	progress := report.NewProgress(r.app.stderr, r.app.terminal, r.app.environ())
+	rep, err := r.app.carry(ctx, r.session, plan, "tune", progress)
 	progress.Close()
 	if err != nil {
 		return nil, err
 	}
 	var out []modelWork
-	for _, r := range rep.Results {
-		w := modelWork{what: tune.WarmStart, model: r.Cell.Model(), target: r.Cell.Where()}
-		if r.Export == nil || r.Verdict != cell.Works && r.Verdict != cell.Partial {
-			w.refused = fmt.Sprintf("%s %s there: %s", w.model, r.Verdict, report.Why(r))
-		} else if w.graphs, err = a.ran(r, filepath.Join(folder, "whole", r.Cell.Hash)); err != nil {
+	for _, result := range rep.Results {
+		w := modelWork{what: tune.WarmStart, model: result.Cell.Model(), target: result.Cell.Where()}
+		if result.Export == nil || result.Verdict != cell.Works && result.Verdict != cell.Partial {
+			w.refused = fmt.Sprintf("%s: %s there: %s", w.model, result.Verdict, report.Why(result))
+		} else if w.graphs, err = r.ran(result); err != nil {
 			return nil, err
 		}
 		out = append(out, w)
@@ -106,43 +104,43 @@ const graphFile = "model.onnx"
 
 // ran lays out the graph that a result is of: what was made of the exported
 // one for browsers, or that itself where nothing had to be.
-func (a *app) ran(r cell.Result, folder string) ([]tune.Graph, error) {
-	cache, err := a.exports()
+func (r readying) ran(result cell.Result) ([]tune.Graph, error) {
+	cache, err := r.app.exports()
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range []string{r.Export.Prepared, r.Export.Key} {
-		files, err := laidOut(cache, key, folder)
+	for _, key := range []string{result.Export.Prepared, result.Export.Key} {
+		files, err := laidOut(cache, key, filepath.Join(r.folder, key))
 		if err != nil {
 			return nil, err
 		}
 		if _, ok := files[graphFile]; ok {
-			return []tune.Graph{{Name: r.Cell.Model(), File: graphFile, Files: files}}, nil
+			return []tune.Graph{{Name: result.Cell.Model(), File: graphFile, Files: files}}, nil
 		}
 	}
-	return nil, fmt.Errorf("the cache of exported models has no graph of %s any more: try again", r.Cell.Model())
+	return nil, fmt.Errorf("the cache of exported models has no graph of %s any more: try again", result.Cell.Model())
 }
 
 // inParts exports models in parts, and lays out those that can be loaded.
-func (a *app) inParts(ctx context.Context, s *session.Session, cat *catalog.Catalog, targets []platform.Target, models []string, folder string) ([]modelWork, error) {
-	cache, err := a.exports()
+func (r readying) inParts(ctx context.Context, models []string) ([]modelWork, error) {
+	cache, err := r.app.exports()
 	if err != nil {
 		return nil, err
 	}
-	cells, err := a.models(ctx, &carryFlags{}, models, cat)
+	cells, err := r.app.models(ctx, &carryFlags{}, models, r.catalog)
 	if err != nil {
 		return nil, err
 	}
 	var out []modelWork
 	for _, c := range cells {
 		w := modelWork{what: tune.ParallelLoad, model: c.Model()}
-		found, err := s.Parts(ctx, c.On(platform.Target{Platform: platform.CPU}), a.say)
+		found, err := r.session.Parts(ctx, c.On(platform.Target{Platform: platform.CPU}), r.app.say)
 		if err != nil {
 			w.refused = err.Error()
-		} else if w.graphs, err = partGraphs(cache, found, filepath.Join(folder, "parts", found.Key)); err != nil {
+		} else if w.graphs, err = partGraphs(cache, found, filepath.Join(r.folder, found.Key)); err != nil {
 			return nil, err
 		}
-		for _, t := range targets {
+		for _, t := range r.targets {
 			w.target = t
 			out = append(out, w)
 		}

@@ -320,3 +320,20 @@ func TestLone(t *testing.T) {
 		t.Errorf("crashed: %v", err)
 	}
 }
+
+// TestTuned: what was measured of a page's browser before goes to the child
+// with the page, and a book that cannot be read is said.
+func TestTuned(t *testing.T) {
+	t.Parallel()
+	h := host(t, &visitor{answer: func(map[string]any, []byte) []byte { return nil }})
+	h.files.Tuned = func(about About) (any, error) { return []string{about.Browser, "128"}, nil }
+	v := h.Visit(t.Context(), Where{})
+	defer v.Close()
+	if status, text := post(t, v.Address()+"/page", nil); status != http.StatusOK || !bytes.Contains(text, []byte(`"tuned":["test","128"]`)) {
+		t.Errorf("page: %d %s", status, text)
+	}
+	h.files.Tuned = func(About) (any, error) { return nil, errors.New("schema 2") }
+	if status, text := post(t, v.Address()+"/page", nil); status != http.StatusServiceUnavailable || !bytes.Contains(text, []byte("schema 2")) {
+		t.Errorf("page: %d %s", status, text)
+	}
+}

@@ -20,6 +20,9 @@ import (
 // adapter and kernel. The file need not exist.
 type Book struct{ Path string }
 
+// BookIn is the book in a data folder.
+func BookIn(data string) Book { return Book{filepath.Join(data, "web-tuning.json")} }
+
 // Size is the workgroup size that a kernel has in a browser on an adapter.
 type Size struct {
 	Browser   string         `json:"browser"`

@@ -133,7 +133,7 @@ func TestIntegrationDuel(t *testing.T) {
 		{"matmul4", []string{"matmul4"}, map[string]int{"rows": 2, "columns": 128, "inner": 96}},
 	} {
 		row := b.OwnKernel(t.Context(), webgpu, d, map[string]int{"stft": 128})
-		if row.Refused != "" || row.A.MedianMS <= 0 || row.B.MedianMS <= 0 || row.A.Name == "stock" {
+		if row.Refused != "" || row.A.MedianMS == nil || row.B.MedianMS == nil || *row.A.MedianMS <= 0 || *row.B.MedianMS <= 0 || row.A.Name == "stock" {
 			t.Errorf("%s: %+v", d.Name, row)
 		}
 	}

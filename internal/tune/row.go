@@ -49,7 +49,7 @@ type Row struct {
 // Way is one way of doing a thing.
 type Way struct {
 	Name      string      `json:"name"`
-	MedianMS  float64     `json:"median_ms"`
+	MedianMS  *float64    `json:"median_ms"`  // null where nothing was measured
 	SamplesMS [][]float64 `json:"samples_ms"` // one list a repeat
 }
 
@@ -72,7 +72,7 @@ func (r Row) Verdict() string {
 	case r.Refused != "":
 		return "refused: " + r.Refused
 	case r.Lo == nil:
-		return fmt.Sprintf("unknown: no interval from %d repeats", r.Repeats)
+		return "unknown: too few repeats for an interval"
 	case !r.Differs:
 		return fmt.Sprintf("no difference: %s is kept", r.A.Name)
 	case *r.Ratio < 1:

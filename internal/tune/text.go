@@ -48,10 +48,10 @@ func (s Setting) String() string {
 }
 
 func (w Way) median() string {
-	if len(w.SamplesMS) == 0 {
+	if w.MedianMS == nil {
 		return ""
 	}
-	return ms(w.MedianMS)
+	return ms(*w.MedianMS)
 }
 
 func (r Row) interval() string {
@@ -62,4 +62,12 @@ func (r Row) interval() string {
 		return fmt.Sprintf("%.3g", *r.Ratio)
 	}
 	return fmt.Sprintf("%.3g [%.3g, %.3g]", *r.Ratio, *r.Lo, *r.Hi)
+}
+
+// ms writes milliseconds with three digits.
+func ms(x float64) string {
+	if x >= 100 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.3g", x)
 }

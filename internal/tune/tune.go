@@ -17,7 +17,7 @@
 //     fresh ones then compare it with the default, because the best of many is
 //     always better than it is (kernels.go);
 //   - own kernel: our kernels at the sizes chosen, against the stock ones that
-//     do the same (kernels.go).
+//     do the same (duel.go).
 //
 // The page checks a kernel against a reference before it times it; one whose
 // numbers are wrong is refused. Sizes that were chosen go into a Book, one file
@@ -75,7 +75,11 @@ func (b *Bench) compare(ctx context.Context, row Row, ask pair) Row {
 func (r Row) of(a, b [][]float64) Row {
 	r.A.SamplesMS, r.B.SamplesMS = a, b
 	c := measure.Compare(a, b)
-	r.A.MedianMS, r.B.MedianMS = c.MedianA, c.MedianB
+	if c.RepeatsA == 0 || c.RepeatsB == 0 {
+		r.Refused = "the page gave no times"
+		return r
+	}
+	r.A.MedianMS, r.B.MedianMS = &c.MedianA, &c.MedianB
 	r.Ratio, r.Lo, r.Hi, r.P = &c.Ratio, c.Lo, c.Hi, c.P
 	r.Repeats, r.Differs = c.RepeatsA, c.Differs() && c.Lo != nil
 	r.Warnings = c.Warnings

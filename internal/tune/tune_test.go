@@ -89,7 +89,7 @@ func TestWorkgroup(t *testing.T) {
 		"another is faster":   {map[int]float64{32: 5, 64: 4, 128: 2, 256: 3}, 6, "128", "128 is 2.00 × faster"},
 		"the default is best": {map[int]float64{32: 5, 64: 1, 128: 2}, 6, "64", "128 is 1.99 × slower: 64 is kept"},
 		"all the same":        {map[int]float64{32: 5, 64: 5, 128: 5}, 6, "64", "no difference: 64 is kept"},
-		"too few repeats":     {map[int]float64{64: 4, 128: 2}, 2, "", "unknown: no interval from 2 repeats"},
+		"too few repeats":     {map[int]float64{64: 4, 128: 2}, 2, "", "unknown: too few repeats for an interval"},
 		"nothing else":        {map[int]float64{64: 4}, 6, "", "refused: no other size is within the adapter's limits"},
 		"wrong numbers":       {map[int]float64{32: 1}, 6, "", "refused: at 64 invocations: a workgroup has at most 256 invocations here"},
 	} {
@@ -153,9 +153,21 @@ func TestParallelLoad(t *testing.T) {
 	}
 }
 
+// TestNoTimes: a page that answers without times has answered nothing.
+func TestNoTimes(t *testing.T) {
+	t.Parallel()
+	row := scriptedBench(t, 6, func(pages.Call) (any, error) { return map[string]any{"stock": "transformers.js"}, nil }).OwnKernel(t.Context(), gpu, Duels()[0], nil)
+	if row.Refused != "the page gave no times" || row.A.MedianMS != nil || row.Chosen != "" {
+		t.Errorf("%+v", row)
+	}
+	if _, err := json.Marshal(row); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEvidence(t *testing.T) {
 	t.Parallel()
-	real, coarse := &Adapter{Vendor: "nvidia"}, &Adapter{Vendor: "google", Architecture: "swiftshader"}
+	nvidia, coarse := &Adapter{Vendor: "nvidia"}, &Adapter{Vendor: "google", Architecture: "swiftshader"}
 	nn := platform.Target{Platform: platform.WebNN}.Normal()
 	for i, test := range []struct {
 		on      platform.Target
@@ -163,9 +175,9 @@ func TestEvidence(t *testing.T) {
 		adapter *Adapter
 		want    cell.Evidence
 	}{
-		{gpu, pages.About{}, real, cell.Measured},
+		{gpu, pages.About{}, nvidia, cell.Measured},
 		{gpu, pages.About{}, coarse, cell.Emulated},
-		{gpu, pages.About{Software: true}, real, cell.Emulated},
+		{gpu, pages.About{Software: true}, nvidia, cell.Emulated},
 		{gpu, pages.About{}, &Adapter{Fallback: true}, cell.Emulated},
 		{nn, pages.About{Software: true}, coarse, cell.Measured},
 	} {

@@ -10,9 +10,10 @@ export function triangle(from, to) {
     const centre = (place + 0.5) * step;
     const first = Math.max(0, Math.floor(centre - reach + 0.5));
     const last = Math.min(from, Math.floor(centre + reach + 0.5));
-    const weights = Array.from({ length: last - first }, (_, i) => Math.max(0, 1 - Math.abs((first + i + 0.5 - centre) / reach)));
-    const sum = weights.reduce((total, weight) => total + weight, 0);
-    return { first, weights: weights.map((weight) => weight / sum) };
+    const weight = (pixel) => Math.max(0, 1 - Math.abs((pixel + 0.5 - centre) / reach));
+    const weights = Array.from({ length: last - first }, (_, i) => weight(first + i));
+    const sum = weights.reduce((total, each) => total + each, 0);
+    return { first, weights: weights.map((each) => each / sum) };
   });
 }
 
@@ -24,7 +25,8 @@ export function fixed(places) {
   const largest = Math.max(...places.flatMap(({ weights }) => weights));
   let bits = 0;
   while (bits < MOST_BITS && Math.floor(0.5 + largest * 2 ** (bits + 1)) < WEIGHT_LIMIT) bits++;
-  const whole = places.map(({ first, weights }) => ({ first, weights: weights.map((w) => Math.floor(w * 2 ** bits + 0.5)) }));
+  const rounded = (weight) => Math.floor(weight * 2 ** bits + 0.5);
+  const whole = places.map(({ first, weights }) => ({ first, weights: weights.map(rounded) }));
   return { places: whole, level: (sum) => Math.min(255, (sum + 2 ** (bits - 1)) >> bits) };
 }
 

@@ -29,14 +29,16 @@ export function normalised(samples) {
   return samples.map((value) => (value - mean) * scale);
 }
 
+const script = (features) => ({ features: async (row) => features(row), workgroups: null });
+
 // kind → how a row becomes features: {features, workgroups}, workgroups null where a script does it.
 const KINDS = {
   "log-mel": async (settings, raw, { platform, tuned }) => {
     if (platform !== "webgpu") return byScript(settings);
     return byKernels(settings, raw.shape[1], sizesFor(tuned, await adapterOf()));
   },
-  normalise: async () => ({ features: async (row) => [[row.length], normalised(row)], workgroups: null }),
-  frames: async (settings, raw) => ({ features: async (row) => resized(row, raw.shape.slice(1), settings), workgroups: null }),
+  normalise: async () => script((row) => [[row.length], normalised(row)]),
+  frames: async (settings, raw) => script((row) => resized(row, raw.shape.slice(1), settings)),
 };
 
 /** A front end over raw material: run() gives the input's tensor; about tells who computes it. */
@@ -49,5 +51,6 @@ export async function frontEnd(settings, raw, where) {
     for (const row of rows) made.push(await features(row));
     return stacked(made);
   };
-  return { input: settings.input, run, about: { kind: settings.kind, by: workgroups ? "kernels" : "script", workgroups } };
+  const about = { kind: settings.kind, by: workgroups ? "kernels" : "script", workgroups };
+  return { input: settings.input, run, about };
 }

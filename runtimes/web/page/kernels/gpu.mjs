@@ -1,6 +1,11 @@
 // A WebGPU device for kernels of our own: compiling, running, reading back, and timing by the finest clock there is.
 
-const WIDEST = ["maxComputeInvocationsPerWorkgroup", "maxComputeWorkgroupSizeX", "maxStorageBufferBindingSize", "maxBufferSize"];
+const WIDEST = [
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxStorageBufferBindingSize",
+  "maxBufferSize",
+];
 
 /** Opens the adapter's device with all that it allows of what kernels need. */
 export async function openGpu() {

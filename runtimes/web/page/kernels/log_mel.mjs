@@ -68,9 +68,10 @@ export async function byKernels(settings, count, sizes = {}) {
   const power = gpu.buffer(4 * frames * bins);
   const result = gpu.buffer(4 * frames * bands);
   const bank = [melShape(frames, bins, bands, FLOOR), bankOf(settings)].map((input) => gpu.buffer(input));
+  const groups = Math.ceil((frames * bands) / workgroups.mel);
   const programs = [
     await gpu.program(await source("stft"), workgroups.stft, [shape, wave, ...tables, power], [frames]),
-    await gpu.program(await source("mel"), workgroups.mel, [bank[0], power, bank[1], result], [Math.ceil((frames * bands) / workgroups.mel)]),
+    await gpu.program(await source("mel"), workgroups.mel, [bank[0], power, bank[1], result], [groups]),
   ];
   const features = async (samples) => {
     gpu.write(wave, centred(samples, length));

@@ -49,11 +49,12 @@ const attribute = (name, number) => message([1, name], [3, number], [20, INT]);
 
 /** A graph of one MatMulNBits: `y` of the input `a`, in blocks of 32 with 4 bits. */
 export function matMulNBits({ rows, columns, inner }, { packed, scales }) {
+  const settings = Object.entries({ K: inner, N: columns, bits: 4, block_size: 32 });
   const node = message(
     ...["a", "b", "scales"].map((name) => [1, name]),
     [2, "y"],
     [4, "MatMulNBits"],
-    ...Object.entries({ K: inner, N: columns, bits: 4, block_size: 32 }).map(([name, number]) => [5, attribute(name, number)]),
+    ...settings.map(([name, number]) => [5, attribute(name, number)]),
     [7, "com.microsoft"],
   );
   const graph = message(

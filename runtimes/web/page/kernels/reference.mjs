@@ -1,14 +1,16 @@
 // What the kernels compute, in plain JavaScript with 64 bits: slow, and what they are held against.
 
+const angle = (step, length) => (2 * Math.PI * step) / length;
+
 /** Hann's window, the periodic one. */
-export const hann = (length) => Float32Array.from({ length }, (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / length));
+export const hann = (length) => Float32Array.from({ length }, (_, i) => 0.5 - 0.5 * Math.cos(angle(i, length)));
 
 /** Cosine and sine of each of `length` steps around the circle, in pairs. */
 export function turns(length) {
   const out = new Float32Array(2 * length);
   for (let i = 0; i < length; i++) {
-    out[2 * i] = Math.cos((2 * Math.PI * i) / length);
-    out[2 * i + 1] = Math.sin((2 * Math.PI * i) / length);
+    out[2 * i] = Math.cos(angle(i, length));
+    out[2 * i + 1] = Math.sin(angle(i, length));
   }
   return out;
 }
@@ -20,7 +22,7 @@ export const framesOf = (samples, length, hop) => 1 + Math.floor((samples - leng
 export function spectrum(samples, window, length, hop) {
   const frames = framesOf(samples.length, length, hop);
   const bins = Math.floor(length / 2) + 1;
-  const circle = Array.from({ length }, (_, i) => [Math.cos((2 * Math.PI * i) / length), Math.sin((2 * Math.PI * i) / length)]);
+  const circle = Array.from({ length }, (_, i) => [Math.cos(angle(i, length)), Math.sin(angle(i, length))]);
   const out = new Float64Array(frames * bins);
   for (let frame = 0; frame < frames; frame++) {
     for (let bin = 0; bin < bins; bin++) {

@@ -1,4 +1,4 @@
-// Measures kernels at several workgroup sizes. A kernel whose numbers are wrong at a size is refused there, and not timed.
+// Measures kernels at several workgroup sizes. One whose numbers are wrong at a size is refused there, and not timed.
 
 import { openGpu } from "./gpu.mjs";
 import { problem, source, TOLERANCE } from "./kernels.mjs";
@@ -30,7 +30,7 @@ async function loopsFor(gpu, program) {
   return loops;
 }
 
-/** Times a kernel at each size, `rounds` times over all of them in turn: rows of {size, error, ms} or {size, refused}. */
+/** Times a kernel at each size, `rounds` times, all sizes in turn: rows of {size, error, ms} or {size, refused}. */
 export async function search({ kernel, shape, sizes, rounds, seed }) {
   const gpu = await openGpu();
   try {

@@ -4,6 +4,7 @@ const NAMES = ["vendor", "architecture", "device", "description"];
 
 /** The sizes for an adapter, by kernel; `tuned` are rows of {adapter, kernel, workgroup}. */
 export function sizesFor(tuned, adapter) {
-  const here = (tuned ?? []).filter((row) => NAMES.every((name) => (row.adapter[name] ?? "") === (adapter?.[name] ?? "")));
+  const same = (other) => NAMES.every((name) => (other[name] ?? "") === (adapter?.[name] ?? ""));
+  const here = (tuned ?? []).filter((row) => same(row.adapter));
   return Object.fromEntries(here.map(({ kernel, workgroup }) => [kernel, workgroup]));
 }

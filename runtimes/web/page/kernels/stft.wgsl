@@ -1,7 +1,7 @@
-// The power spectrum of overlapping frames. A workgroup takes a frame into memory of its own, windowed, and transforms it
-// in two steps, as a table of `rows` × `columns` samples: each column by itself, then across columns. With both near the
-// root of a frame's length that is a fraction of the work of a sum over all samples for each frequency, and it asks nothing
-// of the length, which front ends seldom make a power of two.
+// The power spectrum of overlapping frames. A workgroup takes a frame into memory of its own, windowed, and transforms
+// it in two steps, as a table of `rows` × `columns` samples: each column by itself, then across columns. With both near
+// the root of a frame's length that is a fraction of the work of a sum over all samples for each frequency, and it asks
+// nothing of the length, which front ends seldom make a power of two.
 //
 // Sines and cosines come from a table: those of software adapters are coarse. They turn the other way round than a
 // Fourier transform's, which changes no power.
@@ -22,7 +22,7 @@ struct Shape {
 @group(0) @binding(0) var<storage, read> shape: Shape;
 @group(0) @binding(1) var<storage, read> samples: array<f32>;
 @group(0) @binding(2) var<storage, read> taper: array<f32>;
-@group(0) @binding(3) var<storage, read> turns: array<vec2f>; // cosine and sine of each of `length` steps around the circle
+@group(0) @binding(3) var<storage, read> turns: array<vec2f>; // cosine and sine of `length` steps around the circle
 @group(0) @binding(4) var<storage, read_write> power: array<f32>; // frames × bins
 
 var<workgroup> frame: array<f32, MOST>;
@@ -30,6 +30,11 @@ var<workgroup> columnwise: array<vec2f, MOST>; // columns × rows
 
 fn times(a: vec2f, b: vec2f) -> vec2f {
   return vec2f(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
+
+// Less than two turns, without whole ones: a remainder costs more.
+fn around(turn: u32) -> u32 {
+  return turn - select(0u, shape.length, turn >= shape.length);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -46,7 +51,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) me
     var turn = 0u;
     for (var at = column; at < shape.length; at += shape.columns) {
       sum += frame[at] * turns[turn];
-      turn = (turn + step) % shape.length;
+      turn = around(turn + step);
     }
     columnwise[i] = times(sum, turns[column * (i % shape.rows)]);
   }
@@ -57,7 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) me
     var turn = 0u;
     for (var at = bin % shape.rows; at < shape.length; at += shape.rows) {
       sum += times(columnwise[at], turns[turn]);
-      turn = (turn + step) % shape.length;
+      turn = around(turn + step);
     }
     power[group.x * shape.bins + bin] = dot(sum, sum);
   }
