@@ -233,3 +233,93 @@ def test_what_is_gathered_of_one_value_is_known() -> None:
         node.outputs[0].dtype, node.outputs[0].shape = onnx_ir.DataType.INT64, onnx_ir.Shape([1, 3])
     assert web_steps.gathers_of_one_value(made) == 1
     np.testing.assert_array_equal(ran(made, {"at": np.asarray([[5, 1, 2]])})[0], [[5, 1, 2]])
+
+
+def typed(text: str, shapes: dict[str, tuple[list[int], onnx_ir.DataType]], **constants: np.ndarray) -> onnx_ir.Model:
+    """A model whose values have these shapes and dtypes."""
+    made = model(text, **constants)
+    for node in made.graph:
+        out = node.outputs[0]
+        shape, out.dtype = shapes[str(out.name)]
+        out.shape = onnx_ir.Shape(shape)
+    return made
+
+
+F = onnx_ir.DataType.FLOAT
+PLAIN = [
+    (
+        web_steps.web_elements.gather,
+        typed(
+            """<ir_version: 10, opset_import: ["" : 20]>
+            g (float[2,3,4] x, int64[2,5,4] at) => (float[2,5,4] y) { y = GatherElements <axis: int = 1> (x, at) }""",
+            {"y": ([2, 5, 4], F)},
+        ),
+    ),
+    *(
+        (
+            web_steps.web_elements.scatter,
+            typed(
+                f"""<ir_version: 10, opset_import: ["" : 20]>
+                g (float[2,6,3] x, int64[2,2,3] at) => (float[2,6,3] y)
+                {{ y = ScatterElements <axis: int = 1, reduction: string = "{how}"> (x, at, new) }}""",
+                {"y": ([2, 6, 3], F)},
+                new=np.random.default_rng(3).random((2, 2, 3), np.float32),
+            ),
+        )
+        for how in ("none", "add")
+    ),
+    (
+        web_steps.web_spatial.strided_slices,
+        typed(
+            """<ir_version: 10, opset_import: ["" : 20]>
+            g (float[2,7,5] x) => (float[2,4,5] y) { y = Slice (x, from, to, on, by) }""",
+            {"y": ([2, 4, 5], F)},
+            **{
+                "from": np.asarray([-1, 6]),
+                "to": np.asarray([-99, -99]),
+                "on": np.asarray([2, 1]),
+                "by": np.asarray([-1, -2]),
+            },
+        ),
+    ),
+    (
+        web_steps.web_spatial.edge_pads,
+        typed(
+            """<ir_version: 10, opset_import: ["" : 20]>
+            g (float[2,3,4] x) => (float[2,6,5] y) { y = Pad <mode: string = "edge"> (x, by) }""",
+            {"y": ([2, 6, 5], F)},
+            by=np.asarray([0, 2, 0, 0, 1, 1]),
+        ),
+    ),
+    *(
+        (
+            web_steps.web_spatial.resizes,
+            typed(
+                f"""<ir_version: 10, opset_import: ["" : 20]>
+                g (float[1,2,5,6] x) => (float[1,2,9,4] y)
+                {{ y = Resize <mode: string = "{mode}", coordinate_transformation_mode: string = "{rule}",
+                               cubic_coeff_a: float = -0.75> (x, none, none, to) }}""",
+                {"y": ([1, 2, 9, 4], F)},
+                none=np.asarray([], np.float32),
+                to=np.asarray([1, 2, 9, 4]),
+            ),
+        )
+        for mode, rule in (("cubic", "half_pixel"), ("linear", "align_corners"), ("cubic", "align_corners"))
+    ),
+]
+
+
+@pytest.mark.parametrize(("step", "made"), PLAIN, ids=lambda x: getattr(x, "__name__", ""))
+def test_plainer_operators_give_the_same(step, made) -> None:
+    draw = np.random.default_rng(1)
+    feeds = {}
+    for value in made.graph.inputs:
+        shape = tuple(value.shape.numpy())
+        if value.dtype == F:
+            feeds[value.name] = draw.random(shape, np.float32)
+        else:  # no place is named twice
+            feeds[value.name] = np.argsort(draw.random((2, 3, shape[2])), axis=1)[:, [0, 1, 2, 0, 1][: shape[1]]] - 1
+    before = ran(made, feeds)[0]
+    assert step(made) == 1
+    np.testing.assert_allclose(ran(made, feeds)[0], before, atol=1e-6)
+    assert step(made) == 0

@@ -1,6 +1,7 @@
 // The page's side of the relay: it connects, says what it is, and carries out one call after the other.
 
 import { features, heapBytes, hello } from "./about.mjs";
+import { lastRefusal, watch } from "./builder.mjs";
 import { Continuation } from "./continuation.mjs";
 import { Engine } from "./engine.mjs";
 import { decode, encode } from "./frame.mjs";
@@ -49,7 +50,7 @@ const CALLS = {
 
 const described = (error) => ({
   name: error?.name ?? "Error",
-  message: String(error?.message ?? error).slice(0, 8000),
+  message: [String(error?.message ?? error), lastRefusal()].filter(Boolean).join("; ").slice(0, 8000),
   stack: String(error?.stack ?? "").slice(0, 8000),
 });
 
@@ -64,6 +65,7 @@ async function answer(buffer) {
   }
 }
 
+watch();
 const socket = new WebSocket(new URL("socket", location.href.replace(/^http/, "ws")));
 socket.binaryType = "arraybuffer";
 socket.onopen = () => socket.send(JSON.stringify(hello()));

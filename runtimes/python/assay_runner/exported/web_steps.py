@@ -10,7 +10,7 @@ import onnx_ir
 
 from assay_runner.export.steps import Step, editing
 
-from . import web_integers
+from . import web_elements, web_integers, web_spatial
 
 _INT32 = onnx_ir.DataType.INT32
 _INT64 = onnx_ir.DataType.INT64
@@ -51,11 +51,7 @@ def _row_numbers(node: onnx_ir.Node, index: onnx_ir.Value, sizes: tuple[int, ...
     """The number of the row that each group of indices names, counted from the end where one is negative."""
     like, kind = node.outputs[0], index.dtype
     dtype = kind.numpy()
-    zero = editing.known(node.graph, np.zeros((), dtype), like)
-    around = editing.known(node.graph, np.asarray(sizes, dtype), like)
-    negative = editing.before(node, "Less", [index, zero], shape=places, dtype=onnx_ir.DataType.BOOL)
-    moved = editing.before(node, "Add", [index, around], shape=places, dtype=kind)
-    index = editing.before(node, "Where", [negative, moved, index], shape=places, dtype=kind)
+    index = web_elements.counted_from_the_start(node, index, sizes, places)
     strides = editing.known(node.graph, np.asarray([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype), like)
     far = editing.before(node, "Mul", [index, strides], shape=places, dtype=kind)
     last = editing.known(node.graph, np.asarray([-1], np.int64), like)
@@ -104,6 +100,13 @@ def clips_by_comparing(model: onnx_ir.Model) -> int:
 
 STEPS = (
     Step("gathers of one value are known", "WebNN gathers elements by constant indices only", gathers_of_one_value),
+    Step(
+        "elements gathered of the flat tensor", "WebNN gathers elements by constant indices only", web_elements.gather
+    ),
+    Step("elements scattered by comparing", "WebNN scatters by constant indices only", web_elements.scatter),
+    Step("slices in steps are gathers", "WebNN's slices want steps that divide the size", web_spatial.strided_slices),
+    Step("pads of edges are gathers", "WebNN's back ends lack them", web_spatial.edge_pads),
+    Step("resizes are products of matrices", "WebNN resizes by one rule alone", web_spatial.resizes),
     Step("places of the largest by comparing", "WebGPU gives them in 64 bits only", largest_by_comparing),
     Step("gathers along one axis", "WebGPU's GatherND wants indices of 64 bits", gathers_along_one_axis),
     Step("clips by comparing", "neither platform clips whole numbers", clips_by_comparing),
