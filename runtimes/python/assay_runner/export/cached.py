@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
-from assay_runner import generation, numerics
+from assay_runner import generation
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import checking, trying
+from assay_runner.export import checking, trying, writing
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject
 from assay_runner.outputs import Tensors
@@ -138,8 +138,8 @@ def write(subject: Subject, folder: Path) -> Graph:
     return Graph(
         file=each.file,
         opset=each.opset,
-        inputs=_described({IDS: ids}),
-        outputs=_described(subject.expected),
+        inputs=writing.told({IDS: ids}),
+        outputs=writing.told(subject.expected),
         exporter=each.exporter,
         steps=_joined(once.steps, each.steps),
         tried=[*once.tried, *each.tried],
@@ -188,14 +188,7 @@ def _check(folder: Path, once: str, each: str, subject: Subject) -> dict[str, An
         for f in (folder / PROMPT / once, folder / each)
     )
     made = Pair(*sessions).continued(subject.tensors[IDS].numpy(), subject.expected[generation.IDS].shape[1])
-    found = {name: torch.from_numpy(array) for name, array in made.items()}
-    report = numerics.compare(*generation.comparable(found, subject.expected)).report(checking.LIMIT, "torch cpu fp32")
-    return {"engine": f"onnxruntime {ort.__version__}", **{k: report[k] for k in ("max_rel", "pass")}}
-
-
-def _described(tensors: Mapping[str, torch.Tensor]) -> list[dict[str, Any]]:
-    """What goes into a generation and comes out of it: each graph sees a part."""
-    return [{"name": n, "shape": list(t.shape), "dtype": str(t.numpy().dtype)} for n, t in tensors.items()]
+    return checking.continued(f"onnxruntime {ort.__version__}", made, subject.expected)
 
 
 def _joined(*parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
