@@ -53,7 +53,7 @@ class Prompt(torch.nn.Module):
     def forward(self, **given: torch.Tensor) -> Tensors:
         """The logits after the prompt, and the past with the prompt in its last slots."""
         out = self.model(**given, **self._call)
-        past = {name: self._padded(t) for name, t in _layers(out.past_key_values).items()}
+        past = {name: self._padded(t) for name, t in _layers(out).items()}
         return {LOGITS: out.logits[:, -1], **past}
 
     def _padded(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -80,7 +80,7 @@ class Step(torch.nn.Module):
         plain = {_OF_MODEL[name]: t for name, t in given.items() if not name.startswith(PAST)}
         past = DynamicCache(list(zip(kept[::2], kept[1::2], strict=True)))
         out = self.model(**plain, past_key_values=past, **self._call)
-        return {LOGITS: out.logits[:, -1], **{n: t[:, :, 1:] for n, t in _layers(out.past_key_values).items()}}
+        return {LOGITS: out.logits[:, -1], **{n: t[:, :, 1:] for n, t in _layers(out).items()}}
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,12 @@ def _called(model: PreTrainedModel) -> dict[str, Any]:
     return {"use_cache": True, "return_dict": True, **last}
 
 
-def _layers(cache: Any) -> Tensors:
+def _layers(out: Any) -> Tensors:
     """Keys and values of each layer, in turns."""
+    cache = getattr(out, "past_key_values", None)
     layers = getattr(cache, "layers", None) or []
     if not isinstance(cache, DynamicCache) or any(getattr(layer, "keys", None) is None for layer in layers):
-        raise ExportFailed(
-            f"the past of this model ({type(cache).__name__}) is more than keys and values of its layers"
-        )
+        raise ExportFailed("what this model keeps of the past is more, or other, than keys and values of its layers")
     return {
         f"{PRESENT}{i}_{what}": getattr(layer, what) for i, layer in enumerate(layers) for what in ("keys", "values")
     }
