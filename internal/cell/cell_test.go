@@ -93,6 +93,8 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "bert", Target: "cpu/onnxruntime", Via: "torch"}, "the engine onnxruntime has no via"},
 		{Cell{Type: "bert", Target: "openvino", Via: "tflite"}, "it is one of onnx, torch"},
 		{Cell{Type: "bert", Target: "openvino", Via: "transformers.js"}, "the engine openvino has no via \"transformers.js\""},
+		{Cell{Type: "bert", Target: "webgpu", Block: "48"}, "it is one of 32, 16, 64, 128"},
+		{Cell{Type: "bert", Target: "openvino", Block: "64"}, "the engine openvino has no block"},
 		{Cell{Type: "bert", Target: "webnn", Via: "torch"}, "the engine ort-web has no via \"torch\""},
 	} {
 		if err := tc.c.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
