@@ -35,6 +35,7 @@ type carryFlags struct {
 	strict, noAdapt  bool
 	scenario, shapes string
 	via, mode        string
+	block, accuracy  string
 	frontEnd         string
 	warm             bool
 	plan, junit      string
@@ -61,6 +62,8 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.StringVar(&f.scenario, "scenario", "", "latency or throughput: one inference after the other, or as many in flight as the device likes (openvino; default latency)")
 	fs.StringVar(&f.shapes, "shapes", "", "static or dynamic: shapes of an exported graph (default static)")
 	fs.StringVar(&f.via, "via", "", "onnx or torch: how OpenVINO gets the model (default: onnx, and torch where that fails); transformers.js: through its pipeline, in browsers")
+	fs.StringVar(&f.block, "block", "", "16, 32, 64 or 128: weights of w8 and w4 that share a scale, in browsers (default 32)")
+	fs.StringVar(&f.accuracy, "accuracy", "", "0 or 4: level of products with such weights, in browsers: in fp32, or with activations of 8 bits (default 0)")
 	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (torch, openvino, browsers; default infer)")
 	fs.BoolVar(&f.warm, "warm", false, "in a browser, run on blank inputs before the first request, so that shaders are compiled by then")
 	fs.StringVar(&f.frontEnd, "front-end", "", "none or page: in a browser, whether the page itself makes the model's input of raw sound or frames (default none)")

@@ -76,6 +76,8 @@ type Cell struct {
 	Via        string          `json:"via,omitempty"`       // how an engine gets the model: onnx, torch, transformers.js; "" is the first that goes
 	Start      string          `json:"start,omitempty"`     // "" is cold
 	FrontEnd   string          `json:"front_end,omitempty"` // "" is none: where raw material becomes the model's input
+	Block      string          `json:"block,omitempty"`     // weights of few bits that share a scale, in browsers; "" is 32
+	Accuracy   string          `json:"accuracy,omitempty"`  // level of products with them: "" is 0, in fp32; 4 rounds activations
 	Hash       string          `json:"hash,omitempty"`      // of the normalised cell; not hashed
 }
 
@@ -99,6 +101,8 @@ var special = []struct {
 	{"via", "via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch", platform.TransformersJS}, hasWay},
 	{"start", "warm", func(c *Cell) *string { return &c.Start }, []string{ColdStart, WarmStart}, whatever(platform.Engine.InPages)},
 	{"front end", "front-end", func(c *Cell) *string { return &c.FrontEnd }, []string{NoFrontEnd, InPage}, whatever(platform.Engine.InPages)},
+	{"block size", "block", func(c *Cell) *string { return &c.Block }, []string{"32", "16", "64", "128"}, whatever(platform.Engine.KeepsBlocks)},
+	{"accuracy level", "accuracy", func(c *Cell) *string { return &c.Accuracy }, []string{"0", "4"}, whatever(platform.Engine.KeepsBlocks)},
 }
 
 func whatever(has func(platform.Engine) bool) func(platform.Engine, string) bool {

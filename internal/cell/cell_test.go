@@ -92,6 +92,10 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "bert", Shapes: "dynamic"}, "the engine torch has no shapes"},
 		{Cell{Type: "bert", Target: "cpu/onnxruntime", Via: "torch"}, "the engine onnxruntime has no via"},
 		{Cell{Type: "bert", Target: "openvino", Via: "tflite"}, "it is one of onnx, torch"},
+		{Cell{Type: "bert", Target: "openvino", Via: "transformers.js"}, "the engine openvino has no via \"transformers.js\""},
+		{Cell{Type: "bert", Target: "webgpu", Block: "48"}, "it is one of 32, 16, 64, 128"},
+		{Cell{Type: "bert", Target: "openvino", Block: "64"}, "the engine openvino has no block"},
+		{Cell{Type: "bert", Target: "webnn", Via: "torch"}, "the engine ort-web has no via \"torch\""},
 	} {
 		if err := tc.c.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
@@ -118,6 +122,16 @@ func TestSettingsOfSomeEngines(t *testing.T) {
 	busy := Cell{Type: "bert", Target: "openvino", Scenario: "throughput", Shapes: "dynamic", Via: "torch"}.Normal()
 	if busy.Hash == plain.Hash || busy.Validate() != nil {
 		t.Errorf("%+v: %v", busy, busy.Validate())
+	}
+	through := Cell{Type: "bert", Target: "webgpu", Via: "transformers.js"}.Normal()
+	if err := through.Validate(); err != nil {
+		t.Error(err)
+	}
+	if inWasm := through.On(platform.Target{Platform: platform.CPU, Engine: platform.Wasm}); inWasm.Via != through.Via {
+		t.Errorf("another platform of the browser lost the way: %+v", inWasm)
+	}
+	if there := through.On(platform.Target{Platform: platform.OpenVINO}); there.Via != "" {
+		t.Errorf("OpenVINO goes through %q", there.Via)
 	}
 	moved := busy.On(platform.Target{Platform: platform.CPU})
 	if want := (Cell{Type: "bert"}).Normal(); moved != want {

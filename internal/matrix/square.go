@@ -138,7 +138,7 @@ func topGroup(list []Observation) []Observation {
 // some engines have: what fails under one of those says nothing of the plain cell.
 func settingsOf(x Observation) string {
 	c := x.Cell
-	return strings.Join([]string{string(c.DType), c.Task, c.Mode, c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd}, "/")
+	return strings.Join([]string{string(c.DType), c.Task, c.Mode, c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd, c.Block, c.Accuracy}, "/")
 }
 
 // goodness orders verdicts: a platform on which one dtype works is one on which

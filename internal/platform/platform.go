@@ -61,6 +61,10 @@ func (e Engine) Generates() bool {
 	return slices.Contains([]Engine{Torch, EngOpenVINO, EngQNN, ORTWeb, Wasm, Noop}, e)
 }
 
+// KeepsBlocks reports whether the engine can be told how to keep weights of few
+// bits: how many share a scale, and how exact products with them are.
+func (e Engine) KeepsBlocks() bool { return e == ORTWeb }
+
 // Ways are how the engine can be told to get a model, beside its own choice:
 // by a graph in ONNX or directly from torch, or through a library of its own.
 func (e Engine) Ways() []string { return ways[e] }

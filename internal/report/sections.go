@@ -56,6 +56,8 @@ type Subject struct {
 	Via      string         `json:"via,omitempty"`
 	Start    string         `json:"start,omitempty"`
 	FrontEnd string         `json:"front_end,omitempty"`
+	Block    string         `json:"block,omitempty"`
+	Accuracy string         `json:"accuracy,omitempty"`
 	Host     string         `json:"host"`
 }
 
@@ -120,7 +122,7 @@ func bySubject(a, b matrix.Observation) int {
 
 func subjectOf(x matrix.Observation) Subject {
 	c := x.Cell
-	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd, x.Host}
+	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd, c.Block, c.Accuracy, x.Host}
 }
 
 // problems lists the squares that fail, are partial, hold under a condition or

@@ -91,7 +91,7 @@ func cellColumns(c cell.Cell) row {
 		{"dtype", string(c.DType)}, {"batch", int32(c.Batch)}, {"seq", whole(c.Seq)}, {"image", whole(c.Image)},
 		{"threads", whole(c.Threads)}, {"seed", int64(c.Seed)}, {"mode", c.Mode},
 		{"scenario", text(c.Scenario)}, {"shapes", text(c.Shapes)}, {"via", text(c.Via)},
-		{"start", text(c.Start)}, {"front_end", text(c.FrontEnd)},
+		{"start", text(c.Start)}, {"front_end", text(c.FrontEnd)}, {"block", text(c.Block)}, {"accuracy", text(c.Accuracy)},
 	}
 }
 

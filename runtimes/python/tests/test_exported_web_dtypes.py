@@ -58,6 +58,19 @@ def test_a_dtype_keeps_the_numbers_as_far_as_its_bits_go(dtype: str, worst: floa
     assert bits(made) == kept
 
 
+def test_smaller_blocks_are_kept_more_exactly() -> None:
+    x = np.random.default_rng(1).standard_normal((4, 64), np.float32)
+    expected = ran(layers(), x)
+    errors = {}
+    for size in (16, 64):
+        made = web_dtypes.convert(layers(), "w4", web_dtypes.Blocks(block_size=size))
+        assert {n.attributes.get_int("block_size", 0) for n in made.graph if n.op_type == "MatMulNBits"} == {size}
+        errors[size] = np.square(ran(made, x) - expected).sum()
+    assert errors[16] < errors[64]
+    rounded = web_dtypes.convert(layers(), "w8", web_dtypes.Blocks(accuracy_level=4))
+    assert {n.attributes.get_int("accuracy_level", 0) for n in rounded.graph if n.op_type == "MatMulNBits"} == {4}
+
+
 def test_weights_beside_a_graph_are_converted_too(tmp_path) -> None:
     onnx_ir.save(layers(), tmp_path / "model.onnx", external_data="model.onnx.data")
     x = np.random.default_rng(1).standard_normal((4, 64), np.float32)

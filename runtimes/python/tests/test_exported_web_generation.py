@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 import pytest
+import torch
 import torch_recipes
 from torch_emit import Emit, job
+from transformers import MambaConfig, MambaForCausalLM
 
 from assay_runner import generation
 from assay_runner.errors import ExportFailed, UnsupportedDType
@@ -165,6 +167,13 @@ def test_a_library_has_its_own_dtypes(server, exports):
 def test_a_model_that_reads_more_than_a_text_is_refused(server, exports):
     with pytest.raises(ExportFailed, match="models that continue a text"):
         generated(server, exports, torch_recipes.WHISPER)
+
+
+def test_a_past_of_another_kind_is_refused():
+    """A state-space model has no keys and values."""
+    config = MambaConfig(vocab_size=32, hidden_size=16, num_hidden_layers=1, state_size=4)
+    with pytest.raises(ExportFailed, match="keeps of the past"):
+        cached.Prompt(MambaForCausalLM(config), slots=8)(input_ids=torch.ones(1, 4, dtype=torch.long))
 
 
 def test_empty_slots_are_hidden_and_the_token_knows_its_place():

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from transformers import DynamicCache, PreTrainedModel
 
-from assay_runner import generation, numerics
+from assay_runner import generation
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import checking, trying
+from assay_runner.export import checking, trying, writing
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject
 from assay_runner.outputs import Tensors
@@ -53,7 +53,7 @@ class Prompt(torch.nn.Module):
     def forward(self, **given: torch.Tensor) -> Tensors:
         """The logits after the prompt, and the past with the prompt in its last slots."""
         out = self.model(**given, **self._call)
-        past = {name: self._padded(t) for name, t in _layers(out.past_key_values).items()}
+        past = {name: self._padded(t) for name, t in _layers(out).items()}
         return {LOGITS: out.logits[:, -1], **past}
 
     def _padded(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -80,7 +80,7 @@ class Step(torch.nn.Module):
         plain = {_OF_MODEL[name]: t for name, t in given.items() if not name.startswith(PAST)}
         past = DynamicCache(list(zip(kept[::2], kept[1::2], strict=True)))
         out = self.model(**plain, past_key_values=past, **self._call)
-        return {LOGITS: out.logits[:, -1], **{n: t[:, :, 1:] for n, t in _layers(out.past_key_values).items()}}
+        return {LOGITS: out.logits[:, -1], **{n: t[:, :, 1:] for n, t in _layers(out).items()}}
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ def write(subject: Subject, folder: Path) -> Graph:
     return Graph(
         file=each.file,
         opset=each.opset,
-        inputs=_described({IDS: ids}),
-        outputs=_described(subject.expected),
+        inputs=writing.told({IDS: ids}),
+        outputs=writing.told(subject.expected),
         exporter=each.exporter,
         steps=_joined(once.steps, each.steps),
         tried=[*once.tried, *each.tried],
@@ -154,13 +154,12 @@ def _called(model: PreTrainedModel) -> dict[str, Any]:
     return {"use_cache": True, "return_dict": True, **last}
 
 
-def _layers(cache: Any) -> Tensors:
+def _layers(out: Any) -> Tensors:
     """Keys and values of each layer, in turns."""
+    cache = getattr(out, "past_key_values", None)
     layers = getattr(cache, "layers", None) or []
     if not isinstance(cache, DynamicCache) or any(getattr(layer, "keys", None) is None for layer in layers):
-        raise ExportFailed(
-            f"the past of this model ({type(cache).__name__}) is more than keys and values of its layers"
-        )
+        raise ExportFailed("what this model keeps of the past is more, or other, than keys and values of its layers")
     return {
         f"{PRESENT}{i}_{what}": getattr(layer, what) for i, layer in enumerate(layers) for what in ("keys", "values")
     }
@@ -188,14 +187,7 @@ def _check(folder: Path, once: str, each: str, subject: Subject) -> dict[str, An
         for f in (folder / PROMPT / once, folder / each)
     )
     made = Pair(*sessions).continued(subject.tensors[IDS].numpy(), subject.expected[generation.IDS].shape[1])
-    found = {name: torch.from_numpy(array) for name, array in made.items()}
-    report = numerics.compare(*generation.comparable(found, subject.expected)).report(checking.LIMIT, "torch cpu fp32")
-    return {"engine": f"onnxruntime {ort.__version__}", **{k: report[k] for k in ("max_rel", "pass")}}
-
-
-def _described(tensors: Mapping[str, torch.Tensor]) -> list[dict[str, Any]]:
-    """What goes into a generation and comes out of it: each graph sees a part."""
-    return [{"name": n, "shape": list(t.shape), "dtype": str(t.numpy().dtype)} for n, t in tensors.items()]
+    return checking.continued(f"onnxruntime {ort.__version__}", made, subject.expected)
 
 
 def _joined(*parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

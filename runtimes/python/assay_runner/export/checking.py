@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
-from assay_runner import numerics
+from assay_runner import generation, numerics
 from assay_runner.export.subject import Subject
 from assay_runner.outputs import Tensors
 
@@ -30,6 +31,13 @@ def held(run: Callable[[], Tensors], expected: Tensors, reference: str = "torch 
     except Exception as error:  # noqa: BLE001 - the runtime raises types of its own for each status
         return {"engine": engine, "error": f"{type(error).__name__}: {error}".strip()[:500]}
     report = numerics.compare(found, expected).report(LIMIT, reference)
+    return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}
+
+
+def continued(engine: str, made: Mapping[str, np.ndarray], expected: Tensors) -> dict[str, Any]:
+    """What an engine generated, held against the expected steps up to where the choices part."""
+    found = {name: torch.from_numpy(array) for name, array in made.items()}
+    report = numerics.compare(*generation.comparable(found, expected)).report(LIMIT, "torch cpu fp32")
     return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from assay_runner import generation, numerics, openvino_generation
+from assay_runner import generation, openvino_generation
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import checking, encoder_decoder, exporters, openvino_form, traces
+from assay_runner.export import checking, encoder_decoder, exporters, openvino_form, traces, writing
 from assay_runner.export.graph import Graph
 from assay_runner.export.openvino_form import FILE
 from assay_runner.export.subject import Subject
@@ -50,8 +50,8 @@ def write(subject: Subject, folder: Path) -> Graph:
     return Graph(
         file=FILE,
         opset=0,
-        inputs=_described(subject.tensors),
-        outputs=_described(subject.expected),
+        inputs=writing.told(subject.tensors),
+        outputs=writing.told(subject.expected),
         exporter=exporters.TRANSFORMERS.name(),
         steps=[{"name": "state inside", "count": len(graph.get_variables()), "why": "the cache stays in the graph"}],
         tried=[],
@@ -59,11 +59,6 @@ def write(subject: Subject, folder: Path) -> Graph:
         check=check,
         encoder=encoder,
     )
-
-
-def _described(tensors: Mapping[str, torch.Tensor]) -> list[dict[str, Any]]:
-    """What goes into a generation and comes out of it: the graph itself sees a step."""
-    return [{"name": n, "shape": list(t.shape), "dtype": str(t.numpy().dtype)} for n, t in tensors.items()]
 
 
 def _one(model: PreTrainedModel, subject: Subject, _folder: Path) -> tuple[Any, None]:
@@ -101,6 +96,4 @@ def _check(folder: Path, subject: Subject, encoder: Mapping[str, Any] | None) ->
     feeds = {name: t.numpy() for name, t in subject.tensors.items()}
     new = subject.expected[generation.IDS].shape[1]
     made = openvino_generation.continued(request(FILE), once, feeds, new, generation.Clock())
-    found = {name: torch.from_numpy(array) for name, array in made.items()}
-    report = numerics.compare(*generation.comparable(found, subject.expected)).report(checking.LIMIT, "torch cpu fp32")
-    return {"engine": f"openvino {ov.get_version().partition('-')[0]}", **{k: report[k] for k in ("max_rel", "pass")}}
+    return checking.continued(f"openvino {ov.get_version().partition('-')[0]}", made, subject.expected)

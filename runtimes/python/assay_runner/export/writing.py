@@ -9,6 +9,8 @@ from typing import Any
 
 import onnx_ir
 
+from assay_runner.outputs import Tensors
+
 FILE = "model.onnx"
 WEIGHTS = "model.onnx.data"
 INLINE_BYTES = 256 << 20  # more weights than this stand in a file of their own: a protobuf holds 2 GB at most
@@ -33,6 +35,11 @@ def describe(values: Iterable[onnx_ir.Value]) -> list[dict[str, Any]]:
         }
         for value in values
     ]
+
+
+def told(tensors: Tensors) -> list[dict[str, Any]]:
+    """The same of tensors: what goes into a generation and comes out of it, of which a graph sees a step."""
+    return [{"name": n, "shape": list(t.shape), "dtype": str(t.numpy().dtype)} for n, t in tensors.items()]
 
 
 def operators(model: onnx_ir.Model) -> dict[str, int]:

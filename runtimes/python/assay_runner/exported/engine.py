@@ -75,6 +75,7 @@ class Session:
             profile=job.get("kind") == "check",
             mode=str(self.cell.get("mode") or "infer"),
             warm=self.cell.get("start") == "warm",
+            blocks={name: int(self.cell.get(name) or 0) for name in ("block", "accuracy")},
             options=self.options,
         )
         with emit.in_phase("import"):

@@ -10,7 +10,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import onnx
 import onnx_ir
@@ -20,26 +20,37 @@ from onnx_ir.passes import common
 from assay_runner.errors import UnsupportedDType
 
 BLOCK = 32
-"""Weights that share a scale: tiny models have rows no longer than that."""
+"""Weights that share a scale where nobody says how many: tiny models have rows no longer than that."""
 
-ACCURACY = 0
-"""Of MatMulNBits: 0 computes in float32. 4 rounds activations to 8 bits, which is not what the dtypes here mean."""
+
+@dataclass(frozen=True)
+class Blocks:
+    """How weights of few bits are kept and computed with. The accuracy level is MatMulNBits': 0 computes in float32, 4
+    rounds activations to 8 bits."""
+
+    block_size: int = BLOCK
+    accuracy_level: int = 0
+
 
 _INFERRED_BYTES = 1 << 30  # onnx infers types of what a protobuf holds; exporters tell those of larger graphs
 
-Convert = Callable[[onnx.ModelProto], onnx.ModelProto]
+Convert = Callable[[onnx.ModelProto, Blocks], onnx.ModelProto]
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A row: what is done to the graph, with which settings, and what a platform must tell that it has."""
+    """A row: what is done to the graph, how many bits weights are left, and what a platform must tell that it has."""
 
     convert: Convert | None = None
-    settings: Mapping[str, int] = field(default_factory=dict)
+    bits: Mapping[str, int] = field(default_factory=dict)
     needs: Mapping[str, str] = field(default_factory=dict)  # platform → a feature; "" where it has none such
 
+    def settings(self, blocks: Blocks) -> dict[str, int]:
+        """What a result tells of it."""
+        return {**asdict(blocks), **self.bits} if self.bits else {}
 
-def half(model: onnx.ModelProto) -> onnx.ModelProto:
+
+def half(model: onnx.ModelProto, _blocks: Blocks) -> onnx.ModelProto:
     """The graph in 16 bits."""
     from onnxruntime.transformers import float16
 
@@ -47,25 +58,24 @@ def half(model: onnx.ModelProto) -> onnx.ModelProto:
     return float16.convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=known)
 
 
-def weights_of_8_bits(model: onnx.ModelProto) -> onnx.ModelProto:
+def weights_of_8_bits(model: onnx.ModelProto, blocks: Blocks) -> onnx.ModelProto:
     """Every product with a known matrix, that matrix in 8 bits."""
-    return _blocks(model, 8, ())
+    return _kept(model, 8, (), blocks)
 
 
-def weights_of_4_bits(model: onnx.ModelProto) -> onnx.ModelProto:
+def weights_of_4_bits(model: onnx.ModelProto, blocks: Blocks) -> onnx.ModelProto:
     """The same in 4 bits, but for the first and the last product, which carry most of the error and keep 8."""
     names = products(model)
     ends = {*names[:1], *names[-1:]}
-    return _blocks(_blocks(model, 8, [name for name in names if name not in ends]), 4, ())
+    wide = _kept(model, 8, [name for name in names if name not in ends], blocks)
+    return _kept(wide, 4, (), blocks)
 
-
-_BLOCKS = {"block_size": BLOCK, "accuracy_level": ACCURACY}
 
 NUMBERS: Mapping[str, Numbers] = {
     "fp32": Numbers(),
     "fp16": Numbers(half, needs={"webgpu": "shader-f16", "webnn": "float16", "cpu": ""}),
-    "w8": Numbers(weights_of_8_bits, _BLOCKS | {"bits": 8}),
-    "w4": Numbers(weights_of_4_bits, _BLOCKS | {"bits": 4, "bits_of_ends": 8}),
+    "w8": Numbers(weights_of_8_bits, {"bits": 8}),
+    "w4": Numbers(weights_of_4_bits, {"bits": 4, "bits_of_ends": 8}),
 }
 """The cell's dtype → what it is in a browser."""
 
@@ -86,7 +96,7 @@ def confirm(dtype: str, platform: str, features: Sequence[str]) -> None:
     raise UnsupportedDType(f"{platform} does not compute in {dtype} in this browser: {lacks}")
 
 
-def convert(model: onnx_ir.Model, dtype: str) -> onnx_ir.Model:
+def convert(model: onnx_ir.Model, dtype: str, blocks: Blocks | None = None) -> onnx_ir.Model:
     """The graph in the numbers of a dtype."""
     row = numbers(dtype)
     if row.convert is None:
@@ -94,7 +104,7 @@ def convert(model: onnx_ir.Model, dtype: str) -> onnx_ir.Model:
     common.NameFixPass()(model)  # nodes are told apart by their names
     onnx_ir.external_data.load_to_model(model)
     with _quiet():
-        return onnx_ir.from_proto(row.convert(onnx_ir.to_proto(model)))
+        return onnx_ir.from_proto(row.convert(onnx_ir.to_proto(model), blocks or Blocks()))
 
 
 def versions() -> dict[str, str]:
@@ -108,12 +118,11 @@ def products(model: onnx.ModelProto) -> list[str]:
     return [node.name for node in model.graph.node if node.op_type == "MatMul" and node.input[1] in known]
 
 
-def _blocks(model: onnx.ModelProto, bits: int, left: Sequence[str]) -> onnx.ModelProto:
+def _kept(model: onnx.ModelProto, bits: int, left: Sequence[str], blocks: Blocks) -> onnx.ModelProto:
+    """The graph with the matrices of its products in blocks of so many bits, but for those of the named products."""
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
-    quantiser = MatMulNBitsQuantizer(
-        model, bits=bits, block_size=BLOCK, accuracy_level=ACCURACY, nodes_to_exclude=list(left)
-    )
+    quantiser = MatMulNBitsQuantizer(model, bits=bits, nodes_to_exclude=list(left), **asdict(blocks))
     quantiser.process()
     return quantiser.model.model
 

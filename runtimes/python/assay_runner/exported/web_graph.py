@@ -83,7 +83,7 @@ class Preparing:
             done = web_steps.apply(model, facts["whole"])
             if done or numbers.convert:  # else the graph is used where it lies
                 dead.remove(model)
-                model = web_dtypes.convert(model, self.asked.dtype)
+                model = web_dtypes.convert(model, self.asked.dtype, self._blocks())
                 writing.write(model, folder)
             return facts | {"steps": done, "largest_bytes": _largest(model)}
 
@@ -91,7 +91,12 @@ class Preparing:
         done, largest = entry.manifest["steps"], entry.manifest["largest_bytes"]
         graph = entry.path(writing.FILE) if done or numbers.convert else exported.graph
         before = exported.encoder and self.prepared(exported.encoder)
-        return Prepared(exported, entry.manifest["key"], graph, done, numbers.settings, largest, before)
+        settings = numbers.settings(self._blocks())
+        return Prepared(exported, entry.manifest["key"], graph, done, settings, largest, before)
+
+    def _blocks(self) -> web_dtypes.Blocks:
+        asked = self.asked.blocks
+        return web_dtypes.Blocks(asked.get("block") or web_dtypes.BLOCK, asked.get("accuracy") or 0)
 
     def _facts(self, exported: Exported, numbers: web_dtypes.Numbers) -> dict[str, Any]:
         """What decides the graph."""
@@ -99,7 +104,7 @@ class Preparing:
         whole = self.asked.settings.get(WIDE) is None
         facts = {"kind": "web-graph", "of": exported.key, "whole": whole, "code": code, "form": _FORM}
         if numbers.convert:
-            facts |= {"dtype": self.asked.dtype, "settings": dict(numbers.settings), **web_dtypes.versions()}
+            facts |= {"dtype": self.asked.dtype, "settings": numbers.settings(self._blocks()), **web_dtypes.versions()}
         return facts
 
 
