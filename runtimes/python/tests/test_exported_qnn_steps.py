@@ -10,7 +10,17 @@ import onnx_ir
 import onnxruntime
 import pytest
 
-from assay_runner.export.steps import activations, clips, convolutions, gathers, norms, results, softmaxes
+from assay_runner.export.steps import (
+    activations,
+    clips,
+    convolutions,
+    exponents,
+    gathers,
+    norms,
+    results,
+    softmaxes,
+    truths,
+)
 from assay_runner.exported import qnn_provider, qnn_steps
 from assay_runner.exported.attempts import attempts
 from assay_runner.exported.backend import Asked
@@ -39,6 +49,10 @@ class Case:
 NORM = "y = LayerNormalization<axis = -1>(s, w, b)"
 SCALE = {"w": np.ones(64, np.float32), "b": np.zeros(64, np.float32)}
 X = "float[2, 16, 64] x"
+NORM_BY_SQUARES = f"""g ({X}) => (float[2, 16, 64] y) {{
+    p = Mul(x, x) m = ReduceMean(p, axes) e = Add(m, eps) r = Sqrt(e) q = Reciprocal(r) y = Mul(x, q)
+}}"""
+NORM_CONSTANTS = {"axes": np.array([-1]), "eps": np.float32(1e-6)}
 
 CASES = (
     Case(
@@ -169,6 +183,56 @@ CASES = (
         "g (float[2, 4, 2000] x) => (float[2, 4, 2000] y) { y = Softmax<axis = -1>(x) }",
         {},
         30.0,
+    ),
+    Case(
+        "truth values joined",
+        truths.join_as_numbers,
+        1,
+        "g (float[2, 16] x) => (float[2, 32] y) { a = Greater(x, o) b = Concat<axis = -1>(a, c) y = Where(b, i, o) }",
+        {"o": np.float32(0), "i": np.float32(1), "c": np.ones((2, 16), bool)},
+    ),
+    Case(
+        "numbers joined",
+        truths.join_as_numbers,
+        0,
+        "g (float[2, 16] x) => (float[2, 32] y) { y = Concat<axis = -1>(x, x) }",
+    ),
+    Case(
+        "exponents far below zero",
+        exponents.limited,
+        1,
+        "g (float[4, 64] x) => (float[4, 64] y) { a = Abs(x) n = Neg(a) y = Exp(n) }",
+        {},
+        300.0,
+    ),
+    Case("softplus", exponents.softplus, 1, "g (float[4, 64] x) => (float[4, 64] y) { y = Softplus(x) }", {}, 3.0),
+    Case(
+        "softplus far below zero",
+        exponents.softplus,
+        1,
+        "g (float[4, 64] x) => (float[4, 64] y) { y = Softplus(x) }",
+        {},
+        300.0,
+    ),
+    Case(
+        "hard swish of small numbers",
+        activations.hard_swish,
+        1,
+        "g (float[4, 64] x) => (float[4, 64] y) { y = HardSwish(x) }",
+        {},
+        5e-5,
+    ),
+    Case("hard swish", activations.hard_swish, 1, "g (float[4, 64] x) => (float[4, 64] y) { y = HardSwish(x) }"),
+    *(
+        Case(f"norm by squares, {name}", norms.scaled_squares, 1, NORM_BY_SQUARES, NORM_CONSTANTS, scale)
+        for name, scale in (("small", 1e-3), ("usual", 1.0), ("large", 2e3), ("of zeros", 0.0))
+    ),
+    Case(
+        "norm of two",
+        norms.scaled_squares,
+        0,
+        "g (float[2, 8] x) => (float[2, 1] y) { a = Exp(x) p = Mul(a, b) m = ReduceMean(p, axes) y = Sqrt(m) }",
+        {"axes": np.array([1]), "b": np.float32(2)},
     ),
 )
 

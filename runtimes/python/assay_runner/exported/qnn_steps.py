@@ -16,10 +16,12 @@ from assay_runner.export.steps import (
     clips,
     convolutions,
     einsums,
+    exponents,
     gathers,
     norms,
     results,
     softmaxes,
+    truths,
 )
 
 NUMBERS, CAREFULLY = "numbers", "careful"
@@ -41,6 +43,8 @@ STEPS = (
         "the HTP is wrong for windows of 9 and more over a short axis that keeps its length",
         convolutions.widen,
     ),
+    Step("truth values joined as numbers", "the HTP repeats the first of those it joins", truths.join_as_numbers),
+    Step("exponents from -80", "the HTP's Exp of numbers below -88 gives 131008 for some", exponents.limited),
 )
 
 CAREFUL = (
@@ -54,9 +58,12 @@ CAREFUL = (
         "the HTP's softmax of large numbers is coarser than its fp16",
         softmaxes.less_largest,
     ),
+    Step("softplus in parts", "the HTP's Softplus is wrong by 1e-2, and like its Exp below -88", exponents.softplus),
+    Step("hard swish in parts", "the HTP's HardSwish of numbers below 1e-4 is zero", activations.hard_swish),
+    Step("norms of scaled squares", "the HTP's squares end at 65504, and begin at 6e-8", norms.scaled_squares),
 )
 
-PARTS = (activations, clips, convolutions, einsums, gathers, norms, results, softmaxes)
+PARTS = (activations, clips, convolutions, einsums, exponents, gathers, norms, results, softmaxes, truths)
 """The modules that decide what the steps do."""
 
 

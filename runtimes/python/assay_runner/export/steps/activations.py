@@ -1,4 +1,4 @@
-"""Activations kept apart from the products that they follow."""
+"""Activations kept apart from the products that they follow, and in parts."""
 
 from __future__ import annotations
 
@@ -27,6 +27,19 @@ def apart(model: onnx_ir.Model) -> int:
             for index, value in enumerate(user.inputs):
                 if value is source:
                     user.replace_input_with(index, between)
+        done += 1
+    return done
+
+
+def hard_swish(model: onnx_ir.Model) -> int:
+    """HardSwish(x) becomes x · Clip(x / 6 + 1/2, 0, 1), which is the same. Compilers take x · HardSigmoid(x) for the
+    former, but not this."""
+    done = 0
+    for node in editing.nodes(model, "HardSwish"):
+        source = node.inputs[0]
+        sixth, half, none, all_ = (editing.known(node.graph, np.float32(n), source) for n in (1 / 6, 1 / 2, 0, 1))
+        line = editing.before(node, "Add", [editing.before(node, "Mul", [source, sixth]), half])
+        editing.replace(node, "Mul", [source, editing.before(node, "Clip", [line, none, all_])])
         done += 1
     return done
 

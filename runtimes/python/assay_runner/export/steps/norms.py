@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 import onnx_ir
@@ -11,6 +11,7 @@ import onnx_ir
 from assay_runner.export.steps import editing
 
 _TINY = np.float32(np.finfo(np.float16).tiny)  # the smallest normal number of fp16
+_SMALL = np.float32(2**-10)  # an eps of up to 0.05 divided by its square stays in fp16's range
 
 
 def scaled(model: onnx_ir.Model) -> int:
@@ -31,6 +32,54 @@ def scaled(model: onnx_ir.Model) -> int:
         editing.replace(node, "Mul", [norm, scale])
         done += 1
     return done
+
+
+def scaled_squares(model: onnx_ir.Model) -> int:
+    """The root of a mean of squares becomes that of what is divided by its largest magnitude, times that."""
+    done = 0
+    for node in editing.nodes(model, "Sqrt"):
+        mean, eps = _mean_and_eps(node.inputs[0])
+        source = _squared(mean)
+        if source is None or eps < 0 or not mean.attributes.get_int("keepdims", 1):
+            continue
+        _scale_squares(node, source, list(mean.inputs[1:2]), eps)
+        done += 1
+    return done
+
+
+def _mean_and_eps(value: onnx_ir.Value) -> tuple[onnx_ir.Node | None, float]:
+    """The mean under a root, and the number that is added to it."""
+    total = editing.producer(value, "Add")
+    if total is None:
+        return editing.producer(value, "ReduceMean"), 0.0
+    for place in (0, 1):
+        eps = editing.scalar(total.inputs[place])
+        if eps is not None:
+            return editing.producer(total.inputs[1 - place], "ReduceMean"), eps
+    return None, 0.0
+
+
+def _squared(mean: onnx_ir.Node | None) -> onnx_ir.Value | None:
+    """What a mean is of the squares of, where that is in fp32 and of a known shape."""
+    product = None if mean is None else editing.producer(mean.inputs[0], "Mul")
+    if product is None or product.inputs[0] is not product.inputs[1]:
+        return None
+    source = product.inputs[0]
+    return source if source.dtype == onnx_ir.DataType.FLOAT and editing.shape(source) else None
+
+
+def _scale_squares(node: onnx_ir.Node, source: onnx_ir.Value, axes: list[onnx_ir.Value], eps: float) -> None:
+    wide = editing.shape(source)
+    size = editing.before(node, "Abs", [source], shape=wide)
+    largest = editing.before(node, "ReduceMax", [size, *axes], {"keepdims": 1})
+    scale = editing.before(node, "Max", [largest, editing.known(node.graph, _SMALL, source)])
+    small = editing.before(node, "Div", [source, scale], shape=wide)
+    square = editing.before(node, "Mul", [small, small], shape=wide)
+    mean = editing.before(node, "ReduceMean", [square, *axes], {"keepdims": 1})
+    if eps:  # its root is divided: the number itself and the square of the scale are outside of fp16's range
+        root = editing.before(node, "Div", [editing.known(node.graph, np.float32(sqrt(eps)), source), scale])
+        mean = editing.before(node, "Add", [mean, editing.before(node, "Mul", [root, root])])
+    editing.replace(node, "Mul", [editing.before(node, "Sqrt", [mean]), scale])
 
 
 def spread_operands(model: onnx_ir.Model) -> int:
