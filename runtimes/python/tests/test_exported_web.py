@@ -293,6 +293,21 @@ PLAIN = [
     ),
     *(
         (
+            web_steps.web_convolutions.plain,
+            typed(
+                f"""<ir_version: 10, opset_import: ["" : 20]>
+                g (float[1,4,5] x) => (float[1,{2 * groups},{size}] y)
+                {{ y = ConvTranspose <group: int = {groups}, strides: ints = [2], pads: ints = [{a}, {b}],
+                                      output_padding: ints = [{more}]> (x, w, c) }}""",
+                {"y": ([1, 2 * groups, size], F)},
+                w=np.random.default_rng(4).random((4, 2, 4), np.float32),
+                c=np.random.default_rng(5).random(2 * groups, np.float32),
+            ),
+        )
+        for groups, a, b, more, size in ((1, 1, 1, 0, 10), (2, 0, 0, 0, 12), (4, 1, 0, 1, 12), (2, 0, 0, 1, 13))
+    ),
+    *(
+        (
             web_steps.web_spatial.resizes,
             typed(
                 f"""<ir_version: 10, opset_import: ["" : 20]>

@@ -10,7 +10,7 @@ import onnx_ir
 
 from assay_runner.export.steps import Step, editing
 
-from . import web_elements, web_integers, web_spatial
+from . import web_convolutions, web_elements, web_integers, web_spatial
 
 _INT32 = onnx_ir.DataType.INT32
 _INT64 = onnx_ir.DataType.INT64
@@ -106,6 +106,11 @@ STEPS = (
     Step("elements scattered by comparing", "WebNN scatters by constant indices only", web_elements.scatter),
     Step("slices in steps are gathers", "WebNN's slices want steps that divide the size", web_spatial.strided_slices),
     Step("pads of edges are gathers", "WebNN's back ends lack them", web_spatial.edge_pads),
+    Step(
+        "transposed convolutions are plain",
+        "WebNN's back ends have no groups or padding in them",
+        web_convolutions.plain,
+    ),
     Step("resizes are products of matrices", "WebNN resizes by one rule alone", web_spatial.resizes),
     Step("places of the largest by comparing", "WebGPU gives them in 64 bits only", largest_by_comparing),
     Step("gathers along one axis", "WebGPU's GatherND wants indices of 64 bits", gathers_along_one_axis),
