@@ -114,11 +114,11 @@ def test_throughput_counts_inferences(exports):
     assert all(ms > 0 for ms in report["samples_ms"])
 
 
-def test_a_model_too_large_in_32_bits_goes_in_16(exports, monkeypatch):
+def test_a_model_too_large_in_32_bits_goes_in_16(tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "LEAST_BYTES", 1 << 10)
     recipe = {**torch_recipes.BERT, "parameters": 20_000_000}  # so many are counted before anything is built
     asked = job(recipe, platform="openvino", device="CPU", engine="openvino", dtype="w8")
-    asked |= {"memory_limit_bytes": 1 << 10, "options": {"exports": exports}}
+    asked |= {"memory_limit_bytes": 1 << 10, "options": {"exports": str(tmp_path)}}
     emit = Emit()
     engine.run(asked, emit)
     report = emit.reports[0]
