@@ -19,6 +19,7 @@ from assay_runner.export.steps import (
     norms,
     results,
     softmaxes,
+    tiles,
     truths,
 )
 from assay_runner.exported import qnn_provider, qnn_steps
@@ -196,6 +197,21 @@ CASES = (
         truths.join_as_numbers,
         0,
         "g (float[2, 16] x) => (float[2, 32] y) { y = Concat<axis = -1>(x, x) }",
+    ),
+    Case(
+        "repeats of five axes",
+        tiles.of_few_axes,
+        1,
+        "g (float[2, 4, 1, 3, 1] x) => (int32[2, 12, 1, 3, 5] y) { a = Cast<to = 6>(x) y = Tile(a, times) }",
+        {"times": np.array([1, 3, 1, 1, 5])},
+        9.0,
+    ),
+    Case(
+        "repeats of four axes",
+        tiles.of_few_axes,
+        0,
+        "g (float[2, 4, 3, 1] x) => (float[2, 12, 3, 5] y) { y = Tile(x, times) }",
+        {"times": np.array([1, 3, 1, 5])},
     ),
     Case(
         "exponents far below zero",

@@ -21,6 +21,7 @@ from assay_runner.export.steps import (
     norms,
     results,
     softmaxes,
+    tiles,
     truths,
 )
 
@@ -44,6 +45,9 @@ STEPS = (
         convolutions.widen,
     ),
     Step("truth values joined as numbers", "the HTP repeats the first of those it joins", truths.join_as_numbers),
+    Step(
+        "repeats along few axes", "the HTP's compiler crashes on Tile of whole numbers of five axes", tiles.of_few_axes
+    ),
     Step("exponents from -80", "the HTP's Exp of numbers below -88 gives 131008 for some", exponents.limited),
 )
 
@@ -63,7 +67,7 @@ CAREFUL = (
     Step("norms of scaled squares", "the HTP's squares end at 65504, and begin at 6e-8", norms.scaled_squares),
 )
 
-PARTS = (activations, clips, convolutions, einsums, exponents, gathers, norms, results, softmaxes, truths)
+PARTS = (activations, clips, convolutions, einsums, exponents, gathers, norms, results, softmaxes, tiles, truths)
 """The modules that decide what the steps do."""
 
 
