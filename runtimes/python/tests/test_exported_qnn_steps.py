@@ -17,6 +17,7 @@ from assay_runner.export.steps import (
     exponents,
     gathers,
     norms,
+    remainders,
     results,
     softmaxes,
     tiles,
@@ -214,6 +215,22 @@ CASES = (
         {"times": np.array([1, 3, 1, 5])},
     ),
     Case(
+        "remainders",
+        remainders.by_quotients,
+        1,
+        "g (float[4, 16] x) => (int32[4, 16] y) { a = Cast<to = 6>(x) b = Mul(a, c) y = Mod(b, d) }",
+        {"c": np.int32(43), "d": np.int32(16384)},
+        3e3,
+    ),
+    Case(
+        "remainders by one that is given",
+        remainders.by_quotients,
+        0,
+        "g (float[4, 16] x) => (int32[4, 16] y) { a = Cast<to = 6>(x) b = Mul(a, a) d = Add(b, c) y = Mod(a, d) }",
+        {"c": np.int32(43)},
+        3e1,
+    ),
+    Case(
         "exponents far below zero",
         exponents.limited,
         1,
@@ -241,7 +258,7 @@ CASES = (
     Case("hard swish", activations.hard_swish, 1, "g (float[4, 64] x) => (float[4, 64] y) { y = HardSwish(x) }"),
     *(
         Case(f"norm by squares, {name}", norms.scaled_squares, 1, NORM_BY_SQUARES, NORM_CONSTANTS, scale)
-        for name, scale in (("small", 1e-3), ("usual", 1.0), ("large", 2e3), ("of zeros", 0.0))
+        for name, scale in (("small", 1e-3), ("usual", 1.0), ("large", 2e3), ("near the end", 8e3), ("of zeros", 0.0))
     ),
     Case(
         "norm of two",

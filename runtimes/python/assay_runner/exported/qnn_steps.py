@@ -19,6 +19,7 @@ from assay_runner.export.steps import (
     exponents,
     gathers,
     norms,
+    remainders,
     results,
     softmaxes,
     tiles,
@@ -48,6 +49,7 @@ STEPS = (
     Step(
         "repeats along few axes", "the HTP's compiler crashes on Tile of whole numbers of five axes", tiles.of_few_axes
     ),
+    Step("remainders by quotients", "the HTP's Mod of whole numbers is in fp16", remainders.by_quotients),
     Step("exponents from -80", "the HTP's Exp of numbers below -88 gives 131008 for some", exponents.limited),
 )
 
@@ -67,7 +69,20 @@ CAREFUL = (
     Step("norms of scaled squares", "the HTP's squares end at 65504, and begin at 6e-8", norms.scaled_squares),
 )
 
-PARTS = (activations, clips, convolutions, einsums, exponents, gathers, norms, results, softmaxes, tiles, truths)
+PARTS = (
+    activations,
+    clips,
+    convolutions,
+    einsums,
+    exponents,
+    gathers,
+    norms,
+    remainders,
+    results,
+    softmaxes,
+    tiles,
+    truths,
+)
 """The modules that decide what the steps do."""
 
 

@@ -11,7 +11,8 @@ import onnx_ir
 from assay_runner.export.steps import editing
 
 _TINY = np.float32(np.finfo(np.float16).tiny)  # the smallest normal number of fp16
-_SMALL = np.float32(2**-10)  # an eps of up to 0.05 divided by its square stays in fp16's range
+_SMALL = np.float32(2**-6)  # what is divided by it still has squares in fp16's range
+_SHARE = np.float32(1 / 16)  # of a scale up to 65504: its reciprocal is a normal number of fp16
 
 
 def scaled(model: onnx_ir.Model) -> int:
@@ -73,7 +74,9 @@ def _scale_squares(node: onnx_ir.Node, source: onnx_ir.Value, axes: list[onnx_ir
     size = editing.before(node, "Abs", [source], shape=wide)
     largest = editing.before(node, "ReduceMax", [size, *axes], {"keepdims": 1})
     scale = editing.before(node, "Max", [largest, editing.known(node.graph, _SMALL, source)])
-    small = editing.before(node, "Div", [source, scale], shape=wide)
+    share = editing.known(node.graph, _SHARE, source)
+    part = editing.before(node, "Mul", [source, share], shape=wide)
+    small = editing.before(node, "Div", [part, editing.before(node, "Mul", [scale, share])], shape=wide)
     square = editing.before(node, "Mul", [small, small], shape=wide)
     mean = editing.before(node, "ReduceMean", [square, *axes], {"keepdims": 1})
     if eps:  # its root is divided: the number itself and the square of the scale are outside of fp16's range
