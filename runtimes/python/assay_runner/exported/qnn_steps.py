@@ -45,7 +45,7 @@ STEPS = (
         "the HTP is wrong for windows of 9 and more over a short axis that keeps its length",
         convolutions.widen,
     ),
-    Step("truth values joined as numbers", "the HTP repeats the first of those it joins", truths.join_as_numbers),
+    Step("truth values joined as numbers", "the HTP joins a constant to them wrongly", truths.join_as_numbers),
     Step(
         "repeats along few axes", "the HTP's compiler crashes on Tile of whole numbers of five axes", tiles.of_few_axes
     ),
