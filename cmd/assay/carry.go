@@ -82,7 +82,7 @@ func (f *carryFlags) addOutput(c *cobra.Command) {
 }
 
 // settings are the flags that a plan file says itself, cell by cell.
-var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "scenario", "shapes", "via", "mode", "warm", "front-end"}
+var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "scenario", "shapes", "via", "mode", "warm", "front-end", "block", "accuracy"}
 
 // check refuses numbers that mean nothing, and what a plan file says already.
 func (f *carryFlags) check() error {

@@ -129,7 +129,14 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	return status(rep.Results, f.strict)
+	if err := status(rep.Results, f.strict); err != nil {
+		return err
+	}
+	// What is not given out is no success, --strict or not.
+	if len(given) == 0 {
+		return &statusError{exitUnavailable, nil}
+	}
+	return nil
 }
 
 // folder is where a cell's files go. Cells that differ in settings have

@@ -190,6 +190,9 @@ func (c Cell) Validate() error {
 	if strings.ContainsAny(c.Type, "/\\ \n\x00") || c.Type == ".." {
 		return fmt.Errorf("%q is not a model type: types hold no slashes or spaces", c.Type)
 	}
+	if c.Via == platform.TransformersJS && (c.Start != "" || c.FrontEnd != "") {
+		return fmt.Errorf("transformers.js brings its own front ends and starts: leave --warm and --front-end out with --via %s", c.Via)
+	}
 	if c.Revision != "" && c.Checkpoint == "" {
 		return fmt.Errorf("revision %q is one of a checkpoint: the cell names none", c.Revision)
 	}
@@ -197,6 +200,9 @@ func (c Cell) Validate() error {
 	p, err := platform.Parse(string(n.Platform))
 	if err != nil {
 		return err
+	}
+	if n.Browser != "" && !n.Engine.InPages() {
+		return fmt.Errorf("%s does not run in a browser: leave %s out", n.Engine, n.Browser)
 	}
 	if c.Target != "" {
 		t, err := platform.ParseTarget(c.Target)

@@ -174,8 +174,13 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
 	case strayed(c, p.Placement) != "":
 		return misplaced(c, p.Placement)
+	case p.Placement != nil && c.Engine == platform.ORTWeb && p.Placement.Nodes[string(c.Platform)] == 0:
+		f := failure.Of(cell.UnsupportedOperator, fmt.Sprintf("no node ran on %s: %s", c.Platform, leftOver(p.Placement)))
+		return cell.Fails, "", &f
 	case p.Placement != nil && len(p.Placement.LeftOver) > 0:
 		return cell.Partial, leftOver(p.Placement), nil
+	case p.Placement == nil && c.Engine == platform.ORTWeb:
+		return cell.Partial, "where its nodes ran is not told: ONNX Runtime's log names no provider", nil
 	case p.Evidence == cell.Compiled:
 		return cell.Works, "converted, not run: this machine cannot run it", nil
 	case n == nil:

@@ -188,7 +188,7 @@ func (h *Host) packages(w http.ResponseWriter, r *http.Request) {
 		name, file = name+"/"+second, after
 	}
 	dir, ok := h.files.Package(name)
-	if !ok || file == "" {
+	if !ok || !filepath.IsLocal(filepath.FromSlash(file)) {
 		http.NotFound(w, r)
 		return
 	}

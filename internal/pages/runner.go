@@ -2,6 +2,7 @@ package pages
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"maps"
 
@@ -36,6 +37,9 @@ func (r Runner) Run(ctx context.Context, job runner.Job, on func(runner.Event)) 
 		job.Options = map[string]any{}
 	}
 	job.Options["page"] = v.Address()
+	if r.In != nil { // what was seen in one guest's browser says nothing of another's
+		job.Options["guest"] = rand.Text()
+	}
 	exit, err := r.Inner.Run(ctx, job, on)
 	return exit, errors.Join(err, v.Close())
 }

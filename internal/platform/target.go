@@ -25,6 +25,9 @@ func ParseTarget(s string) (Target, error) {
 		return Target{}, fmt.Errorf("target %q is not of the form platform[:device][/engine][@browser]", s)
 	}
 	p, err := Parse(m[1])
+	if Engine(strings.ToLower(m[1])) == Wasm {
+		return Target{}, fmt.Errorf("wasm is an engine of the cpu: ask for cpu/wasm")
+	}
 	if err != nil {
 		return Target{}, err
 	}
@@ -32,7 +35,11 @@ func ParseTarget(s string) (Target, error) {
 	if t.Engine != "" && !p.HasEngine(t.Engine) {
 		return Target{}, fmt.Errorf("engine %q does not run on %s: its engines are %s", t.Engine, p.Name, join(p.Engines))
 	}
-	return t.Normal(), nil
+	t = t.Normal()
+	if t.Browser != "" && !t.Engine.InPages() {
+		return Target{}, fmt.Errorf("%s does not run in a browser: leave @%s out, or ask for webgpu, webnn or cpu/wasm", Target{Platform: t.Platform, Device: t.Device, Engine: t.Engine}, t.Browser)
+	}
+	return t, nil
 }
 
 // Normal fills in the platform's default device and engine.

@@ -107,7 +107,7 @@ func (s *Session) openWeb(ctx context.Context) (*web, error) {
 	}
 	w := &web{browsers: browser.Find(ctx, s.machine, env)}
 	if len(w.browsers) == 0 {
-		return nil, errors.New("no browser is installed: install Chromium, Chrome, Edge or Firefox")
+		return nil, s.noBrowser()
 	}
 	answers := browser.Asking{Machine: s.machine, Web: env, Cache: s.o.Cache}.Answers(ctx)
 	w.report = detect.Judge(detect.Look(s.machine), answers)
@@ -213,4 +213,12 @@ func (w *web) why() string {
 		return "no browser was started"
 	}
 	return w.missing
+}
+
+// noBrowser says why there is none.
+func (s *Session) noBrowser() error {
+	if names, set := os.LookupEnv(detect.BrowsersVariable); set {
+		return fmt.Errorf("%s=%s leaves no browser that is here: unset it, or name another", detect.BrowsersVariable, names)
+	}
+	return errors.New("no browser is installed: install Chromium, Chrome, Edge or Firefox")
 }

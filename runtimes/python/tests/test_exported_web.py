@@ -35,9 +35,9 @@ WEBNN = """\
 
 
 def test_nodes_that_webgpu_leaves_to_the_cpu_are_named() -> None:
-    placement = web_placement.read(WEBGPU.splitlines(), "webgpu", "")
+    placement = web_placement.read(WEBGPU.splitlines(), "webgpu")
     assert placement is not None
-    assert placement.nodes == {"cpu": 3, "webgpu": 89}  # a copy between the two is no node of the model
+    assert placement.nodes == {"wasm": 3, "webgpu": 89}  # a copy between the two is no node of the model
     assert [(row.operator, row.count, row.why) for row in placement.left_over] == [
         ("Cast", 2, "no kernel for these types"),
         ("ReduceMax", 1, "no kernel for these types"),
@@ -45,13 +45,20 @@ def test_nodes_that_webgpu_leaves_to_the_cpu_are_named() -> None:
 
 
 def test_nodes_that_webnn_joined_are_counted() -> None:
-    placement = web_placement.read([WEBNN], "webnn", "")
+    placement = web_placement.read([WEBNN], "webnn")
     assert placement is not None
     assert (placement.nodes, placement.left_over) == ({"webnn": 91}, [])
 
 
+def test_nodes_that_are_all_elsewhere_are_left_over() -> None:
+    placement = web_placement.read([WEBNN.splitlines()[1].replace("WebNNExecution", "CPUExecution")], "webnn")
+    assert placement is not None
+    assert placement.nodes == {"wasm": 1}
+    assert [(row.operator, row.count) for row in placement.left_over] == [("nodes that are not named", 1)]
+
+
 def test_a_log_that_tells_nothing_gives_no_placement() -> None:
-    assert web_placement.read(["hello"], "webnn", "") is None
+    assert web_placement.read(["hello"], "webnn") is None
 
 
 ARRAYS = {

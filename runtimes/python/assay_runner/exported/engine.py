@@ -101,6 +101,11 @@ class Session:
         """What chooses among the engine's attempts. A dtype with noise of its own says nothing about them."""
         engine = str(self.cell["engine"])
         asked = {"device": self.asked.device, "dtype": self.asked.dtype, "scenario": self.asked.scenario}
+        asked |= {
+            "platform": self.asked.platform,
+            "browser": self.cell.get("browser"),
+            "guest": self.options.get("guest"),
+        }
         return Chooser(
             self.attempts,
             self.exporter,

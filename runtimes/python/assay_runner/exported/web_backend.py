@@ -118,7 +118,7 @@ class Session:
 
     def placement(self) -> Placement | None:
         """As ONNX Runtime told when it made the session."""
-        return web_placement.read(self._created["log"], self._asked.platform, self._asked.device)
+        return web_placement.read(self._created["log"], self._asked.platform)
 
     def memory(self) -> dict[str, int | None]:
         """Of the browser's processes, where they are this cell's alone; this process holds no model."""

@@ -58,14 +58,25 @@ def half(model: onnx.ModelProto, _blocks: Blocks) -> onnx.ModelProto:
     return float16.convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=known)
 
 
+def _enough(model: onnx.ModelProto, least: int, bits: int) -> list[str]:
+    """The products whose matrices are rounded: a model with fewer would be one of 32 bits under another name."""
+    names = products(model)
+    if len(names) < least:
+        raise UnsupportedDType(
+            f"the model has {len(names)} products with a known matrix, and weights of {bits} bits are for those alone"
+        )
+    return names
+
+
 def weights_of_8_bits(model: onnx.ModelProto, blocks: Blocks) -> onnx.ModelProto:
     """Every product with a known matrix, that matrix in 8 bits."""
+    _enough(model, 1, 8)
     return _kept(model, 8, (), blocks)
 
 
 def weights_of_4_bits(model: onnx.ModelProto, blocks: Blocks) -> onnx.ModelProto:
     """The same in 4 bits, but for the first and the last product, which carry most of the error and keep 8."""
-    names = products(model)
+    names = _enough(model, 3, 4)
     ends = {*names[:1], *names[-1:]}
     wide = _kept(model, 8, [name for name in names if name not in ends], blocks)
     return _kept(wide, 4, (), blocks)

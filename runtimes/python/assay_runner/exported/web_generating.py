@@ -54,7 +54,7 @@ class Generating(Session):
     def placement(self) -> Placement | None:
         """Those of a step, and of the prompt."""
         step = super().placement()
-        prompt = web_placement.read(self._once["log"], self._asked.platform, self._asked.device)
+        prompt = web_placement.read(self._once["log"], self._asked.platform)
         return step.beside(prompt) if step and prompt else None
 
     def generation(self) -> dict[str, Any]:

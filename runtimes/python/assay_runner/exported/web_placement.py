@@ -23,7 +23,11 @@ _OWN = {"webgpu": "WebGpuExecutionProvider", "webnn": "WebNNExecutionProvider", 
 _COPIES = ("MemcpyToHost", "MemcpyFromHost")  # which a split makes needed: no node of the model
 
 
-def read(log: Iterable[str], platform: str, device: str) -> Placement | None:
+ELSEWHERE = "wasm"  # ONNX Runtime's own kernels in the page
+NO_KERNEL = "no kernel for these types"
+
+
+def read(log: Iterable[str], platform: str) -> Placement | None:
     """The placement of a session, or None where its log does not tell."""
     nodes: Counter[str] = Counter()
     left: Counter[str] = Counter()
@@ -47,9 +51,10 @@ def read(log: Iterable[str], platform: str, device: str) -> Placement | None:
     own = _OWN[platform]
     if joined is not None and own in nodes:
         nodes[own] = joined
-    where = device or platform
-    return Placement(
-        where,
-        {(where if name == own else "cpu"): n for name, n in nodes.items() if n},
-        [LeftOver(op, n, "cpu", "no kernel for these types" if op in refused else "") for op, n in left.most_common()],
-    )
+    # Where one provider has all nodes the log names none of them.
+    unnamed = sum(n for name, n in nodes.items() if name != own) - left.total()
+    rows = [LeftOver(op, n, ELSEWHERE, NO_KERNEL if op in refused else "") for op, n in left.most_common()]
+    rows += [LeftOver("nodes that are not named", unnamed, ELSEWHERE)] if unnamed > 0 else []
+    own_nodes, others = nodes[own], sum(n for name, n in nodes.items() if name != own)
+    counted = {platform: own_nodes} if own_nodes else {}
+    return Placement(platform, counted | ({ELSEWHERE: others} if others else {}), rows)
