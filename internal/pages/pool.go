@@ -55,9 +55,24 @@ func (p *Pool) Open(ctx context.Context, w Where, url string) (Page, error) {
 	}
 	page, err := b.Open(ctx, url)
 	if err != nil {
+		if ctx.Err() == nil { // it hangs, or is about to end: the next cell gets another
+			err = errors.Join(err, p.drop(b))
+		}
 		return nil, fmt.Errorf("open a page: %w", err)
 	}
 	return pooled{page, b, page.Close}, nil
+}
+
+// drop closes a warm browser that opens no pages any more.
+func (p *Pool) drop(b *browser.Browser) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, warm := range p.warm {
+		if warm == b {
+			delete(p.warm, key)
+		}
+	}
+	return b.Close()
 }
 
 // shared is the warm browser for these options, started again if it has died.

@@ -68,9 +68,7 @@ func (v *Visit) begin() *opening {
 func (v *Visit) fresh(ctx context.Context) (*opened, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if err := v.page.close(); err != nil {
-		return nil, err
-	}
+	_ = v.page.close() // one that does not close is its browser's matter, and costs the next one nothing
 	v.page = nil
 	o := v.next
 	if o == nil {

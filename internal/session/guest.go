@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"assay/internal/browser"
@@ -129,6 +131,9 @@ func (v visited) Presence(t platform.Target) lab.Presence {
 // FreeBytes is what children here may use.
 func (v visited) FreeBytes() int64 { return v.here.FreeBytes() }
 
+// ofPage are the phases that the guest's page spent; the others are this machine's.
+var ofPage = []string{"load", "fetch", "create", "warm", "first", "warmup", "run"}
+
 // ofGuest leaves out of results what was seen of this machine, not of the
 // guest's.
 type ofGuest struct{ *recorder }
@@ -144,6 +149,7 @@ func (o ofGuest) Finished(r cell.Result) error {
 	if c.Browser != nil {
 		r.Context.Threads = c.Browser.Threads
 	}
-	r.Memory, r.HarnessCPUFraction = nil, nil
+	r.Memory, r.HarnessCPUFraction, r.OverheadMS = nil, nil, nil
+	maps.DeleteFunc(r.PhasesMS, func(name string, _ float64) bool { return !slices.Contains(ofPage, name) })
 	return o.recorder.Finished(r)
 }

@@ -172,6 +172,9 @@ func (w *web) devices(t platform.Target) []detect.Device {
 // lacks says why no browser has what a target means, in detection's own words:
 // those of each browser about the device, else about the platform.
 func (w *web) lacks(p detect.Platform, t platform.Target) string {
+	if known := ids(slices.CompactFunc(slices.Clone(p.Devices), sameID)); t.Browser == "" && known != "" && !strings.Contains(fmt.Sprint(p.Evidence), "'s "+t.Device) {
+		return fmt.Sprintf("there is no device %s: the devices are %s", t.Device, known)
+	}
 	said := map[string]string{}
 	for _, e := range p.Evidence {
 		about := t.Device != "" && strings.Contains(e.Detail, "'s "+t.Device)
@@ -222,3 +225,5 @@ func (s *Session) noBrowser() error {
 	}
 	return errors.New("no browser is installed: install Chromium, Chrome, Edge or Firefox")
 }
+
+func sameID(a, b detect.Device) bool { return a.ID == b.ID }

@@ -59,6 +59,7 @@ def test_nodes_that_are_all_elsewhere_are_left_over() -> None:
 
 def test_a_log_that_tells_nothing_gives_no_placement() -> None:
     assert web_placement.read(["hello"], "webnn") is None
+    assert web_placement.read([*WEBGPU.splitlines(), web_placement.CUT], "webgpu") is None
 
 
 ARRAYS = {

@@ -28,5 +28,9 @@ export function watch() {
   }
 }
 
-/** What the builder refused last, "" for nothing. */
-export const lastRefusal = () => refused;
+/** What the builder refused since the last time that it was asked, "" for nothing. */
+export function lastRefusal() {
+  const told = refused;
+  refused = "";
+  return told;
+}

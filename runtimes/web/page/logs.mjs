@@ -2,6 +2,8 @@
 
 const MOST = 4 << 20; // characters
 
+const CUT = "the log was cut here"; // what stands behind it is not known
+
 let lines = [];
 let held = 0;
 
@@ -13,6 +15,7 @@ for (const kind of ["log", "warn", "error", "info", "debug"]) {
     const text = values.map(plain).join(" ");
     held += text.length;
     if (held <= MOST) lines.push(text);
+    else if (lines.at(-1) !== CUT) lines.push(CUT);
     original(...values);
   };
 }

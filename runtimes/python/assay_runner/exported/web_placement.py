@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from .backend import LeftOver, Placement
 
@@ -23,11 +23,12 @@ _OWN = {"webgpu": "WebGpuExecutionProvider", "webnn": "WebNNExecutionProvider", 
 _COPIES = ("MemcpyToHost", "MemcpyFromHost")  # which a split makes needed: no node of the model
 
 
+CUT = "the log was cut here"  # the page's words
 ELSEWHERE = "wasm"  # ONNX Runtime's own kernels in the page
 NO_KERNEL = "no kernel for these types"
 
 
-def read(log: Iterable[str], platform: str) -> Placement | None:
+def read(log: Sequence[str], platform: str) -> Placement | None:
     """The placement of a session, or None where its log does not tell."""
     nodes: Counter[str] = Counter()
     left: Counter[str] = Counter()
@@ -46,7 +47,7 @@ def read(log: Iterable[str], platform: str) -> Placement | None:
             joined = int(found[2])
         elif found := _NO_KERNEL.search(line):
             refused.add(found[2])
-    if not nodes:
+    if not nodes or CUT in log:
         return None
     own = _OWN[platform]
     if joined is not None and own in nodes:
