@@ -92,6 +92,7 @@ var variables = []struct {
 	{"HSA_OVERRIDE_GFX_VERSION", []platform.Name{platform.ROCm}},
 	{"ZE_AFFINITY_MASK", []platform.Name{platform.OpenVINO}},
 	{"ONEAPI_DEVICE_SELECTOR", []platform.Name{platform.OpenVINO}},
+	{BrowsersVariable, []platform.Name{platform.WebNN, platform.WebGPU}},
 	{"TPU_VISIBLE_CHIPS", nil},
 	{"NEURON_RT_VISIBLE_CORES", nil},
 	{"OMP_NUM_THREADS", []platform.Name{platform.CPU, platform.OpenVINO}},

@@ -67,6 +67,9 @@ const setupWebHint = `run "assay setup web" to install what pages need` //nolint
 func (w webProbe) Judge(s Sighting, a Answers) Platform {
 	p := Platform{Platform: w.name, Evidence: s.Platforms[w.name].Evidence}
 	browsers := answered(s.Browsers, a)
+	if names, set := s.Environment[BrowsersVariable]; set && len(browsers) == 0 {
+		return p.absent(fmt.Sprintf("%s=%s leaves no browser that is here", BrowsersVariable, names), "unset it, or name another browser")
+	}
 	if len(browsers) == 0 {
 		return p.absent("no browser is installed", w.noBrowser(s))
 	}
