@@ -103,6 +103,9 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, models []string) error {
 	if err != nil {
 		return err
 	}
+	if !f.warm && !f.load && !slices.ContainsFunc(targets, func(t platform.Target) bool { return t.Platform == platform.WebGPU }) {
+		return usage("kernels are a matter of webgpu alone: ask for --platform webgpu, or name a model for --warm or --parallel-load")
+	}
 	cat, err := a.catalog(ctx)
 	if err != nil {
 		return err

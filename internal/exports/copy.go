@@ -77,5 +77,8 @@ func copyFile(from, to string) (err error) {
 	if closed := out.Close(); err == nil && closed != nil {
 		err = fmt.Errorf("copy the exported model: %w", closed)
 	}
+	if err != nil { // a part of a file is worse than none
+		_ = os.Remove(to)
+	}
 	return err
 }
