@@ -69,7 +69,8 @@ setup-web: build ## make the web environment (about 0.2 GB to load, 0.6 GB on di
 .PHONY: run
 run: need setup ## the main job: matrix of the key models and representatives; report in out/
 	$(call say,the compatibility matrix of this machine)
-	@bin/assay matrix --key --representatives --size tiny --platform all --out out
+	@# Status 3 says that some cell fails, which the matrix shows: it was made all the same.
+	@bin/assay matrix --key --representatives --size tiny --platform all --out out || [ $$? -eq 3 ]
 
 .PHONY: test
 test: need setup check unit pytest worker-all integration ## everything that must pass; CI calls this
