@@ -140,14 +140,11 @@ func (w *web) choose(t platform.Target) (browser.Options, error) {
 
 // device is what a target means, of those that the browsers have.
 func (w *web) device(t platform.Target) (detect.Device, error) {
-	named := func(kind string) bool {
-		return t.Browser == "" || t.Browser == kind || t.Browser == browser.Chromium && kind == browser.Packed
-	}
-	if !slices.ContainsFunc(w.browsers, func(o browser.Options) bool { return named(o.Kind) }) {
+	if !slices.ContainsFunc(w.browsers, func(o browser.Options) bool { return means(t, o.Kind) }) {
 		return detect.Device{}, fmt.Errorf("the browser %s is not here: there are %s", t.Browser, strings.Join(w.kinds(), ", "))
 	}
 	for _, d := range w.devices(t) {
-		if named(d.Browser) && (t.Device == "" || t.Device == d.ID) {
+		if means(t, d.Browser) && (t.Device == "" || t.Device == d.ID) {
 			return d, nil
 		}
 	}
@@ -170,24 +167,34 @@ func (w *web) devices(t platform.Target) []detect.Device {
 }
 
 // lacks says why no browser has what a target means, in detection's own words:
-// those of each browser about the device, else about the platform.
+// those of the first browser that says something of the device, else of the
+// first that says anything.
 func (w *web) lacks(p detect.Platform, t platform.Target) string {
-	if known := ids(slices.CompactFunc(slices.Clone(p.Devices), sameID)); t.Browser == "" && known != "" && !strings.Contains(fmt.Sprint(p.Evidence), "'s "+t.Device) {
-		return fmt.Sprintf("there is no device %s: the devices are %s", t.Device, known)
-	}
-	said := map[string]string{}
-	for _, e := range p.Evidence {
-		about := t.Device != "" && strings.Contains(e.Detail, "'s "+t.Device)
-		if _, known := said[e.Source]; slices.Contains(w.kinds(), e.Source) && (!known || about) {
-			said[e.Source] = e.Detail
-		}
-	}
+	var words []string
 	for _, kind := range w.kinds() {
-		if why := said[kind]; why != "" && (t.Browser == "" || t.Browser == kind || t.Browser == browser.Chromium && kind == browser.Packed) {
-			return kind + ": " + why
+		for _, e := range p.Evidence {
+			if e.Source != kind || !means(t, kind) {
+				continue
+			}
+			if t.Device != "" && strings.Contains(e.Detail, "'s "+t.Device) {
+				return kind + ": " + e.Detail
+			}
+			words = append(words, kind+": "+e.Detail)
 		}
+	}
+	switch known := ids(slices.CompactFunc(slices.Clone(p.Devices), sameID)); {
+	case t.Device != "" && known != "":
+		return fmt.Sprintf("there is no device %s: the devices are %s", t.Device, known)
+	case len(words) > 0:
+		return words[0]
 	}
 	return reason(p, t)
+}
+
+// means reports whether a target's browser is of a kind. Chromium's name
+// stands for the packed one too.
+func means(t platform.Target, kind string) bool {
+	return t.Browser == "" || t.Browser == kind || t.Browser == browser.Chromium && kind == browser.Packed
 }
 
 func (w *web) kinds() []string {

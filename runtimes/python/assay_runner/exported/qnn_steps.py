@@ -10,6 +10,7 @@ from typing import Any
 
 import onnx_ir
 
+from assay_runner.export import steps
 from assay_runner.export.steps import (
     Step,
     activations,
@@ -69,24 +70,10 @@ CAREFUL = (
     Step("norms of scaled squares", "the HTP's squares end at 65504, and begin at 6e-8", norms.scaled_squares),
 )
 
-PARTS = (
-    activations,
-    clips,
-    convolutions,
-    einsums,
-    exponents,
-    gathers,
-    norms,
-    remainders,
-    results,
-    softmaxes,
-    tiles,
-    truths,
-)
+PARTS = steps.modules((*STEPS, *CAREFUL))
 """The modules that decide what the steps do."""
 
 
 def apply(model: onnx_ir.Model, careful: bool = False) -> list[dict[str, Any]]:
     """Applies the steps, the careful ones if they are asked for, and gives those that changed something."""
-    done = [(step, step.apply(model)) for step in (*STEPS, *(CAREFUL if careful else ()))]
-    return [{"name": step.name, "count": count, "why": step.why} for step, count in done if count]
+    return steps.apply(model, (*STEPS, *(CAREFUL if careful else ())))

@@ -154,8 +154,8 @@ class Session:
         return told
 
     def _software(self) -> bool:
-        adapter = self._created["adapter"] or {}
-        return bool(self._page.about.get("software") or adapter.get("fallback") or _by_name(adapter))
+        """By the browser's own word; what an adapter's name tells, detection has told."""
+        return bool(self._page.about.get("software") or (self._created["adapter"] or {}).get("fallback"))
 
 
 def created(page: Page, files: Mapping[str, Path], fits: str, op: str = "create", **asked: Any) -> dict[str, Any]:
@@ -176,17 +176,6 @@ def created(page: Page, files: Mapping[str, Path], fits: str, op: str = "create"
 _MUCH_BYTES = 500_000_000  # of weights: a page that ends over fewer has another reason
 
 _MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array|memory access out of bounds")
-
-_SOFTWARE = ("swiftshader", "llvmpipe", "lavapipe", "warp", "basic render", "softpipe")
-
-
-def _name(adapter: Mapping[str, Any]) -> str:
-    words = (str(adapter.get(name) or "") for name in ("vendor", "architecture", "device", "description"))
-    return " ".join(word for word in words if word)
-
-
-def _by_name(adapter: Mapping[str, Any]) -> bool:
-    return any(name in _name(adapter).lower() for name in _SOFTWARE)
 
 
 @dataclass(frozen=True)

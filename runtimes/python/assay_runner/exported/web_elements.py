@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 import onnx_ir
 
-from assay_runner.export.steps import editing
+from assay_runner.export.steps import editing, gathers
 
 _MOST_COMPARED = 1 << 24  # elements: beyond it comparing with every place costs more than leaving the node over
 _BOOL, _INT32 = onnx_ir.DataType.BOOL, onnx_ir.DataType.INT32
@@ -27,9 +27,8 @@ def gather(model: onnx_ir.Model) -> int:
         if sizes is None or wanted is None:
             continue
         axis = node.attributes.get_int("axis", 0) % len(sizes)
-        flat = editing.known(node.graph, np.asarray([prod(sizes)], np.int64), node.outputs[0])
-        table = editing.before(node, "Reshape", [data, flat], shape=[prod(sizes)], dtype=data.dtype)
-        editing.replace(node, "Gather", [table, _places(node, index, axis, sizes, wanted)], {"axis": 0})
+        places = _places(node, index, axis, sizes, wanted)
+        editing.replace(node, "Gather", [gathers.table(node, len(sizes)), places], {"axis": 0})
         done += 1
     return done
 

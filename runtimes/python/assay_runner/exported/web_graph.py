@@ -14,7 +14,7 @@ from assay_runner.errors import UnsupportedDType
 from assay_runner.export import writing
 from assay_runner.export.steps import dead
 
-from . import web_convolutions, web_dtypes, web_elements, web_integers, web_spatial, web_steps
+from . import web_dtypes, web_steps
 from .backend import Asked, Exported
 from .store import Store, code_of, key_of
 from .web_limits import Weights
@@ -100,7 +100,7 @@ class Preparing:
 
     def _facts(self, exported: Exported, numbers: web_dtypes.Numbers) -> dict[str, Any]:
         """What decides the graph."""
-        code = code_of(web_steps, web_convolutions, web_elements, web_spatial, web_integers, web_dtypes)
+        code = code_of(*web_steps.PARTS, web_dtypes)
         whole = self.asked.settings.get(WIDE) is None
         facts = {"kind": "web-graph", "of": exported.key, "whole": whole, "code": code, "form": _FORM}
         if numbers.convert:

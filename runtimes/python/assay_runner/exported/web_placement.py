@@ -15,13 +15,11 @@ _PLACED = re.compile(r"(?:All nodes|Node\(s\)) placed on \[(\w+)\]\. Number of n
 _NODE = re.compile(r"VerifyEachNodeIsAssignedToAnEp\]\s+(\w+) \((.*)\)\s*$")
 _WEBNN = re.compile(r"number of nodes in the graph: (\d+) number of nodes supported by WebNN: (\d+)")
 _NO_KERNEL = re.compile(r"(\w+) kernel not found in registries for Op type: (\w+) node name: (.*)$")
-_NOT_TAKEN = re.compile(r"\[(\w+)\] \[(.*?)\] is not supported|Operator type: \[(\w+)\].*supported: \[0\]")
 
 _OWN = {"webgpu": "WebGpuExecutionProvider", "webnn": "WebNNExecutionProvider", "cpu": "CPUExecutionProvider"}
 """The platform → ONNX Runtime's name for its provider."""
 
 _COPIES = ("MemcpyToHost", "MemcpyFromHost")  # which a split makes needed: no node of the model
-
 
 CUT = "the log was cut here"  # the page's words
 ELSEWHERE = "wasm"  # ONNX Runtime's own kernels in the page

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import onnx_ir
 
-from assay_runner.export.steps import Step, editing
+from assay_runner.export import steps
+from assay_runner.export.steps import Step, clips, editing, gathers
 
 from . import web_convolutions, web_elements, web_integers, web_spatial
 
-_INT32 = onnx_ir.DataType.INT32
 _INT64 = onnx_ir.DataType.INT64
 
 
@@ -39,10 +39,7 @@ def gathers_along_one_axis(model: onnx_ir.Model) -> int:
             continue
         depth = places[-1]
         rows = _row_numbers(node, index, shape[:depth], places)
-        flat = [prod(shape[:depth]), *shape[depth:]]
-        target = editing.known(node.graph, np.asarray(flat, np.int64), node.outputs[0])
-        table = editing.before(node, "Reshape", [data, target], shape=flat, dtype=data.dtype)
-        editing.replace(node, "Gather", [table, rows], {"axis": 0})
+        editing.replace(node, "Gather", [gathers.table(node, depth), rows], {"axis": 0})
         done += 1
     return done
 
@@ -82,22 +79,6 @@ def largest_by_comparing(model: onnx_ir.Model) -> int:
     return done
 
 
-def clips_by_comparing(model: onnx_ir.Model) -> int:
-    """Clip of whole numbers becomes Max and Min."""
-    done = 0
-    for node in editing.nodes(model, "Clip"):
-        source, least, most = (*node.inputs, None, None)[:3]
-        if source.dtype not in (_INT64, _INT32) or (least is None and most is None):
-            continue
-        shape, kind = editing.shape(source), source.dtype
-        if least is not None and most is not None:
-            source = editing.before(node, "Max", [source, least], shape=shape, dtype=kind)
-            least = None
-        editing.replace(node, "Max" if least is not None else "Min", [source, least if least is not None else most])
-        done += 1
-    return done
-
-
 STEPS = (
     Step("gathers of one value are known", "WebNN gathers elements by constant indices only", gathers_of_one_value),
     Step(
@@ -114,12 +95,15 @@ STEPS = (
     Step("resizes are products of matrices", "WebNN resizes by one rule alone", web_spatial.resizes),
     Step("places of the largest by comparing", "WebGPU gives them in 64 bits only", largest_by_comparing),
     Step("gathers along one axis", "WebGPU's GatherND wants indices of 64 bits", gathers_along_one_axis),
-    Step("clips by comparing", "neither platform clips whole numbers", clips_by_comparing),
+    Step("clips by comparing", "neither platform clips whole numbers", clips.to_limits),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", web_integers.narrow)
 
 
+PARTS = steps.modules((*STEPS, NARROWING))
+"""The modules that decide what the steps do."""
+
+
 def apply(model: onnx_ir.Model, narrow: bool = True) -> list[dict[str, Any]]:
     """Applies all steps, the narrowing of whole numbers only if asked for, and gives those that changed something."""
-    done = [(step, step.apply(model)) for step in (*STEPS, *([NARROWING] if narrow else []))]
-    return [{"name": step.name, "count": count, "why": step.why} for step, count in done if count]
+    return steps.apply(model, (*STEPS, *([NARROWING] if narrow else [])))

@@ -6,8 +6,10 @@ each once; the table says why each one is there, and a graph's manifest names th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import onnx_ir
@@ -55,7 +57,12 @@ STEPS = (
 )
 
 
-def apply(model: onnx_ir.Model) -> list[dict[str, Any]]:
-    """Applies all steps and gives those that changed something."""
-    done = [(step, step.apply(model)) for step in STEPS]
+def apply(model: onnx_ir.Model, steps: Sequence[Step] = STEPS) -> list[dict[str, Any]]:
+    """Applies steps, each once and in order, and gives those that changed something."""
+    done = [(step, step.apply(model)) for step in steps]
     return [{"name": step.name, "count": count, "why": step.why} for step, count in done if count]
+
+
+def modules(steps: Iterable[Step]) -> list[ModuleType]:
+    """The modules that decide what steps do."""
+    return [sys.modules[name] for name in sorted({step.apply.__module__ for step in steps})]

@@ -35,13 +35,20 @@ def by_number(model: onnx_ir.Model) -> int:
         places, source = editing.constant(node.inputs[1]), editing.shape(node.inputs[0])
         if places is None or source is None or node.attributes.get_int("batch_dims", 0):
             continue
-        named, kept = source[: places.shape[-1]], source[places.shape[-1] :]
-        target = editing.known(node.graph, np.asarray([prod(named), *kept], np.int64), node.outputs[0])
-        flat = editing.before(node, "Reshape", [node.inputs[0], target], shape=[prod(named), *kept])
-        numbers = editing.known(node.graph, _numbers(places, named).astype(np.int32), node.outputs[0])
-        editing.replace(node, "Gather", [flat, numbers], {"axis": 0})
+        depth = places.shape[-1]
+        numbers = editing.known(node.graph, _numbers(places, source[:depth]).astype(np.int32), node.outputs[0])
+        editing.replace(node, "Gather", [table(node, depth), numbers], {"axis": 0})
         done += 1
     return done
+
+
+def table(node: onnx_ir.Node, depth: int) -> onnx_ir.Value:
+    """What a gather takes from, its first axes joined to one."""
+    data = node.inputs[0]
+    sizes = editing.shape(data) or ()
+    flat = [prod(sizes[:depth]), *sizes[depth:]]
+    target = editing.known(node.graph, np.asarray(flat, np.int64), node.outputs[0])
+    return editing.before(node, "Reshape", [data, target], shape=flat, dtype=data.dtype)
 
 
 def _numbers(places: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
