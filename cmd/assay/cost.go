@@ -23,7 +23,8 @@ func (a *app) cost(asked, actual cell.Cell) *cell.Cost {
 }
 
 // median is the median latency in ms over all measured results of a cell's
-// model, size, settings and platform, on whatever host; 0 is unknown.
+// model, size, settings and target, on whatever host; 0 is unknown. Another
+// engine, device or browser of the platform says nothing of it.
 func (a *app) median(st *store.Store, c cell.Cell) float64 {
 	stored, err := st.Results(context.Background(), store.Filter{
 		Types: []string{c.Type}, Platforms: []string{string(c.Platform)}, Sizes: []string{c.Size},
@@ -35,7 +36,7 @@ func (a *app) median(st *store.Store, c cell.Cell) float64 {
 	var ms []float64
 	for _, x := range stored {
 		r := x.Result.Cell
-		if x.Result.Latency != nil && r.Checkpoint == c.Checkpoint && r.Scenario == c.Scenario && r.Mode == c.Mode && r.DType == c.DType && r.Batch == c.Batch && r.Seq == c.Seq && r.Image == c.Image {
+		if x.Result.Latency != nil && r.Where().Normal() == c.Where().Normal() && r.Checkpoint == c.Checkpoint && r.Scenario == c.Scenario && r.Mode == c.Mode && r.DType == c.DType && r.Batch == c.Batch && r.Seq == c.Seq && r.Image == c.Image {
 			ms = append(ms, x.Result.Latency.MedianMS)
 		}
 	}
