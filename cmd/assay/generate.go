@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"assay/internal/catalog"
+	"assay/internal/detect"
+	"assay/internal/generate"
+	"assay/internal/platform"
+
+	"github.com/spf13/cobra"
+)
+
+// generateFlags say which files are written, for which platforms, and where.
+type generateFlags struct {
+	selectors
+	platforms             []string
+	out                   string
+	missing, force, check bool
+}
+
+func generateCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "generate",
+		Short: "Write tests and skills for models: files to keep, that run without Assay",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(generateTestCommand(a))
+	return c
+}
+
+func (f *generateFlags) add(c *cobra.Command, out string) {
+	f.selectors.add(c)
+	fs := c.Flags()
+	fs.StringSliceVar(&f.platforms, "platform", []string{"all"}, "all, auto (those of this machine), or names of platforms")
+	fs.StringVar(&f.out, "out", out, "the folder to write into")
+	fs.BoolVar(&f.missing, "missing", false, "only models that have no file there, or one that lacks an asked platform; without models, of all")
+	fs.BoolVar(&f.force, "force", false, "also write over files that were edited; what stands between the marked lines survives")
+	fs.BoolVar(&f.check, "check", false, "write nothing; list the files that would be written differently today (exit status 3 if there are any)")
+}
+
+// meant returns the models that are meant and the platforms.
+func (a *app) meant(ctx context.Context, f *generateFlags, args []string) ([]catalog.Choice, []platform.Name, *catalog.Catalog, error) {
+	if f.none(args) {
+		if !f.missing && !f.check {
+			return nil, nil, nil, usage("generate needs a model: a type (bert), a checkpoint (bert-base-uncased), or a selector such as --key or --all")
+		}
+		f.all = true
+	}
+	if i := slices.IndexFunc(args, isPath); i >= 0 {
+		return nil, nil, nil, usage("%s is a path: files are generated for types of the catalogue and their checkpoints (see \"assay models\")", args[i])
+	}
+	cat, err := a.catalog(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	chosen, err := cat.Select(f.selector(args))
+	if err != nil {
+		return nil, nil, nil, usage("%w", err)
+	}
+	on, err := a.generatedFor(ctx, f.platforms)
+	return chosen, on, cat, err
+}
+
+// generatedFor are the platforms that files are written for.
+func (a *app) generatedFor(ctx context.Context, names []string) ([]platform.Name, error) {
+	var on []platform.Name
+	for _, name := range names {
+		switch name {
+		case "all":
+			on = append(on, platform.Names()...)
+		case "auto":
+			r, err := a.detect(ctx, "", asking{})
+			if err != nil {
+				return nil, err
+			}
+			for _, p := range r.Platforms {
+				if p.Status == detect.Present {
+					on = append(on, p.Platform)
+				}
+			}
+		default:
+			p, err := platform.Parse(name)
+			if err != nil {
+				return nil, usage("%w (or all, or auto)", err)
+			}
+			on = append(on, p.Name)
+		}
+	}
+	if len(on) == 0 {
+		return nil, usage("--platform names no platform: give all, auto, or names")
+	}
+	slices.Sort(on)
+	return slices.Compact(on), nil
+}
+
+// unwritten is a model that got no file, and why.
+type unwritten struct {
+	Model  string `json:"model"`
+	Reason string `json:"reason"`
+}
+
+// settle compares the files with the folder, writes them unless --check was
+// given, and says what became of each.
+func (a *app) settle(f *generateFlags, files []generate.File, without []unwritten) error {
+	plan, err := generate.Plan(f.out, files)
+	if err != nil {
+		return err
+	}
+	if f.check {
+		return a.checked(plan)
+	}
+	written, err := plan.Write(f.force)
+	if errors.Is(err, fs.ErrPermission) {
+		return usage("cannot write into %s: %w", f.out, err)
+	}
+	if err != nil {
+		return err
+	}
+	kept := plan.Of(generate.Edited, generate.Foreign)
+	if f.force {
+		kept = nil
+	}
+	if a.asJSON {
+		err = a.printJSON(map[string]any{"schema": 1, "written": paths(written), "same": paths(plan.Of(generate.Same)), "kept": paths(kept), "without": append([]unwritten{}, without...)})
+	} else {
+		a.tellWritten(f, written, plan.Of(generate.Same), without)
+	}
+	if err != nil || len(kept) == 0 {
+		return err
+	}
+	for _, c := range kept {
+		a.say(fmt.Sprintf("%s was %s and is left as it is", c.Path, map[generate.State]string{generate.Edited: "edited outside of its marked lines", generate.Foreign: "not generated"}[c.State]))
+	}
+	return &statusError{exitFails, fmt.Errorf("%s kept: give --force to write over them, or another --out", counted(len(kept), "file was", "files were"))}
+}
+
+func (a *app) tellWritten(f *generateFlags, written, same generate.Changes, without []unwritten) {
+	fmt.Fprintf(a.stdout, "%s written to %s, %d as they were\n", counted(len(written), "file", "files"), f.out, len(same))
+	if len(without) == 0 {
+		return
+	}
+	fmt.Fprintf(a.stdout, "%s without a file:\n", counted(len(without), "model", "models"))
+	for _, l := range without {
+		fmt.Fprintf(a.stdout, "  %s: %s\n", l.Model, l.Reason)
+	}
+}
+
+// checked lists the files that are not as they would be written.
+func (a *app) checked(plan generate.Changes) error {
+	differ := plan.Of(generate.New, generate.Outdated, generate.Edited, generate.Foreign)
+	there := slices.DeleteFunc(slices.Clone(differ), func(c generate.Change) bool { return c.State == generate.New })
+	if a.asJSON {
+		if err := a.printJSON(map[string]any{"schema": 1, "differ": states(there), "checked": len(plan) - (len(differ) - len(there))}); err != nil {
+			return err
+		}
+	} else {
+		for _, c := range there {
+			fmt.Fprintf(a.stdout, "%s\t%s\n", c.State, c.Path)
+		}
+		fmt.Fprintf(a.stdout, "%d of %s would be written differently\n", len(there), counted(len(plan)-(len(differ)-len(there)), "file", "files"))
+	}
+	if len(there) > 0 {
+		return &statusError{exitFails, nil}
+	}
+	return nil
+}
+
+func paths(changes generate.Changes) []string {
+	out := []string{}
+	for _, c := range changes {
+		out = append(out, c.Path)
+	}
+	return out
+}
+
+func states(changes generate.Changes) []map[string]string {
+	out := []map[string]string{}
+	for _, c := range changes {
+		out = append(out, map[string]string{"file": c.Path, "state": string(c.State)})
+	}
+	return out
+}
+
+// lacks reports whether a folder has no generated file of that name, or one
+// that does not know all of the platforms.
+func lacks(path string, on []platform.Name) (bool, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read what is there already: %w", err)
+	}
+	stamp, _, ok := generate.Origin(string(text))
+	if !ok {
+		return true, nil
+	}
+	for _, n := range on {
+		if !slices.Contains(stamp.Platforms, string(n)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// counted is a number with the word for one or for many.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strings.TrimSpace(fmt.Sprintf("%d %s", n, many))
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"assay/internal/catalog"
+	"assay/internal/generate"
+	"assay/internal/generate/tests"
+	"assay/internal/platform"
+
+	"github.com/spf13/cobra"
+)
+
+func generateTestCommand(a *app) *cobra.Command {
+	f := &generateFlags{}
+	c := &cobra.Command{
+		Use:   "test [MODEL…]",
+		Short: "Write a pytest file for each model, and one conftest.py",
+		Long: `Generate test writes test_hf_TYPE.py for each model and one conftest.py beside them. A file holds its model's tiny
+configuration and inputs as plain values and asks, on each platform that it knows: does it load there, are its outputs
+what they should be, do they agree with the CPU in fp32, does a batch agree with single samples, does it survive saving,
+does a step of an optimiser work, is a wrong input refused, is memory freed. It needs pytest, torch and transformers;
+on openvino, qnn and the web platforms it asks assay for what runs there, and skips where that is missing.
+
+Files that nobody edited are brought up to date; edited ones are kept unless --force is given.
+
+Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some file was edited and kept, or, with --check, differs.`,
+		Example: `  assay generate test bert --out tests
+  assay generate test --key --platform cpu,cuda --out tests
+  assay generate test --missing --priority high --out tests
+  assay generate test --all --check --out tests`,
+		RunE: func(c *cobra.Command, args []string) error { return a.generateTests(c.Context(), f, args) },
+	}
+	f.add(c, "tests")
+	return c
+}
+
+func (a *app) generateTests(ctx context.Context, f *generateFlags, args []string) error {
+	chosen, on, cat, err := a.meant(ctx, f, args)
+	if err != nil {
+		return err
+	}
+	shared, err := tests.Conftest()
+	if err != nil {
+		return err
+	}
+	files := []generate.File{shared}
+	var without []unwritten
+	for _, ch := range chosen {
+		made, skip, err := f.testOf(cat, ch, on)
+		switch {
+		case err != nil:
+			return err
+		case skip.Reason != "":
+			without = append(without, skip)
+		case made.Name != "":
+			files = append(files, made)
+		}
+	}
+	return a.settle(f, files, without)
+}
+
+// testOf is the test of one model; no file where it is not wanted, or why there
+// is none.
+func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (generate.File, unwritten, error) {
+	if f.missing {
+		wanted, err := lacks(filepath.Join(f.out, tests.Name(ch.Entry.Type)), on)
+		if err != nil || !wanted {
+			return generate.File{}, unwritten{}, err
+		}
+	}
+	m, err := tests.Of(cat, ch)
+	if err != nil {
+		return generate.File{}, unwritten{ch.Entry.Type, err.Error()}, nil
+	}
+	file, err := tests.File(m, on)
+	return file, unwritten{}, err
+}

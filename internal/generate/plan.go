@@ -1,0 +1,121 @@
+package generate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// State is how a file in a folder stands to what would be written.
+type State string
+
+// The states of a file.
+const (
+	New      State = "new"      // it is not there
+	Same     State = "same"     // it is there, to the letter
+	Outdated State = "outdated" // nobody edited it, and today's templates write it differently
+	Edited   State = "edited"   // somebody edited it outside of the marked lines
+	Foreign  State = "foreign"  // it is there, and was not generated
+)
+
+// Change is a file and what stands in its place.
+type Change struct {
+	File
+	Path  string
+	State State
+}
+
+// Changes is what writing would do, in the order of the files.
+type Changes []Change
+
+// Plan compares files with a folder. Nothing is written.
+func Plan(dir string, files []File) (Changes, error) {
+	seen := map[string]bool{}
+	var plan Changes
+	for _, f := range files {
+		if seen[f.Name] {
+			return nil, fmt.Errorf("two models would be written to %s", f.Name)
+		}
+		seen[f.Name] = true
+		c, err := compare(filepath.Join(dir, f.Name), f)
+		if err != nil {
+			return nil, err
+		}
+		plan = append(plan, c)
+	}
+	return plan, nil
+}
+
+func compare(path string, f File) (Change, error) {
+	c := Change{File: f, Path: path, State: New}
+	old, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("read what is there already: %w", err)
+	}
+	c.Text = Keep(f.Text, string(old))
+	_, edited, ok := Origin(string(old))
+	switch {
+	case c.Text == string(old):
+		c.State = Same
+	case !ok:
+		c.State, c.Text = Foreign, f.Text
+	case edited:
+		c.State = Edited
+	default:
+		c.State = Outdated
+	}
+	return c, nil
+}
+
+// Of returns the changes of files that are in one of the states.
+func (p Changes) Of(states ...State) Changes {
+	var of Changes
+	for _, c := range p {
+		if slices.Contains(states, c.State) {
+			of = append(of, c)
+		}
+	}
+	return of
+}
+
+// Write carries the plan out: what is new or outdated, and with force also what
+// somebody edited or wrote. Each file is there whole or as it was.
+func (p Changes) Write(force bool) (written Changes, err error) {
+	states := []State{New, Outdated}
+	if force {
+		states = append(states, Edited, Foreign)
+	}
+	for _, c := range p.Of(states...) {
+		if err := write(c.Path, c.Text); err != nil {
+			return written, err
+		}
+		written = append(written, c)
+	}
+	return written, nil
+}
+
+func write(path, text string) error {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make the folder: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".assay-*")
+	if err != nil {
+		return fmt.Errorf("write into %s: %w", dir, err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package tests
+
+import (
+	"slices"
+
+	"assay/internal/generate/pytext"
+)
+
+func sorted(names []string) []string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Outputs says of each output its dtype, its shape for one sample, and the axes
+// that grow with the batch.
+func (m Model) Outputs() string {
+	out := pytext.Dict{}
+	for _, o := range m.seen.Outputs {
+		shape := pytext.Tuple{}
+		for _, n := range o.Shape {
+			shape = append(shape, n)
+		}
+		axes := pytext.Tuple{}
+		for _, n := range o.Axes {
+			axes = append(axes, n)
+		}
+		out = append(out, pytext.Pair{Key: o.Name, Value: pytext.Tuple{o.DType, shape, axes}})
+	}
+	return pytext.Value(out, 0, len("OUTPUTS = "), 0)
+}
+
+// Known says whether the outputs were seen.
+func (m Model) Known() bool { return m.known }
+
+// Matters reports whether some input is known to change the outputs.
+func (m Model) Matters() bool { return len(m.seen.Matters) > 0 }
+
+// MattersText are the inputs that do.
+func (m Model) MattersText() string {
+	names := pytext.Tuple{}
+	for _, n := range m.seen.Matters {
+		names = append(names, n)
+	}
+	return pytext.Value(names, 0, len("MATTERS = "), 0)
+}
+
+// Causal says that no output looks at what comes later.
+func (m Model) Causal() bool { return m.seen.Causal }
+
+// NoBatch, NoTrain and NoSave are why something cannot be asked of the model.
+func (m Model) NoBatch() string { return m.seen.NoBatch }
+
+// NoTrain is why it cannot be trained; see NoBatch.
+func (m Model) NoTrain() string { return m.seen.NoTrain }
+
+// NoSave is why it cannot be saved and loaded; see NoBatch.
+func (m Model) NoSave() string { return m.seen.NoSave }
+
+// EvalTrains is whether a step of the optimiser is done in eval mode.
+func (m Model) EvalTrains() bool { return m.seen.EvalTrains }
+
+// HasWrong says whether an input is known that the model refuses.
+func (m Model) HasWrong() bool { return m.seen.Wrong != nil }
+
+// Wrong is the statement that makes the inputs wrong.
+func (m Model) Wrong() string {
+	name := pytext.Quote(m.seen.Wrong.Input)
+	if m.seen.Wrong.How == "missing" {
+		return "del inputs[" + name + "]"
+	}
+	return "inputs[" + name + "] = inputs[" + name + "][..., :-1]"
+}
+
+// WrongWords say what is wrong with them.
+func (m Model) WrongWords() string {
+	if m.seen.Wrong.How == "missing" {
+		return "Without " + m.seen.Wrong.Input + " there is an error, and no output."
+	}
+	return "With a " + m.seen.Wrong.Input + " that is too short there is an error, and no output."
+}

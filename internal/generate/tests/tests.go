@@ -1,0 +1,121 @@
+// Package tests writes a test file for a model: one that its maintainers would
+// merge, that runs under pytest and alone, and that needs no Assay to be read.
+//
+// A file is put together from three kinds of templates. The frame (file.tmpl)
+// holds the questions that are asked of every model. A pipeline
+// (pipelines/*.tmpl) brings how a model of its kind is built, fed and called,
+// and the questions that make sense for it alone. A platform (platforms/*.tmpl)
+// brings its device, dtypes, whether it is here, how to wait for it and how to
+// free its memory. What a file's text depends on is therefore its model's
+// recipe, what was seen of the model when the catalogue was made
+// (catalog.Expectation), and the asked platforms. What all files of a folder
+// share is conftest.py, always the same.
+//
+// Recipe → Model (values as Python) → template → generate.File.
+package tests
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strings"
+	"text/template"
+
+	"assay/internal/generate"
+	"assay/internal/platform"
+)
+
+// Template is the version of the templates: it goes up with their text.
+const Template = 1
+
+//go:embed templates
+var sources embed.FS
+
+// Conftest is the file that the tests of a folder share.
+func Conftest() (generate.File, error) {
+	return render("conftest.py", "conftest.py.tmpl", generate.Stamp{Kind: "conftest", Template: Template})
+}
+
+// File writes the test of a model on platforms.
+func File(m Model, on []platform.Name) (generate.File, error) {
+	ordered := inOrder(m.Family, on)
+	view := struct {
+		Model
+		Stamp     generate.Stamp
+		Platforms []place
+		Browsers  bool
+		Subjects  bool
+
+		KeepFrom, KeepTo string
+	}{Model: m, Platforms: ordered, KeepFrom: generate.KeepFrom, KeepTo: generate.KeepTo}
+	names := make([]string, len(ordered))
+	for i, p := range ordered {
+		names[i] = string(p.Name)
+		view.Browsers = view.Browsers || p.inBrowser()
+		view.Subjects = view.Subjects || !p.inBrowser()
+	}
+	view.Stamp = generate.Stamp{Kind: "test", Model: m.Type, Versions: m.Versions, Template: Template, Platforms: names}
+	return render(Name(m.Type), "file.tmpl", view)
+}
+
+// Name is the name of a type's test file.
+func Name(modelType string) string { return "test_hf_" + Identifier(modelType) + ".py" }
+
+// Identifier is a type as a part of a Python name: whatever is no letter, digit
+// or underscore becomes an underscore.
+func Identifier(modelType string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, modelType)
+}
+
+func render(name, root string, view any) (generate.File, error) {
+	all, err := templates()
+	if err != nil {
+		return generate.File{}, err
+	}
+	var b bytes.Buffer
+	if err := all.ExecuteTemplate(&b, root, view); err != nil {
+		return generate.File{}, fmt.Errorf("write %s: %w", name, err)
+	}
+	return generate.File{Name: name, Text: generate.Seal(b.String())}, nil
+}
+
+// templates parses the embedded sources. One that another chooses by a value
+// (the platform's, the pipeline's) is called by include.
+func templates() (*template.Template, error) {
+	t := template.New("tests")
+	t.Funcs(template.FuncMap{
+		"include": func(name string, view any) (string, error) {
+			var b bytes.Buffer
+			err := t.ExecuteTemplate(&b, name, view)
+			return strings.Trim(b.String(), "\n"), err
+		},
+		"quoted": quoted,
+	})
+	files, err := fs.Glob(sources, "templates/*.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range []string{"builders", "pipelines", "platforms"} {
+		more, err := fs.Glob(sources, "templates/"+sub+"/*.tmpl")
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	for _, path := range files {
+		text, err := sources.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := t.New(strings.TrimPrefix(path, "templates/")).Parse(string(text)); err != nil {
+			return nil, fmt.Errorf("template %s: %w", path, err)
+		}
+	}
+	return t, nil
+}
