@@ -32,6 +32,18 @@ type Pair struct {
 // Tuple is written in round brackets.
 type Tuple []any
 
+// Call is a call of something with arguments.
+type Call struct {
+	Of   string
+	Args []Argument
+}
+
+// Argument is one argument of a call; Name is "" for one given by its place.
+type Argument struct {
+	Name  string
+	Value any
+}
+
 // Parse reads JSON and keeps the order of keys: objects become a Dict, arrays a
 // []any, numbers stay as they were written.
 func Parse(raw []byte) (any, error) {
@@ -84,7 +96,7 @@ func parseDict(d *json.Decoder) (any, error) {
 // Value writes v where a line is indented by indent, has before characters of
 // its own in front of the value, and after behind it.
 func Value(v any, indent, before, after int) string {
-	line := inline(v)
+	line := Inline(v)
 	if before+utf8.RuneCountInString(line)+after <= Width && !strings.Contains(line, "\n") {
 		return line
 	}
@@ -93,6 +105,12 @@ func Value(v any, indent, before, after int) string {
 		return line
 	}
 	pad := strings.Repeat(" ", indent)
+	if _, ok := v.(Call); ok {
+		inner := pad + "    " + strings.TrimSuffix(strings.TrimPrefix(line, open), closing)
+		if utf8.RuneCountInString(inner) <= Width {
+			return open + "\n" + inner + "\n" + pad + closing
+		}
+	}
 	var b strings.Builder
 	b.WriteString(open + "\n")
 	for _, p := range parts {
@@ -122,8 +140,20 @@ func brackets(v any) (open, closing string, parts []part) {
 		return "[", "]", elements(v)
 	case Tuple:
 		return "(", ")", elements(v)
+	case Call:
+		for _, a := range v.Args {
+			parts = append(parts, part{a.front(), a.Value})
+		}
+		return v.Of + "(", ")", parts
 	}
 	return "", "", nil
+}
+
+func (a Argument) front() string {
+	if a.Name == "" {
+		return ""
+	}
+	return a.Name + "="
 }
 
 func elements(values []any) []part {
@@ -134,7 +164,8 @@ func elements(values []any) []part {
 	return parts
 }
 
-func inline(v any) string {
+// Inline writes v on one line, however long.
+func Inline(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "None"
@@ -151,7 +182,7 @@ func inline(v any) string {
 		return number(v.String())
 	case Tuple:
 		if len(v) == 1 {
-			return "(" + inline(v[0]) + ",)"
+			return "(" + Inline(v[0]) + ",)"
 		}
 	}
 	open, closing, parts := brackets(v)
@@ -160,7 +191,7 @@ func inline(v any) string {
 	}
 	texts := make([]string, len(parts))
 	for i, p := range parts {
-		texts[i] = p.front + inline(p.value)
+		texts[i] = p.front + Inline(p.value)
 	}
 	return open + strings.Join(texts, ", ") + closing
 }

@@ -1,18 +1,21 @@
 package tests
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"assay/internal/generate/pytext"
 )
 
+// sorted puts names into the order of imports, whatever their case.
 func sorted(names []string) []string {
 	names = slices.Clone(names)
-	slices.Sort(names)
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	return slices.Compact(names)
 }
 
-// Outputs says of each output its dtype, its shape for one sample, and the axes
+// Outputs is the statement that says of each output its dtype, its shape for one sample, and the axes
 // that grow with the batch.
 func (m Model) Outputs() string {
 	out := pytext.Dict{}
@@ -27,7 +30,7 @@ func (m Model) Outputs() string {
 		}
 		out = append(out, pytext.Pair{Key: o.Name, Value: pytext.Tuple{o.DType, shape, axes}})
 	}
-	return pytext.Value(out, 0, len("OUTPUTS = "), 0)
+	return m.assigned("OUTPUTS", out)
 }
 
 // Known says whether the outputs were seen.
@@ -36,13 +39,13 @@ func (m Model) Known() bool { return m.known }
 // Matters reports whether some input is known to change the outputs.
 func (m Model) Matters() bool { return len(m.seen.Matters) > 0 }
 
-// MattersText are the inputs that do.
+// MattersText is the statement that names those.
 func (m Model) MattersText() string {
 	names := pytext.Tuple{}
 	for _, n := range m.seen.Matters {
 		names = append(names, n)
 	}
-	return pytext.Value(names, 0, len("MATTERS = "), 0)
+	return m.assigned("MATTERS", names)
 }
 
 // Causal says that no output looks at what comes later.

@@ -31,47 +31,62 @@ type placed struct {
 	Count json.RawMessage `json:"count"`
 }
 
-// kinds write the expression of one sample's input.
-var kinds = map[string]func(m Model, in input, shape []int) (string, error){
-	"ids": func(_ Model, in input, shape []int) (string, error) {
-		return fmt.Sprintf("torch.randint(%d, %d, %s, generator=draw)", in.Low, in.High, tuple(shape)), nil
+// kinds are the expressions of one sample's input.
+var kinds = map[string]func(in input, shape []int) (any, error){
+	"ids": func(in input, shape []int) (any, error) {
+		return called("torch.randint", in.Low, in.High, tuple(shape), drawn), nil
 	},
-	"float": func(_ Model, in input, shape []int) (string, error) {
-		return fmt.Sprintf("torch.rand(%s, generator=draw) * 2 - 1", tuple(shape)), nil
+	"float": func(_ input, shape []int) (any, error) {
+		return pytext.Code(pytext.Inline(called("torch.rand", tuple(shape), drawn)) + " * 2 - 1"), nil
 	},
-	"ones":  filled("ones"),
-	"zeros": filled("zeros"),
-	"range": func(_ Model, in input, shape []int) (string, error) {
+	"ones":  filled("torch.ones"),
+	"zeros": filled("torch.zeros"),
+	"range": func(in input, shape []int) (any, error) {
 		n := 1
 		for _, s := range shape {
 			n *= s
 		}
 		if in.Flat {
-			return fmt.Sprintf("torch.arange(%d).reshape(%s)", n, tuple(shape)), nil
+			return called(fmt.Sprintf("torch.arange(%d).reshape", n), tuple(shape)), nil
 		}
-		return fmt.Sprintf("torch.arange(%d).expand(%s).contiguous()", shape[len(shape)-1], tuple(shape)), nil
+		line := called(fmt.Sprintf("torch.arange(%d).expand", shape[len(shape)-1]), tuple(shape))
+		return pytext.Code(pytext.Inline(line) + ".contiguous()"), nil
 	},
-	"value": func(_ Model, in input, _ []int) (string, error) {
+	"value": func(in input, _ []int) (any, error) {
 		v, err := pytext.Parse(in.Value)
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprintf("torch.tensor(%s, dtype=torch.%s)", pytext.Value(v, 0, -1<<20, 0), in.DType), nil
+		return called("torch.tensor", v, in.dtype()), err
 	},
 }
 
-func filled(how string) func(Model, input, []int) (string, error) {
-	return func(_ Model, in input, shape []int) (string, error) {
-		return fmt.Sprintf("torch.%s(%s, dtype=torch.%s)", how, tuple(shape), in.DType), nil
-	}
+var drawn = pytext.Argument{Name: "generator", Value: pytext.Code("draw")}
+
+func (in input) dtype() pytext.Argument {
+	return pytext.Argument{Name: "dtype", Value: pytext.Code("torch." + in.DType)}
 }
 
-func tuple(shape []int) string {
+func filled(of string) func(input, []int) (any, error) {
+	return func(in input, shape []int) (any, error) { return called(of, tuple(shape), in.dtype()), nil }
+}
+
+// called is a call with arguments: those that have no name by their places.
+func called(of string, args ...any) pytext.Call {
+	c := pytext.Call{Of: of}
+	for _, a := range args {
+		named, ok := a.(pytext.Argument)
+		if !ok {
+			named.Value = a
+		}
+		c.Args = append(c.Args, named)
+	}
+	return c
+}
+
+func tuple(shape []int) pytext.Tuple {
 	t := pytext.Tuple{}
 	for _, n := range shape {
 		t = append(t, n)
 	}
-	return pytext.Value(t, 0, -1<<20, 0)
+	return t
 }
 
 // Sample is the body of the function that makes one sample.
@@ -80,22 +95,42 @@ func (m Model) Sample() (string, error) {
 	if m.draws() {
 		b.WriteString("    draw = torch.Generator().manual_seed(seed)\n")
 	}
-	b.WriteString("    inputs = {\n")
+	var inputs pytext.Dict
 	var after []string
 	for _, in := range m.recipe.Inputs {
-		text, then, err := m.input(in)
+		value, then, err := m.input(in)
 		if err != nil {
 			return "", fmt.Errorf("input %s of %s: %w", in.Name, m.Type, err)
 		}
-		b.WriteString(laidOut(in.Name, text))
+		inputs = append(inputs, pytext.Pair{Key: in.Name, Value: value})
 		after = append(after, then...)
 	}
-	b.WriteString("    }\n")
+	b.WriteString(m.inputs(inputs))
 	for _, line := range after {
 		b.WriteString("    " + line + "\n")
 	}
 	b.WriteString("    return inputs")
 	return b.String(), nil
+}
+
+// longValue is how many lines a single input may have before it is filled.
+const longValue = 4
+
+// inputs is the statement that names the inputs: one a line, or filled where the
+// file, or one of them, would be too long.
+func (m Model) inputs(inputs pytext.Dict) string {
+	lines, most := "    inputs = {\n", 0
+	for _, p := range inputs {
+		front := "        " + pytext.Quote(p.Key) + ": "
+		text := front + pytext.Value(p.Value, 8, len(front), 1) + ",\n"
+		lines, most = lines+text, max(most, strings.Count(text, "\n"))
+	}
+	lines += "    }\n"
+	filled := "    # fmt: off\n    inputs = " + pytext.Fill(inputs, 4, len("    inputs = "), 0) + "\n    # fmt: on\n"
+	if (m.filled || most > longValue) && strings.Count(filled, "\n") < strings.Count(lines, "\n") {
+		return filled
+	}
+	return lines
 }
 
 // draws reports whether some input is drawn at random.
@@ -109,29 +144,29 @@ func (m Model) draws() bool {
 }
 
 // input returns the expression of an input and the statements that follow.
-func (m Model) input(in input) (string, []string, error) {
+func (m Model) input(in input) (any, []string, error) {
 	write, ok := kinds[in.Kind]
 	if !ok {
-		return "", nil, fmt.Errorf("its kind %q has no Python", in.Kind)
+		return nil, nil, fmt.Errorf("its kind %q has no Python", in.Kind)
 	}
 	shape, err := m.shape(in, 1)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
-	text, err := write(m, in, shape)
+	value, err := write(in, shape)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	var then []string
 	name := "inputs[" + pytext.Quote(in.Name) + "]"
 	for _, p := range in.Place {
 		at, err := m.number(p.At, 0, 1)
 		if err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		count, err := m.number(p.Count, 1, 1)
 		if err != nil {
-			return "", nil, err
+			return nil, nil, err
 		}
 		then = append(then, fmt.Sprintf("%s[..., %d:%d] = %d", name, at, at+count, p.ID))
 	}
@@ -141,18 +176,7 @@ func (m Model) input(in input) (string, []string, error) {
 			fmt.Sprintf("%s[..., 0] = torch.arange(%d) // %d + 1", name, rows, in.Grid),
 			fmt.Sprintf("%s[..., 1] = torch.arange(%d) %% %d + 1", name, rows, in.Grid))
 	}
-	return text, then, nil
-}
-
-// laidOut is a pair of the dictionary of inputs, broken where it is too long.
-func laidOut(name, text string) string {
-	line := "        " + pytext.Quote(name) + ": " + text + ","
-	if len(line) <= pytext.Width || !strings.HasSuffix(text, ")") {
-		return line + "\n"
-	}
-	open := strings.Index(text, "(")
-	head, args := text[:open], text[open+1:len(text)-1]
-	return "        " + pytext.Quote(name) + ": " + head + "(\n            " + args + "\n        ),\n"
+	return value, then, nil
 }
 
 // shape is an input's shape for a batch.
@@ -184,7 +208,7 @@ func (m Model) number(raw json.RawMessage, otherwise, batch int) (int, error) {
 	return expression.Evaluate(text, names)
 }
 
-// Batched says of each input along which axis samples are joined; none for an
+// Batched is the statement that says of each input along which axis samples are joined; none for an
 // input that all samples share.
 func (m Model) Batched() (string, error) {
 	axes := pytext.Dict{}
@@ -204,5 +228,5 @@ func (m Model) Batched() (string, error) {
 		}
 		axes = append(axes, pytext.Pair{Key: in.Name, Value: along})
 	}
-	return pytext.Value(axes, 0, len("BATCHED = "), 0), nil
+	return m.assigned("BATCHED", axes), nil
 }

@@ -20,6 +20,7 @@ type Model struct {
 	recipe recipe
 	seen   catalog.Expectation
 	known  bool // something was seen
+	filled bool // long values have many elements a line
 }
 
 // recipe is what a test needs of one.
@@ -60,6 +61,12 @@ func Of(c *catalog.Catalog, chosen catalog.Choice) (Model, error) {
 	if m.Checkpoint == "" {
 		m.Checkpoint = e.Checkpoint
 	}
+	if _, ok := builders[r.Program]; !ok {
+		return Model{}, fmt.Errorf("no test file says yet how %s is run: its program is %q", e.Type, r.Program)
+	}
+	if err := m.addIndex(); err != nil {
+		return Model{}, err
+	}
 	m.Versions = "transformers " + c.Transformers
 	if r.Library == catalog.Diffusers {
 		m.Versions = "diffusers " + c.Diffusers
@@ -77,12 +84,14 @@ var pipelines = map[string]bool{
 	"diffusion": true, "mixture-of-experts": true, "state-space": true, "rag": true,
 }
 
-// Imports are the lines that bring the model's classes in.
-func (m Model) Imports() string {
+// Imports are the lines that bring the model's classes in, and what else its
+// builder needs of transformers.
+func (m Model) Imports(more ...string) string {
+	names := append(more, m.ConfigClass)
 	if m.Module == "transformers" {
-		return importLine("transformers", m.Class, m.ConfigClass)
+		return importLine("transformers", append(names, m.Class)...)
 	}
-	return importLine("transformers", m.ConfigClass) + "\n" + importLine(m.Module, m.Class)
+	return importLine("transformers", names...) + "\n" + importLine(m.Module, m.Class)
 }
 
 func importLine(module string, names ...string) string {
@@ -94,13 +103,27 @@ func importLine(module string, names ...string) string {
 	return "from " + module + " import (\n    " + strings.Join(names, ",\n    ") + ",\n)"
 }
 
-// Config is the tiny configuration.
+// Config is the statement that names the tiny configuration.
 func (m Model) Config() (string, error) {
 	v, err := pytext.Parse(m.recipe.Config)
 	if err != nil {
 		return "", fmt.Errorf("configuration of %s: %w", m.Type, err)
 	}
-	return pytext.Value(v, 0, len("CONFIG = "), 0), nil
+	return m.assigned("CONFIG", v), nil
+}
+
+// Filled says that long values have many elements a line.
+func (m Model) Filled() bool { return m.filled }
+
+// assigned is a statement that gives a value a name. In a file that would be too
+// long what does not fit a line is filled, between marks that ruff heeds.
+func (m Model) assigned(name string, v any) string {
+	front := name + " = "
+	text := pytext.Value(v, 0, len(front), 0)
+	if !m.filled || !strings.Contains(text, "\n") {
+		return front + text
+	}
+	return "# fmt: off\n" + front + pytext.Fill(v, 0, len(front), 0) + "\n# fmt: on"
 }
 
 // Gain is by how much random weights are widened, so that every layer is heard.
@@ -113,43 +136,29 @@ func (m Model) Gain() string {
 }
 
 // Call is the call of the model with its inputs and settings.
-func (m Model) Call() (string, error) {
+func (m Model) Call() (string, error) { return m.called("model", "inputs", 4, len("    return ")) }
+
+// called is a call of something with the inputs, by their name, and the recipe's
+// settings, in a line that is indented and has so many characters in front.
+func (m Model) called(what, inputs string, indent, before int, more ...pytext.Argument) (string, error) {
 	v, err := pytext.Parse(m.recipe.Call)
 	if err != nil {
 		return "", fmt.Errorf("call of %s: %w", m.Type, err)
 	}
-	args := []string{"**inputs"}
+	c := pytext.Call{Of: what, Args: append([]pytext.Argument{{Value: pytext.Code("**" + inputs)}}, more...)}
 	for _, p := range v.(pytext.Dict) {
-		args = append(args, p.Key+"="+pytext.Value(p.Value, 0, 0, 0))
+		c.Args = append(c.Args, pytext.Argument{Name: p.Key, Value: p.Value})
 	}
-	return callOf("    return model", args), nil
+	return pytext.Value(c, indent, before, 0), nil
 }
 
-// callOf lays a call out on one line, on one inside brackets, or an argument a
-// line.
-func callOf(front string, args []string) string {
-	line := front + "(" + strings.Join(args, ", ") + ")"
-	if len(line) <= pytext.Width {
-		return line
-	}
-	pad := "\n        "
-	if inner := pad + strings.Join(args, ", "); len(inner)-1 <= pytext.Width {
-		return front + "(" + inner + "\n    )"
-	}
-	return front + "(" + pad + strings.Join(args, ","+pad) + ",\n    )"
+// Build is the expression that makes the model, in a line that begins with
+// front.
+func (m Model) Build(front string) string {
+	config := pytext.Call{Of: m.ConfigClass, Args: []pytext.Argument{{Value: pytext.Code("**CONFIG")}}}
+	made := pytext.Call{Of: m.Class, Args: []pytext.Argument{{Value: config}}}
+	return front + pytext.Value(made, 4, 4+len(front), 0)
 }
-
-// Build is the expression that makes the model.
-func (m Model) Build() string {
-	line := "    return " + m.Class + "(" + m.ConfigClass + "(**CONFIG))"
-	if len(line) <= pytext.Width {
-		return strings.TrimPrefix(line, "    return ")
-	}
-	return m.Class + "(\n        " + m.ConfigClass + "(**CONFIG)\n    )"
-}
-
-// Builder is the template that builds, feeds and calls the model.
-func (m Model) Builder() string { return "plain" }
 
 // Checks is the template of the questions that its pipeline brings.
 func (m Model) Checks() string {

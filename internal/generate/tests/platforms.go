@@ -11,6 +11,7 @@ import (
 // place is a platform as its template sees it.
 type place struct {
 	platform.Platform
+	filled bool // its settings have lines together
 }
 
 func (p place) inBrowser() bool { return p.Engines[0].InPages() }
@@ -39,6 +40,25 @@ func (p place) Chain() string {
 	return pytext.Value(list, 8, 20, 1)
 }
 
+// Row is the text of its template, which has a line for each setting; in a file
+// that would be too long a line has as many as fit.
+func (p place) Row(text string) string {
+	lines := strings.Split(text, "\n")
+	if !p.filled || len(lines) < 3 {
+		return text
+	}
+	last := len(lines) - 1
+	row := lines[:1:1]
+	for _, line := range lines[1:last] {
+		if joined := row[len(row)-1] + " " + strings.TrimSpace(line); len(row) > 1 && len(joined) <= pytext.Width {
+			row[len(row)-1] = joined
+		} else {
+			row = append(row, line)
+		}
+	}
+	return strings.Join(append(row, lines[last]), "\n")
+}
+
 // inOrder puts platforms into the order in which auto prefers them for a
 // family; those that auto never takes come last.
 func inOrder(family string, on []platform.Name) []place {
@@ -47,7 +67,7 @@ func inOrder(family string, on []platform.Name) []place {
 		p, ok := platform.Get(n)
 		had := slices.ContainsFunc(ordered, func(o place) bool { return o.Name == n })
 		if ok && !had && slices.Contains(on, n) {
-			ordered = append(ordered, place{p})
+			ordered = append(ordered, place{Platform: p})
 		}
 	}
 	for _, n := range platform.Preference(family) {

@@ -37,8 +37,21 @@ func Conftest() (generate.File, error) {
 	return render("conftest.py", "conftest.py.tmpl", generate.Stamp{Kind: "conftest", Template: Template})
 }
 
-// File writes the test of a model on platforms.
+// Longest is how many lines a test file has at most.
+const Longest = 200
+
+// File writes the test of a model on platforms. Where it would be too long its
+// values are filled.
 func File(m Model, on []platform.Name) (generate.File, error) {
+	made, err := file(m, on)
+	if err == nil && strings.Count(made.Text, "\n") > Longest {
+		m.filled = true
+		return file(m, on)
+	}
+	return made, err
+}
+
+func file(m Model, on []platform.Name) (generate.File, error) {
 	ordered := inOrder(m.Family, on)
 	view := struct {
 		Model
@@ -51,6 +64,7 @@ func File(m Model, on []platform.Name) (generate.File, error) {
 	}{Model: m, Platforms: ordered, KeepFrom: generate.KeepFrom, KeepTo: generate.KeepTo}
 	names := make([]string, len(ordered))
 	for i, p := range ordered {
+		ordered[i].filled = m.filled
 		names[i] = string(p.Name)
 		view.Browsers = view.Browsers || p.inBrowser()
 		view.Subjects = view.Subjects || !p.inBrowser()
