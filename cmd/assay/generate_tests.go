@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"assay/internal/catalog"
@@ -41,7 +45,7 @@ func (a *app) generateTests(ctx context.Context, f *generateFlags, args []string
 	if err != nil {
 		return err
 	}
-	shared, err := tests.Conftest()
+	shared, err := f.conftest(on)
 	if err != nil {
 		return err
 	}
@@ -76,4 +80,18 @@ func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []pla
 	}
 	file, err := tests.File(m, on)
 	return file, unwritten{}, err
+}
+
+// conftest is what the files of the folder share: those that are written now,
+// and those that are there.
+func (f *generateFlags) conftest(on []platform.Name) (generate.File, error) {
+	text, err := os.ReadFile(filepath.Join(f.out, tests.ConftestName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return generate.File{}, fmt.Errorf("read what is there already: %w", err)
+	}
+	stamp, _, _ := generate.Origin(string(text))
+	for _, n := range stamp.Platforms {
+		on = append(on, platform.Name(n))
+	}
+	return tests.Conftest(on)
 }

@@ -80,3 +80,12 @@ func inOrder(family string, on []platform.Name) []place {
 }
 
 func quoted(s string) string { return pytext.Quote(strings.TrimSpace(s)) }
+
+// skip is the mark of a test that cannot be asked, broken where it is too long.
+func skip(reason string) string {
+	line := "@pytest.mark.skip(reason=" + quoted(reason) + ")"
+	if len([]rune(line)) <= pytext.Width {
+		return line
+	}
+	return "@pytest.mark.skip(\n    reason=" + quoted(reason) + "\n)"
+}

@@ -32,11 +32,6 @@ const Template = 1
 //go:embed templates
 var sources embed.FS
 
-// Conftest is the file that the tests of a folder share.
-func Conftest() (generate.File, error) {
-	return render("conftest.py", "conftest.py.tmpl", generate.Stamp{Kind: "conftest", Template: Template})
-}
-
 // Longest is how many lines a test file has at most.
 const Longest = 200
 
@@ -110,12 +105,13 @@ func templates() (*template.Template, error) {
 			return strings.Trim(b.String(), "\n"), err
 		},
 		"quoted": quoted,
+		"skip":   skip,
 	})
 	files, err := fs.Glob(sources, "templates/*.tmpl")
 	if err != nil {
 		return nil, err
 	}
-	for _, sub := range []string{"builders", "pipelines", "platforms"} {
+	for _, sub := range []string{"builders", "conftest", "pipelines", "platforms"} {
 		more, err := fs.Glob(sources, "templates/"+sub+"/*.tmpl")
 		if err != nil {
 			return nil, err
