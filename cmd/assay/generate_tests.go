@@ -79,6 +79,9 @@ func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []pla
 		return generate.File{}, unwritten{ch.Entry.Type, err.Error()}, nil
 	}
 	file, err := tests.File(m, on)
+	if long := new(tests.TooLongError); errors.As(err, &long) {
+		return generate.File{}, unwritten{ch.Entry.Type, err.Error()}, nil
+	}
 	return file, unwritten{}, err
 }
 

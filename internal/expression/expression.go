@@ -12,18 +12,42 @@ import (
 	"strings"
 )
 
+// What an expression may have, as in the runner.
+const (
+	maxLength = 200
+	maxValue  = 1 << 48
+)
+
+// quotient is Go's operator that stands for // while Go's parser reads an
+// expression: to that // begins a comment. Neither it nor / is allowed.
+const quotient = "%"
+
 // Evaluate returns the value of a shape entry. Go's own parser reads it; nothing
 // but four operators is computed. Division rounds down.
 func Evaluate(text string, names map[string]int) (int, error) {
-	tree, err := parser.ParseExpr(strings.ReplaceAll(text, "//", "/"))
-	if err == nil {
-		var v int
-		if v, err = value(tree, names); err == nil {
-			return v, nil
-		}
+	v, err := evaluate(text, names)
+	if err != nil {
+		return 0, fmt.Errorf("cannot compute shape expression %.60q: %w", text, err)
 	}
-	return 0, fmt.Errorf("cannot compute shape expression %q: %w", text, err)
+	return v, nil
 }
+
+func evaluate(text string, names map[string]int) (int, error) {
+	if len(text) > maxLength {
+		return 0, errors.New("it is too long")
+	}
+	readable := strings.ReplaceAll(text, "//", quotient)
+	if strings.Contains(text, quotient) || strings.Contains(readable, "/") {
+		return 0, errOnly
+	}
+	tree, err := parser.ParseExpr(readable)
+	if err != nil {
+		return 0, err
+	}
+	return value(tree, names)
+}
+
+var errOnly = errors.New("only whole numbers, names, + - * // and parentheses are allowed")
 
 func value(n ast.Expr, names map[string]int) (int, error) {
 	switch n := n.(type) {
@@ -42,9 +66,13 @@ func value(n ast.Expr, names map[string]int) (int, error) {
 		if err := errors.Join(errX, errY); err != nil {
 			return 0, err
 		}
-		return compute(n.Op, x, y)
+		v, err := compute(n.Op, x, y)
+		if err == nil && (v > maxValue || v < -maxValue) {
+			err = errors.New("the value is too large")
+		}
+		return v, err
 	}
-	return 0, errors.New("only whole numbers, names, + - * // and parentheses are allowed")
+	return 0, errOnly
 }
 
 func compute(op token.Token, x, y int) (int, error) {
@@ -55,7 +83,7 @@ func compute(op token.Token, x, y int) (int, error) {
 		return x - y, nil
 	case token.MUL:
 		return x * y, nil
-	case token.QUO:
+	case token.REM:
 		if y == 0 {
 			return 0, errors.New("division by zero")
 		}

@@ -5,29 +5,31 @@ import (
 	"unicode/utf8"
 )
 
-// Fill writes v as Value does, but with as many elements on a line as fit: for
-// long values, behind a mark that keeps ruff from laying them out. A collection that does not fit a line
-// begins one of its own, and what follows in it is indented.
-func Fill(v any, indent, before, after int) string {
-	f := filler{column: before, depth: indent / 4}
-	if open, closing, parts := brackets(v); before+utf8.RuneCountInString(Inline(v))+after > Width && len(parts) > 0 {
-		f.put(open)
-		f.depth++
-		f.line()
-		f.parts(parts)
-		f.put(",")
-		f.depth--
-		f.line()
-		f.put(closing)
-		return f.String()
+// Fill writes v as Value does, but with as many elements on a line of some width
+// as fit: for long values, behind a mark that keeps ruff from laying them out. A
+// collection that does not fit a line begins one of its own, what follows in it
+// is indented, and what follows it begins a line again.
+func Fill(v any, width, indent, before, after int) string {
+	open, closing, parts := brackets(v)
+	if line := Inline(v); before+utf8.RuneCountInString(line)+after <= width || len(parts) == 0 {
+		return line
 	}
-	return Inline(v)
+	f := filler{width: width, column: before, depth: indent / 4}
+	f.put(open)
+	f.depth++
+	f.line()
+	f.parts(parts, len(","))
+	f.depth--
+	f.put(",")
+	f.line()
+	f.put(closing)
+	return f.String()
 }
 
 // filler writes elements, and knows where on the line it is.
 type filler struct {
 	strings.Builder
-	column, depth int
+	width, column, depth int
 }
 
 func (f *filler) put(text string) {
@@ -40,34 +42,48 @@ func (f *filler) line() {
 	f.column = 4 * f.depth
 }
 
-// parts writes elements with a comma between them.
-func (f *filler) parts(parts []part) {
+// parts writes elements with commas between them; after is the room to be left
+// behind the last one.
+func (f *filler) parts(parts []part, after int) {
+	broken := false
 	for i, p := range parts {
+		room := len(",")
+		if i == len(parts)-1 {
+			room = after
+		}
 		if i > 0 {
 			f.put(",")
 		}
-		f.part(p, i == 0)
+		if broken {
+			f.line()
+		}
+		broken = f.part(p, i == 0, room)
 	}
 }
 
-func (f *filler) part(p part, first bool) {
+// part writes one element, and reports whether that took more than a line.
+func (f *filler) part(p part, first bool, room int) bool {
 	text := p.front + Inline(p.value)
-	width := utf8.RuneCountInString(text) + len(",")
+	width := utf8.RuneCountInString(text) + room
 	switch {
 	case f.column == 4*f.depth:
-	case !first && f.column+1+width <= Width:
+	case !first && f.column+1+width <= f.width:
 		f.put(" ")
-	case !first, f.column+width > Width && 4*f.depth+width <= Width:
+	case !first, f.column+width > f.width && 4*f.depth+width <= f.width:
 		f.line()
 	}
 	open, closing, inner := brackets(p.value)
-	if f.column+width <= Width || len(inner) == 0 {
+	if f.column+width <= f.width || len(inner) == 0 {
 		f.put(text)
-		return
+		return false
 	}
 	f.put(p.front + open)
 	f.depth++
-	f.parts(inner)
+	f.parts(inner, len(",")+len(closing)+room)
 	f.depth--
+	if t, ok := p.value.(Tuple); ok && len(t) == 1 {
+		f.put(",") // else the brackets would only be brackets
+	}
 	f.put(closing)
+	return true
 }

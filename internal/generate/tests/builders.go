@@ -64,15 +64,12 @@ func (m Model) Speaker() string {
 	return call.Speaker
 }
 
-// Opened is the expression that opens a session about a film.
+// Opened is the expression that opens a session about a film, with all that it
+// remembers where the film is.
 func (m Model) Opened(front string) string {
-	opened := pytext.Call{Of: m.Session(), Args: []pytext.Argument{
-		{Value: pytext.Code("film")},
-		{Value: pytext.Code("*film.shape[-2:]")},
-		{Name: "dtype", Value: pytext.Code("film.dtype")},
-		{Value: pytext.Code("**places")},
-	}}
-	return front + pytext.Value(opened, 4, 4+len(front), 0)
+	opened := called(m.Session(), pytext.Code("film"), pytext.Code("*film.shape[-2:]"), pytext.Code("*devices"),
+		pytext.Argument{Name: "dtype", Value: pytext.Code("film.dtype")})
+	return front + pytext.Value(opened, 8, 8+len(front), 0)
 }
 
 // Session is the class of the sessions that a model follows objects in.

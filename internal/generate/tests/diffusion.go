@@ -87,7 +87,7 @@ func tokenizer(config pytext.Dict) pytext.Dict {
 
 // Whole is the call of the pipeline, in a line that begins with front.
 func (m Model) Whole(front string) (string, error) {
-	var more []pytext.Argument
+	var more []any
 	if counts.MatchString(m.Class) {
 		more = append(more, pytext.Argument{Name: "batch_size", Value: pytext.Code(`len(inputs["noise"])`)})
 	}

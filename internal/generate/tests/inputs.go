@@ -126,8 +126,9 @@ func (m Model) inputs(inputs pytext.Dict) string {
 		lines, most = lines+text, max(most, strings.Count(text, "\n"))
 	}
 	lines += "    }\n"
-	filled := "    # fmt: off\n    inputs = " + pytext.Fill(inputs, 4, len("    inputs = "), 0) + "\n    # fmt: on\n"
-	if (m.filled || most > longValue) && strings.Count(filled, "\n") < strings.Count(lines, "\n") {
+	front := "    inputs = "
+	filled := "    # fmt: off\n" + front + pytext.Fill(inputs, max(m.width, pytext.Width), 4, len(front), 0) + "\n    # fmt: on\n"
+	if (m.Filled() || most > longValue) && strings.Count(filled, "\n") < strings.Count(lines, "\n") {
 		return filled
 	}
 	return lines

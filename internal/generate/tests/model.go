@@ -2,6 +2,7 @@ package tests
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ type Model struct {
 	recipe recipe
 	seen   catalog.Expectation
 	known  bool // something was seen
-	filled bool // long values have many elements a line
+	width  int  // of lines that long values fill; 0: they are laid out as ruff does
 }
 
 // recipe is what a test needs of one.
@@ -109,21 +110,45 @@ func (m Model) Config() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("configuration of %s: %w", m.Type, err)
 	}
-	return m.assigned("CONFIG", v), nil
+	return m.assigned("CONFIG", plain(v)), nil
+}
+
+// implied are values that every configuration of transformers has unless it is
+// told otherwise: a recipe that was made from a whole configuration names them,
+// and its reader need not.
+var implied = map[string]any{
+	"chunk_size_feed_forward": json.Number("0"),
+	"output_attentions":       false,
+	"output_hidden_states":    false,
+	"return_dict":             true,
+}
+
+// plain is a configuration without what is implied.
+func plain(v any) any {
+	config, ok := v.(pytext.Dict)
+	if !ok {
+		return v
+	}
+	kept := pytext.Dict{}
+	for _, p := range config {
+		if want, ok := implied[p.Key]; ok && p.Value == want {
+			continue
+		}
+		kept = append(kept, pytext.Pair{Key: p.Key, Value: plain(p.Value)})
+	}
+	return kept
 }
 
 // Filled says that long values have many elements a line.
-func (m Model) Filled() bool { return m.filled }
+func (m Model) Filled() bool { return m.width > 0 }
 
-// assigned is a statement that gives a value a name. In a file that would be too
-// long what does not fit a line is filled, between marks that ruff heeds.
+// assigned is a statement that gives a value a name.
 func (m Model) assigned(name string, v any) string {
 	front := name + " = "
-	text := pytext.Value(v, 0, len(front), 0)
-	if !m.filled || !strings.Contains(text, "\n") {
-		return front + text
+	if m.Filled() {
+		return front + pytext.Fill(v, m.width, 0, len(front), 0)
 	}
-	return "# fmt: off\n" + front + pytext.Fill(v, 0, len(front), 0) + "\n# fmt: on"
+	return front + pytext.Value(v, 0, len(front), 0)
 }
 
 // Gain is by how much random weights are widened, so that every layer is heard.
@@ -140,23 +165,53 @@ func (m Model) Call() (string, error) { return m.called("model", "inputs", 4, le
 
 // called is a call of something with the inputs, by their name, and the recipe's
 // settings, in a line that is indented and has so many characters in front.
-func (m Model) called(what, inputs string, indent, before int, more ...pytext.Argument) (string, error) {
-	v, err := pytext.Parse(m.recipe.Call)
+func (m Model) called(what, inputs string, indent, before int, more ...any) (string, error) {
+	settings, err := m.settings()
 	if err != nil {
-		return "", fmt.Errorf("call of %s: %w", m.Type, err)
+		return "", err
 	}
-	c := pytext.Call{Of: what, Args: append([]pytext.Argument{{Value: pytext.Code("**" + inputs)}}, more...)}
-	for _, p := range v.(pytext.Dict) {
-		c.Args = append(c.Args, pytext.Argument{Name: p.Key, Value: p.Value})
+	args := append([]any{pytext.Code("**" + inputs)}, more...)
+	if m.apart(settings) {
+		args = append(args, pytext.Code("**CALL"))
+	} else {
+		for _, p := range settings {
+			args = append(args, pytext.Argument{Name: p.Key, Value: p.Value})
+		}
 	}
-	return pytext.Value(c, indent, before, 0), nil
+	return pytext.Value(called(what, args...), indent, before, 0), nil
+}
+
+// settings are what a call is given beside the inputs.
+func (m Model) settings() (pytext.Dict, error) {
+	v, err := pytext.Parse(m.recipe.Call)
+	settings, ok := v.(pytext.Dict)
+	if err == nil && !ok {
+		err = errors.New("it is no object")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("call of %s: %w", m.Type, err)
+	}
+	return settings, nil
+}
+
+// apart says that the settings of the call stand with the other values: a call
+// has a line for each.
+func (m Model) apart(settings pytext.Dict) bool { return m.Filled() && len(settings) > 3 }
+
+// Settings is the statement that names the settings of the call, where they
+// stand apart.
+func (m Model) Settings() (string, error) {
+	settings, err := m.settings()
+	if err != nil || !m.apart(settings) {
+		return "", err
+	}
+	return "\n# What it is called with beside its inputs.\n" + m.assigned("CALL", settings), nil
 }
 
 // Build is the expression that makes the model, in a line that begins with
 // front.
 func (m Model) Build(front string) string {
-	config := pytext.Call{Of: m.ConfigClass, Args: []pytext.Argument{{Value: pytext.Code("**CONFIG")}}}
-	made := pytext.Call{Of: m.Class, Args: []pytext.Argument{{Value: config}}}
+	made := called(m.Class, called(m.ConfigClass, pytext.Code("**CONFIG")))
 	return front + pytext.Value(made, 4, 4+len(front), 0)
 }
 

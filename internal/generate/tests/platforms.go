@@ -11,7 +11,7 @@ import (
 // place is a platform as its template sees it.
 type place struct {
 	platform.Platform
-	filled bool // its settings have lines together
+	width int // of lines that its settings fill; 0: each has its own
 }
 
 func (p place) inBrowser() bool { return p.Engines[0].InPages() }
@@ -43,20 +43,25 @@ func (p place) Chain() string {
 // Row is the text of its template, which has a line for each setting; in a file
 // that would be too long a line has as many as fit.
 func (p place) Row(text string) string {
-	lines := strings.Split(text, "\n")
-	if !p.filled || len(lines) < 3 {
+	if p.width == 0 {
 		return text
 	}
-	last := len(lines) - 1
-	row := lines[:1:1]
-	for _, line := range lines[1:last] {
-		if joined := row[len(row)-1] + " " + strings.TrimSpace(line); len(row) > 1 && len(joined) <= pytext.Width {
-			row[len(row)-1] = joined
-		} else {
-			row = append(row, line)
+	lines := strings.Split(text, "\n")
+	row := lines[0]
+	column := len(row)
+	for i, line := range lines[1:] {
+		setting := strings.TrimSpace(line)
+		space := " "
+		if i == 0 || strings.HasPrefix(setting, "}") {
+			space = ""
 		}
+		if column+len(space+setting) > p.width {
+			space, column = "\n        ", len("        ")-len("\n        ")
+		}
+		row += space + setting
+		column += len(space + setting)
 	}
-	return strings.Join(append(row, lines[last]), "\n")
+	return strings.Replace(row, ",}", "}", 1)
 }
 
 // inOrder puts platforms into the order in which auto prefers them for a

@@ -20,9 +20,11 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"sync"
 	"text/template"
 
 	"assay/internal/generate"
+	"assay/internal/generate/pytext"
 	"assay/internal/platform"
 )
 
@@ -35,15 +37,30 @@ var sources embed.FS
 // Longest is how many lines a test file has at most.
 const Longest = 200
 
-// File writes the test of a model on platforms. Where it would be too long its
-// values are filled.
+// widths are the layouts that are tried until a file is short enough: as ruff
+// lays values out, and filled lines of some width.
+var widths = []int{0, pytext.Width, 120}
+
+// TooLongError is why a model has no file: it would have too many lines.
+type TooLongError struct {
+	Type  string
+	Lines int
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("the test of %s would have %d lines, and %d is the most: give fewer platforms (--platform)", e.Type, e.Lines, Longest)
+}
+
+// File writes the test of a model on platforms.
 func File(m Model, on []platform.Name) (generate.File, error) {
-	made, err := file(m, on)
-	if err == nil && strings.Count(made.Text, "\n") > Longest {
-		m.filled = true
-		return file(m, on)
+	lines := 0
+	for _, m.width = range widths {
+		made, err := file(m, on)
+		if lines = strings.Count(made.Text, "\n"); err != nil || lines <= Longest {
+			return made, err
+		}
 	}
-	return made, err
+	return generate.File{}, &TooLongError{m.Type, lines}
 }
 
 func file(m Model, on []platform.Name) (generate.File, error) {
@@ -59,7 +76,7 @@ func file(m Model, on []platform.Name) (generate.File, error) {
 	}{Model: m, Platforms: ordered, KeepFrom: generate.KeepFrom, KeepTo: generate.KeepTo}
 	names := make([]string, len(ordered))
 	for i, p := range ordered {
-		ordered[i].filled = m.filled
+		ordered[i].width = m.width
 		names[i] = string(p.Name)
 		view.Browsers = view.Browsers || p.inBrowser()
 		view.Subjects = view.Subjects || !p.inBrowser()
@@ -94,9 +111,9 @@ func render(name, root string, view any) (generate.File, error) {
 	return generate.File{Name: name, Text: generate.Seal(b.String())}, nil
 }
 
-// templates parses the embedded sources. One that another chooses by a value
-// (the platform's, the pipeline's) is called by include.
-func templates() (*template.Template, error) {
+// templates are the embedded sources, parsed once. One that another chooses by a
+// value (the platform's, the pipeline's) is called by include.
+var templates = sync.OnceValues(func() (*template.Template, error) {
 	t := template.New("tests")
 	t.Funcs(template.FuncMap{
 		"include": func(name string, view any) (string, error) {
@@ -128,4 +145,4 @@ func templates() (*template.Template, error) {
 		}
 	}
 	return t, nil
-}
+})
