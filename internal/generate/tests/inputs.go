@@ -127,7 +127,7 @@ func (m Model) inputs(inputs pytext.Dict) string {
 	}
 	lines += "    }\n"
 	front := "    inputs = "
-	filled := "    # fmt: off\n" + front + pytext.Fill(inputs, max(m.width, pytext.Width), 4, len(front), 0) + "\n    # fmt: on\n"
+	filled := "    # fmt: off\n" + front + pytext.Fill(inputs, max(m.layout.values, pytext.Width), 4, len(front), 0) + "\n    # fmt: on\n"
 	if (m.Filled() || most > longValue) && strings.Count(filled, "\n") < strings.Count(lines, "\n") {
 		return filled
 	}

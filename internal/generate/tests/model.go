@@ -21,7 +21,7 @@ type Model struct {
 	recipe recipe
 	seen   catalog.Expectation
 	known  bool // something was seen
-	width  int  // of lines that long values fill; 0: they are laid out as ruff does
+	layout layout
 }
 
 // recipe is what a test needs of one.
@@ -140,13 +140,16 @@ func plain(v any) any {
 }
 
 // Filled says that long values have many elements a line.
-func (m Model) Filled() bool { return m.width > 0 }
+func (m Model) Filled() bool { return m.layout.values > 0 }
+
+// Packed says that of all values only the platforms have many settings a line.
+func (m Model) Packed() bool { return m.layout.platforms > 0 && !m.Filled() }
 
 // assigned is a statement that gives a value a name.
 func (m Model) assigned(name string, v any) string {
 	front := name + " = "
 	if m.Filled() {
-		return front + pytext.Fill(v, m.width, 0, len(front), 0)
+		return front + pytext.Fill(v, m.layout.values, 0, len(front), 0)
 	}
 	return front + pytext.Value(v, 0, len(front), 0)
 }

@@ -37,9 +37,12 @@ var sources embed.FS
 // Longest is how many lines a test file has at most.
 const Longest = 200
 
-// widths are the layouts that are tried until a file is short enough: as ruff
-// lays values out, and filled lines of some width.
-var widths = []int{0, pytext.Width, 120}
+// layout is how wide lines are that are filled with as many elements as fit; 0
+// where ruff's own layout stays.
+type layout struct{ values, platforms int }
+
+// layouts are tried until a file is short enough.
+var layouts = []layout{{0, 0}, {0, pytext.Width}, {pytext.Width, pytext.Width}, {120, 120}}
 
 // TooLongError is why a model has no file: it would have too many lines.
 type TooLongError struct {
@@ -54,7 +57,7 @@ func (e *TooLongError) Error() string {
 // File writes the test of a model on platforms.
 func File(m Model, on []platform.Name) (generate.File, error) {
 	lines := 0
-	for _, m.width = range widths {
+	for _, m.layout = range layouts {
 		made, err := file(m, on)
 		if lines = strings.Count(made.Text, "\n"); err != nil || lines <= Longest {
 			return made, err
@@ -76,7 +79,7 @@ func file(m Model, on []platform.Name) (generate.File, error) {
 	}{Model: m, Platforms: ordered, KeepFrom: generate.KeepFrom, KeepTo: generate.KeepTo}
 	names := make([]string, len(ordered))
 	for i, p := range ordered {
-		ordered[i].width = m.width
+		ordered[i].width = m.layout.platforms
 		names[i] = string(p.Name)
 		view.Browsers = view.Browsers || p.inBrowser()
 		view.Subjects = view.Subjects || !p.inBrowser()
