@@ -11,8 +11,8 @@ import (
 	"assay/internal/platform"
 )
 
-// all are the models of the catalogue that have a recipe, with every task.
-func all(t *testing.T) []Model {
+// choices are the types of the catalogue.
+func choices(t *testing.T) (*catalog.Catalog, []catalog.Choice) {
 	t.Helper()
 	cat, err := catalog.Load()
 	if err != nil {
@@ -22,16 +22,31 @@ func all(t *testing.T) []Model {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return cat, chosen
+}
+
+// of is the model of a choice; false where the catalogue has no recipe for it.
+func of(t *testing.T, cat *catalog.Catalog, ch catalog.Choice) (Model, bool) {
+	t.Helper()
+	m, err := Of(cat, ch)
+	if none := new(catalog.NoRecipeError); errors.As(err, &none) {
+		return Model{}, false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, true
+}
+
+// all are the models of the catalogue that have a recipe.
+func all(t *testing.T) []Model {
+	t.Helper()
+	cat, chosen := choices(t)
 	var models []Model
 	for _, ch := range chosen {
-		m, err := Of(cat, ch)
-		if none := new(catalog.NoRecipeError); errors.As(err, &none) {
-			continue
+		if m, ok := of(t, cat, ch); ok {
+			models = append(models, m)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		models = append(models, m)
 	}
 	if len(models) < 700 {
 		t.Fatalf("only %d models have a file", len(models))
@@ -77,11 +92,41 @@ func TestEveryModel(t *testing.T) {
 	}
 }
 
+// TestEveryTask: a file is written also for the tasks that are not a type's
+// first; what was seen of the type was seen with that one, and is not asked.
+func TestEveryTask(t *testing.T) {
+	t.Parallel()
+	cat, chosen := choices(t)
+	found := 0
+	for _, ch := range chosen {
+		for _, head := range ch.Entry.Heads[min(1, len(ch.Entry.Heads)):] {
+			ch.Task = head.Task
+			m, ok := of(t, cat, ch)
+			if !ok || head.Task == ch.Entry.Task {
+				continue
+			}
+			found++
+			made, err := File(m, platform.Names())
+			if err != nil || !strings.Contains(made.Text, "OUTPUTS = None") || !strings.Contains(made.Text, m.Class) {
+				t.Errorf("%s for %s: %v\n%s", m.Type, head.Task, err, made.Text)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no type has a second task")
+	}
+}
+
 // TestTooLongForAllPlatforms: a file that is too long for all platforms is not
 // for one.
 func TestTooLongForAllPlatforms(t *testing.T) {
 	t.Parallel()
-	for _, m := range all(t) {
+	cat, chosen := choices(t)
+	for _, ch := range chosen {
+		if tooLong[ch.Entry.Type] == "" {
+			continue
+		}
+		m, _ := of(t, cat, ch)
 		if _, err := File(m, []platform.Name{platform.CPU}); err != nil {
 			t.Errorf("%s: %v", m.Type, err)
 		}
