@@ -1,15 +1,18 @@
 // Package tests writes a test file for a model: one that its maintainers would
 // merge, that runs under pytest and alone, and that needs no Assay to be read.
 //
-// A file is put together from three kinds of templates. The frame (file.tmpl)
-// holds the questions that are asked of every model. A pipeline
-// (pipelines/*.tmpl) brings how a model of its kind is built, fed and called,
-// and the questions that make sense for it alone. A platform (platforms/*.tmpl)
-// brings its device, dtypes, whether it is here, how to wait for it and how to
-// free its memory. What a file's text depends on is therefore its model's
-// recipe, what was seen of the model when the catalogue was made
-// (catalog.Expectation), and the asked platforms. What all files of a folder
-// share is conftest.py, always the same.
+// A file is put together from four kinds of templates. The frame (file.tmpl)
+// holds the questions that are asked of every model. A builder
+// (builders/*.tmpl), which the program of the recipe chooses, brings how a model
+// is built, fed and called: by one forward, or as a generation, a whole
+// diffusion pipeline, a search in documents, a session about a film. A pipeline
+// (pipelines/*.tmpl) brings the questions that make sense for its kind alone. A
+// platform (platforms/*.tmpl) brings its device, dtypes, whether it is here, how
+// to wait for it and how to free its memory. What a file's text depends on is
+// therefore its model's recipe, what was seen of the model when the catalogue
+// was made (catalog.Expectation), and the asked platforms. What all files of a
+// folder share is conftest.py (conftest/*.tmpl), which depends on the platforms
+// alone. A file that would be too long has its values in another layout.
 //
 // Recipe → Model (values as Python) → template → generate.File.
 package tests
