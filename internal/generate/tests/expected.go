@@ -80,5 +80,5 @@ func (m Model) WrongWords() string {
 	if m.seen.Wrong.How == "missing" {
 		return "Without " + m.seen.Wrong.Input + " there is an error, and no output."
 	}
-	return "With a " + m.seen.Wrong.Input + " that is too short there is an error, and no output."
+	return "With " + m.seen.Wrong.Input + " cut short there is an error, and no output."
 }

@@ -105,7 +105,11 @@ func (m Model) Sample() (string, error) {
 		inputs = append(inputs, pytext.Pair{Key: in.Name, Value: value})
 		after = append(after, then...)
 	}
-	b.WriteString(m.inputs(inputs))
+	if len(after) == 0 {
+		b.WriteString(m.inputs("    return ", inputs))
+		return strings.TrimSuffix(b.String(), "\n"), nil
+	}
+	b.WriteString(m.inputs("    inputs = ", inputs))
 	for _, line := range after {
 		b.WriteString("    " + line + "\n")
 	}
@@ -116,17 +120,16 @@ func (m Model) Sample() (string, error) {
 // longValue is how many lines a single input may have before it is filled.
 const longValue = 4
 
-// inputs is the statement that names the inputs: one a line, or filled where the
-// file, or one of them, would be too long.
-func (m Model) inputs(inputs pytext.Dict) string {
-	lines, most := "    inputs = {\n", 0
+// inputs is the statement, with its front, that has the inputs: one a line, or
+// filled where the file, or one of them, would be too long.
+func (m Model) inputs(front string, inputs pytext.Dict) string {
+	lines, most := front+"{\n", 0
 	for _, p := range inputs {
-		front := "        " + pytext.Quote(p.Key) + ": "
-		text := front + pytext.Value(p.Value, 8, len(front), 1) + ",\n"
+		key := "        " + pytext.Quote(p.Key) + ": "
+		text := key + pytext.Value(p.Value, 8, len(key), 1) + ",\n"
 		lines, most = lines+text, max(most, strings.Count(text, "\n"))
 	}
 	lines += "    }\n"
-	front := "    inputs = "
 	filled := "    # fmt: off\n" + front + pytext.Fill(inputs, max(m.layout.values, pytext.Width), 4, len(front), 0) + "\n    # fmt: on\n"
 	if (m.Filled() || most > longValue) && strings.Count(filled, "\n") < strings.Count(lines, "\n") {
 		return filled
