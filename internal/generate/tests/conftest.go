@@ -84,3 +84,9 @@ func (p place) engine() string {
 	}
 	return strings.ToLower(string(p.Engines[0]))
 }
+
+// KeepsArtefacts reports whether tests on a platform run what assay exports.
+func KeepsArtefacts(n platform.Name) bool {
+	p, ok := platform.Get(n)
+	return ok && slices.Contains([]string{"openvino", "qnn"}, place{Platform: p}.engine())
+}

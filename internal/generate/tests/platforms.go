@@ -12,6 +12,8 @@ import (
 type place struct {
 	platform.Platform
 	width int // of lines that its settings fill; 0: each has its own
+	// Never is why no machine runs the model there; "" where one may.
+	Never string
 }
 
 func (p place) inBrowser() bool { return p.Engines[0].InPages() }
