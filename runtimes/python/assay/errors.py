@@ -1,0 +1,63 @@
+"""What can go wrong, in few kinds: each says what a caller can do about it.
+
+`REASONS` is how the runner's own failures are told: which of them mean that something is not here, and which that a
+platform cannot run the model. Both let the next platform be tried; everything else is an error of the caller's code or
+of the model's and is raised as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from assay_runner import errors as runner
+
+
+class AssayError(Exception):
+    """Base of every error of this package."""
+
+
+class UnknownModel(AssayError, LookupError):
+    """A name that is neither a type, nor a checkpoint, nor a folder with a config.json; `nearest` are names that are."""
+
+    def __init__(self, message: str, nearest: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.nearest = list(nearest)
+
+
+class Unavailable(AssayError):
+    """Something that was asked for is not on this machine: a device, a library, weights."""
+
+
+class Unsupported(AssayError):
+    """The model, the platform or the dtype cannot do what was asked for, on any machine."""
+
+
+class BadInput(AssayError, ValueError):
+    """An input that the model cannot be given; the message says what it takes."""
+
+
+class Released(AssayError):
+    """The model was used after its release."""
+
+
+REASONS: tuple[tuple[tuple[type[BaseException], ...], type[AssayError], str], ...] = (
+    ((runner.AbsentDevice, runner.LibraryAbsent), Unavailable, "not here"),
+    ((runner.MissingWeights, runner.NotInRelease, runner.MissingCode), Unavailable, ""),
+    ((runner.UnsupportedDType,), Unsupported, "unsupported-dtype"),
+    ((runner.ExportFailed, runner.WrongExport), Unsupported, "export"),
+    ((runner.RefusedGraph,), Unsupported, "unsupported-operator"),
+    ((MemoryError,), Unsupported, "out-of-memory"),
+    ((ImportError,), Unavailable, "not here"),
+    ((runner.RunnerError,), Unsupported, ""),
+)
+"""Failures of the runner → the error that a caller gets, and the class by which a fallback's reason begins, as in the
+program's results. Without a class no other platform would do better."""
+
+
+def told(error: BaseException) -> tuple[AssayError, str]:
+    """The error for a caller, and the reason for a fallback; "" where another platform would not do better."""
+    for kinds, cls, name in REASONS:
+        if isinstance(error, kinds):
+            words = " ".join(str(error).split())
+            return cls(words), f"{name}: {words}" if name else ""
+    raise error
