@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
+
 from assay_runner import errors as runner
 
 
@@ -17,7 +19,7 @@ class AssayError(Exception):
 
 
 class UnknownModel(AssayError, LookupError):
-    """A name that is neither a type, nor a checkpoint, nor a folder with a config.json; `nearest` are names that are."""
+    """A name that is no type, no checkpoint and no folder with a config.json; `nearest` are names that are."""
 
     def __init__(self, message: str, nearest: Sequence[str] = ()) -> None:
         super().__init__(message)
@@ -40,24 +42,26 @@ class Released(AssayError):
     """The model was used after its release."""
 
 
-REASONS: tuple[tuple[tuple[type[BaseException], ...], type[AssayError], str], ...] = (
-    ((runner.AbsentDevice, runner.LibraryAbsent), Unavailable, "not here"),
-    ((runner.MissingWeights, runner.NotInRelease, runner.MissingCode), Unavailable, ""),
+REASONS: tuple[tuple[tuple[type[BaseException], ...], type[AssayError], str | None], ...] = (
+    ((runner.AbsentDevice, runner.LibraryAbsent), Unavailable, ""),
+    ((runner.MissingWeights, runner.NotInRelease, runner.MissingCode), Unavailable, None),
     ((runner.UnsupportedDType,), Unsupported, "unsupported-dtype"),
     ((runner.ExportFailed, runner.WrongExport), Unsupported, "export"),
     ((runner.RefusedGraph,), Unsupported, "unsupported-operator"),
-    ((MemoryError,), Unsupported, "out-of-memory"),
-    ((ImportError,), Unavailable, "not here"),
-    ((runner.RunnerError,), Unsupported, ""),
+    ((runner.WrongNumbers,), Unsupported, "wrong-output"),
+    ((MemoryError, torch.OutOfMemoryError), Unsupported, "out-of-memory"),
+    ((ImportError,), Unavailable, ""),
+    ((runner.RunnerError,), Unsupported, None),
 )
-"""Failures of the runner → the error that a caller gets, and the class by which a fallback's reason begins, as in the
-program's results. Without a class no other platform would do better."""
+"""Failures of the runner → the error that a caller gets, and the class of failure that the reason of a fallback begins
+with, as in the program's results: "" where something is just not here, None where no other platform would do better."""
 
 
-def told(error: BaseException) -> tuple[AssayError, str]:
-    """The error for a caller, and the reason for a fallback; "" where another platform would not do better."""
+def told(error: Exception) -> tuple[AssayError, str]:
+    """The error for a caller, and the reason for a fallback; "" where another platform would not do better. What is
+    no failure of the runner's is raised as it is."""
     for kinds, cls, name in REASONS:
         if isinstance(error, kinds):
             words = " ".join(str(error).split())
-            return cls(words), f"{name}: {words}" if name else ""
+            return cls(words), "" if name is None else f"{name}: {words}" if name else words
     raise error

@@ -1,7 +1,7 @@
 """The tables that the program and this package share, as they are in the repository or in an installed package.
 
 The catalogue's files belong to the Go program, which embeds them. Building the package takes them in as
-`assay.catalogue` (pyproject.toml), so an installed package needs neither the program nor the repository, and a checkout
+`assay.data` (setup.py), so an installed package needs neither the program nor the repository, and a checkout
 needs nothing copied. `platforms.json` is written from the program's own tables by a test of `internal/platform`.
 """
 
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 _HERE = Path(__file__).parent
-_FOLDERS = (_HERE / "catalogue", _HERE.parents[2] / "internal" / "catalog" / "data")
+_FOLDERS = (_HERE / "data", _HERE.parents[2] / "internal" / "catalog" / "data")
 
 
 @cache
