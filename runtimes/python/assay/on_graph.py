@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from assay_runner import generation, libraries, models
+from assay_runner import generation, inputs, libraries, models
 from assay_runner.errors import WrongNumbers
 from assay_runner.openvino_generation import PROMPT
 from assay_runner.programs import continuing
@@ -41,7 +41,7 @@ class _Graphs:
 
     def at(self, point: Point) -> Any:
         """The graph at a point, compiled now if it was not before, and checked against torch's numbers."""
-        key = tuple(sorted(point.items()))
+        key = tuple(sorted(inputs.sizes(self.session.torch.recipe, point).items()))
         found = next(iter(self.running.values()), None)
         if found is not None and getattr(found.compiled, "any_prompt", False):
             return found
