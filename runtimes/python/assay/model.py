@@ -149,7 +149,7 @@ class Model:
         return self._told(read, self._ran(given, point))
 
     def _told(self, read: Read, outputs: Arrays) -> Any:
-        seen = answers.Seen(outputs, read, self._reader.words, self._reader.labels())
+        seen = answers.Seen(outputs, read, self._reader.words, self._reader.config)
         return self._row(outputs).answer(seen)
 
     def _row(self, outputs: Arrays) -> answers.Row:

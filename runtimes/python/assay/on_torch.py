@@ -37,7 +37,9 @@ class OnTorch:
 
     def run(self, given: Arrays, point: Point) -> Arrays:
         """One inference; what the model draws inside is the same each time, and the caller's generators stay."""
-        with weights.fixed_generators(SEED):
+        device = self._session.device.torch
+        own = [device] if device.type == "cuda" else []
+        with weights.fixed_generators(SEED), torch.random.fork_rng(own):
             return feeding.arrays(self._session.forward(self._model, self._placed(given)))
 
     def generate(self, given: Arrays, point: Point, new: int) -> np.ndarray:

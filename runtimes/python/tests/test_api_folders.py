@@ -1,5 +1,7 @@
 """Models of folders and of the Hugging Face cache, with weights and processors of their own."""
 
+import json
+
 import numpy as np
 import pytest
 import transformers
@@ -85,3 +87,43 @@ def test_labels_and_pictures_are_the_checkpoints_own(tmp_path):
     assert {row["label"] for row in found} == {"cat", "dog", "mat"}
     assert found[0]["label"] == names[int(shares.argmax())]
     assert found[0]["score"] == pytest.approx(float(shares.max()), rel=1e-4)
+
+
+def test_a_text_goes_on_until_its_end(tmp_path):
+    """A checkpoint that generates: the same text as transformers gives, cut where that ends it."""
+    config = transformers.LlamaConfig(vocab_size=len(WORDS), bos_token_id=2, eos_token_id=3, pad_token_id=0, **SMALL)
+    theirs = transformers.LlamaForCausalLM(config)
+    theirs.save_pretrained(tmp_path)
+    vocabulary = {word: i for i, word in enumerate(WORDS)}
+    transformers.BertTokenizerFast(
+        vocab=vocabulary, eos_token="[SEP]", model_input_names=["input_ids", "attention_mask"]
+    ).save_pretrained(tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    given = tokenizer("the cat sat", return_tensors="pt")
+    made = theirs.generate(**given, max_new_tokens=20, do_sample=False)[0, given["input_ids"].shape[1] :]
+    with assay.load(tmp_path, "cpu") as model:
+        found = model.generate("the cat sat", max_new_tokens=20)
+    assert found == tokenizer.decode(made, skip_special_tokens=True)
+
+
+def test_a_sound_is_read_by_its_own_tokenizer(tmp_path):
+    """Connectionist temporal classification: repetitions once, and letters that are said twice twice."""
+    letters = {word: i for i, word in enumerate(["<pad>", "<s>", "</s>", "<unk>", "|", *"abcdefghijklmnop"])}
+    (tmp_path / "letters.json").write_text(json.dumps(letters))
+    tokenizer = transformers.Wav2Vec2CTCTokenizer(str(tmp_path / "letters.json"))
+    extractor = transformers.Wav2Vec2FeatureExtractor()
+    config = transformers.Wav2Vec2Config(
+        vocab_size=len(letters),
+        conv_dim=(32,) * 7,
+        num_conv_pos_embeddings=16,
+        num_conv_pos_embedding_groups=2,
+        **SMALL,
+    )
+    theirs = transformers.Wav2Vec2ForCTC(config).eval()
+    for part in (theirs, transformers.Wav2Vec2Processor(extractor, tokenizer)):
+        part.save_pretrained(tmp_path)
+    sound = np.random.default_rng(0).standard_normal(16000).astype(np.float32)
+    best = theirs(**extractor(sound, sampling_rate=16000, return_tensors="pt")).logits[0].argmax(-1)
+    with assay.load(tmp_path, "cpu") as model:
+        assert model.settings()["modalities"] == ["audio"]
+        assert model.run(sound) == tokenizer.decode(best)

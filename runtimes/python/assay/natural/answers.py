@@ -16,7 +16,6 @@ from .reading import Read
 from .words import Words
 
 MOST = 5  # classes or boxes that are told, the best first
-_BLANK = 0  # of connectionist temporal classification, where a configuration has no padding
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,12 @@ class Seen:
     outputs: Arrays
     read: Read
     words: Words | None
-    labels: Mapping[int, str] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)  # the model's
 
     def label(self, i: int) -> str:
-        """The name of a class."""
-        return self.labels.get(i, f"LABEL_{i}")
+        """The name of a class; files have the numbers of classes as texts."""
+        names = self.config.get("id2label") or {}
+        return names.get(i, names.get(str(i), f"LABEL_{i}"))
 
     def token(self, i: int) -> str:
         """The text of an id."""
@@ -125,10 +125,8 @@ def _map(seen: Seen) -> Any:
 
 
 def _heard(seen: Seen) -> Any:
-    """What connectionist temporal classification heard: each frame's best, repetitions once, without blanks."""
-    best = seen.outputs["logits"][0].argmax(-1)
-    kept = [int(i) for i, before in zip(best, [-1, *best[:-1]], strict=True) if i not in (before, _BLANK)]
-    return seen.words.decode(kept) if seen.words else kept
+    best = seen.outputs["logits"][0].argmax(-1).tolist()
+    return seen.words.heard(best, seen.config.get("pad_token_id") or 0) if seen.words else best
 
 
 def _found(seen: Seen) -> Any:

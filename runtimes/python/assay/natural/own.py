@@ -26,10 +26,10 @@ class Own:
 
     def __init__(self, recipe: Mapping[str, Any], folder: str) -> None:
         self._processor = AutoProcessor.from_pretrained(folder, local_files_only=True)
-        self._config = AutoConfig.from_pretrained(folder, local_files_only=True)
+        self.config: Mapping[str, Any] = AutoConfig.from_pretrained(folder, local_files_only=True).to_dict()
         self._seq = int(recipe.get("sizes", {}).get("seq", 1))
         tokenizer = _part(self._processor, "tokenizer", PreTrainedTokenizerBase)
-        self.words = Tokens(tokenizer, ends(self._config.to_dict()) | _generation_ends(folder)) if tokenizer else None
+        self.words = Tokens(tokenizer, ends(self.config) | _generation_ends(folder)) if tokenizer else None
         extractor = _part(self._processor, "feature_extractor", FeatureExtractionMixin)
         self.rate = int(getattr(extractor, "sampling_rate", 0) or _RATE)
         pictures = _part(self._processor, "image_processor", BaseImageProcessor)
@@ -38,10 +38,6 @@ class Own:
         parts = {"text": tokenizer and not generates_text, "image": pictures, "audio": heard}
         self.modalities = tuple(kind for kind, there in parts.items() if there)
         self.about = f"by the checkpoint's own {type(self._processor).__name__}"
-
-    def labels(self) -> Mapping[int, str]:
-        """The names of classes."""
-        return {int(i): name for i, name in (getattr(self._config, "id2label", None) or {}).items()}
 
     def read(self, x: Any, padded: bool = True) -> Read:
         """The inputs of one request; texts are padded to a multiple of the recipe's length: few shapes occur."""

@@ -53,9 +53,9 @@ class Plain:
         self._extractor = self._audio() if "audio" in self._named().values() else None
         self.rate = int(getattr(self._extractor, "sampling_rate", 0) or _RATE)
         self.modalities = self._readable()
-        values = self._config.to_dict() if self._config else {}
+        self.config: Mapping[str, Any] = self._config.to_dict() if self._config else {}
         text = next((spec for name, spec in self._specs.items() if name in (*_TEXT, "decoder_input_ids")), _LETTERS)
-        self.words: Words = Bytes(text["low"], text["high"], ends(values))
+        self.words: Words = Bytes(text["low"], text["high"], ends(self.config))
 
     @property
     def about(self) -> str:
@@ -68,10 +68,6 @@ class Plain:
             "audio": f"sound at {self.rate} Hz, {how}",
         }
         return "; ".join(said[kind] for kind in self.modalities)
-
-    def labels(self) -> Mapping[int, str]:
-        """The names of classes."""
-        return dict(getattr(self._config, "id2label", None) or {})
 
     def read(self, x: Any, padded: bool = True) -> Read:
         """The inputs of one request. Padded ones have a multiple of the recipe's length, so that few shapes occur."""

@@ -36,8 +36,9 @@ class Reader(Protocol):
     def about(self) -> str:
         """How requests are read, in words."""
 
-    def labels(self) -> Mapping[int, str]:
-        """The names of classes."""
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The model's configuration; nothing for a pipeline, whose parts have one each."""
 
     def read(self, x: Any, padded: bool = True) -> Read:
         """The inputs of one request."""

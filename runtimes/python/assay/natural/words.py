@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -32,6 +33,9 @@ class Words(Protocol):
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, without marks."""
 
+    def heard(self, frames: Sequence[int], blank: int) -> str:
+        """The text of a sound of which each frame has an id (connectionist temporal classification)."""
+
 
 @dataclass(frozen=True)
 class Bytes:
@@ -60,6 +64,11 @@ class Bytes:
         """The bytes of ids; what is none of a text becomes the sign for that."""
         return bytes(i - self.low if 0 <= i - self.low < 256 else 255 for i in ids).decode("utf-8", "replace")
 
+    def heard(self, frames: Sequence[int], blank: int) -> str:
+        """Repetitions once, without blanks."""
+        once = (i for i, _ in itertools.groupby(frames))
+        return self.decode([i for i in once if i != blank])
+
 
 class Tokens:
     """A tokenizer of transformers."""
@@ -79,6 +88,10 @@ class Tokens:
     def decode(self, ids: Sequence[int]) -> str:
         """The text of ids, without marks."""
         return self.tokenizer.decode(list(ids), skip_special_tokens=True)
+
+    def heard(self, frames: Sequence[int], blank: int) -> str:
+        """As such tokenizers do it themselves: marks keep letters apart that are said twice."""
+        return self.tokenizer.decode(list(frames))
 
 
 def ends(config: Mapping[str, Any]) -> frozenset[int]:
