@@ -21,6 +21,7 @@ from .natural.reading import Read, Reader
 from .subjects import SEED, Subject
 
 NEW_TOKENS = 16
+_DECODER = "decoder_input_ids"
 
 
 class Model:
@@ -46,13 +47,13 @@ class Model:
     def batch(self, requests: Sequence[Any]) -> list[Any]:
         """The outputs of several inputs, in their order; together where their shapes are the same and the platform
         has no shapes compiled in."""
-        if self._writes or self._engine.fixed:
+        if self._writes or self._engine.fixed or not self._in_rows:
             return [self.run(x) for x in requests]
         reads = [self._reader.read(x) for x in requests]
         if not _alike(reads):
             return [self._answer(read) for read in reads]
         joined = {name: np.concatenate([read.arrays[name] for read in reads]) for name in reads[0].arrays}
-        outputs = self._ran(joined, {"batch": len(reads)})
+        outputs = self._ran(joined, {})
         if not self._row(outputs).together or any(array.shape[:1] != (len(reads),) for array in outputs.values()):
             return [self._answer(read) for read in reads]
         split = ({name: array[i : i + 1] for name, array in outputs.items()} for i in range(len(reads)))
@@ -65,7 +66,7 @@ class Model:
         if not self._generative:
             raise Unsupported(f"{self._recipe['class']} generates no text: its task is {self._recipe['task']}")
         if named:
-            return self._continued(feeding.arrays(named), max_new_tokens)
+            return self._continued(feeding.arrays(named), max_new_tokens, checked=True)
         ids = self._continued(self._reader.read(x, padded=False).arrays, max_new_tokens)[0].tolist()
         words = self._reader.words
         return words.decode(_until(ids, words.end)) if words else ids
@@ -142,6 +143,13 @@ class Model:
         """Whether the natural output is a text that is generated."""
         return self._recipe["task"] in answers.GENERATES and self._generative
 
+    @property
+    def _in_rows(self) -> bool:
+        """Whether every input has a row for each request, and a request's numbers do not depend on its neighbours: the
+        noise of a pipeline does."""
+        rows = (spec.get("per_batch") or spec.get("shape", [])[:1] == ["batch"] for spec in self._recipe["inputs"])
+        return not self._recipe.get("program") and all(rows)
+
     def _answer(self, read: Read) -> Any:
         if not self._engine.fixed:
             return self._told(read, self._ran(read.arrays, {}))
@@ -167,12 +175,15 @@ class Model:
         except Exception as error:
             raise told(error)[0] from error
 
-    def _continued(self, given: Arrays, new: int) -> np.ndarray:
-        engine = self._engine
-        given = {name: array for name, array in given.items() if name != "decoder_input_ids"}
-        given = self._known(given) if engine.fixed else given
+    def _continued(self, given: Arrays, new: int, checked: bool = False) -> np.ndarray:
+        engine, point = self._engine, dict[str, int]()
+        given = {name: array for name, array in given.items() if name != _DECODER}  # which begins by itself
+        if engine.fixed or checked:
+            given = self._known(given) if engine.fixed else given
+            specs = [spec for spec in self._recipe["inputs"] if spec["name"] != _DECODER]
+            given, point = feeding.fitted({**self._recipe, "inputs": specs}, given, SEED, engine.fixed)
         try:
-            return engine.generate(given, feeding.sizes(self._recipe, given), new)
+            return engine.generate(given, point, new)
         except Exception as error:
             raise told(error)[0] from error
 

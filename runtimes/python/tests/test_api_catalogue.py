@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import assay
-from assay import catalogue, platforms, subjects, tables
+from assay import catalogue, on_graph, platforms, subjects, tables
 
 HERE = Path(__file__).parents[1]
 REPOSITORY = HERE.parents[1]
@@ -66,6 +66,20 @@ def test_fallbacks_are_the_programs():
         assert str(platforms.chain(platforms.parse(name))[-1]) == "cpu"
     assert [str(target) for target in platforms.preferred("audio")][:2] == ["cuda", "rocm"]
     assert str(platforms.preferred("no such family")[-1]) == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("environ", "folder"),
+    [
+        ({"ASSAY_HOME": "/a", "XDG_CACHE_HOME": "/b"}, "/a/cache/exports"),
+        ({"XDG_CACHE_HOME": "/b"}, "/b/assay/exports"),
+        ({"XDG_CACHE_HOME": "relative"}, "~/.cache/assay/exports"),
+        ({}, "~/.cache/assay/exports"),
+    ],
+)
+@pytest.mark.skipif(os.name == "nt", reason="Windows has folders of its own")
+def test_exported_models_lie_where_the_program_keeps_them(environ, folder):
+    assert on_graph.exports(environ) == Path(folder).expanduser()
 
 
 def test_an_installed_package_needs_no_repository(tmp_path):

@@ -19,9 +19,9 @@ from .. import feeding
 from ..errors import BadInput
 from ..feeding import Arrays
 from ..subjects import SEED
-from . import material
+from . import answers, material
 from .reading import Read, chosen
-from .words import Bytes, Words, ends
+from .words import Bytes, Letters, Words, ends
 
 Recipe = Mapping[str, Any]
 Shape = tuple[int, ...]
@@ -36,7 +36,6 @@ _MODALITIES = {
 }
 """Input → what it is made of."""
 
-_LETTERS = {"low": -64, "high": 192}  # for models that write and read none: the first id after the blank is an A
 _BESIDE = frozenset({"decoder_input_ids", "noise"})  # a generation begins by itself; noise is the seed's
 _RATE = 16000
 _LONGEST = 512  # tokens, where a configuration names no limit
@@ -54,8 +53,8 @@ class Plain:
         self.rate = int(getattr(self._extractor, "sampling_rate", 0) or _RATE)
         self.modalities = self._readable()
         self.config: Mapping[str, Any] = self._config.to_dict() if self._config else {}
-        text = next((spec for name, spec in self._specs.items() if name in (*_TEXT, "decoder_input_ids")), _LETTERS)
-        self.words: Words = Bytes(text["low"], text["high"], ends(self.config))
+        text = next((spec for name, spec in self._specs.items() if name in (*_TEXT, "decoder_input_ids")), None)
+        self.words: Words = Bytes(text["low"], text["high"], ends(self.config)) if text else Letters()
 
     @property
     def about(self) -> str:
@@ -67,7 +66,8 @@ class Plain:
             "video": "frames resized, from -1 to 1",
             "audio": f"sound at {self.rate} Hz, {how}",
         }
-        return "; ".join(said[kind] for kind in self.modalities)
+        written = ("text",) if self._recipe["task"] in answers.GENERATES else ()
+        return "; ".join(said[kind] for kind in dict.fromkeys((*written, *self.modalities)) if self.modalities)
 
     def read(self, x: Any, padded: bool = True) -> Read:
         """The inputs of one request. Padded ones have a multiple of the recipe's length, so that few shapes occur."""
@@ -78,9 +78,7 @@ class Plain:
         sound = material.sound(given["audio"], self.rate) if "audio" in given else None
         point = {"batch": max(1, len(texts)), **self._lengths(ids, sound, padded)}
         made = feeding.drawn(self._recipe, point, SEED)
-        if ids:
-            self._write(made, ids)
-        facts: dict[str, Any] = {"texts": tuple(texts), "length": max(map(len, ids), default=0)}
+        facts: dict[str, Any] = {"texts": tuple(texts), "length": self._write(made, ids) if ids else 0}
         for name, kind in self._named().items():
             if kind in ("image", "video"):
                 pictures = material.frames(given[kind])
@@ -137,29 +135,31 @@ class Plain:
         """Places in a text that stand for a picture or a sound."""
         return [place for name in _TEXT if name in self._specs for place in self._specs[name].get("place", [])]
 
-    def _write(self, made: Arrays, ids: Sequence[Sequence[int]]) -> None:
-        """Writes texts into the places that are free, spaces into those left over, which are masked where that goes."""
+    def _write(self, made: Arrays, ids: Sequence[Sequence[int]]) -> int:
+        """Writes texts into the places that are free, spaces into those left over, which are masked where that goes.
+        Gives the length of the longest text, with what stands in it for a picture."""
         name = next(name for name in _TEXT if name in self._specs)
-        names = feeding.sizes(self._recipe, made)
-        taken = [
-            evaluate(place["at"], names) + i for place in self._places() for i in range(evaluate(place["count"], names))
-        ]
-        free = [i for i in range(made[name].shape[-1]) if i not in set(taken)]
+        names, places = feeding.sizes(self._recipe, made), self._places()
+        spans = [(evaluate(place["at"], names), evaluate(place["count"], names)) for place in places]
+        taken = {at + i for at, count in spans for i in range(count)}
+        free = [i for i in range(made[name].shape[-1]) if i not in taken]
         mask = made.get("attention_mask")
         for row, text in enumerate(ids):
             made[name][row, free] = (list(text) + [self.words.pad] * len(free))[: len(free)]
             if mask is not None and not taken and mask.shape == made[name].shape:
                 mask[row, max(len(text), 1) :] = 0
+        return made[name].shape[-1] if taken else min(max(map(len, ids)), len(free))
 
     def _heard(self, name: str, sound: np.ndarray, shape: Shape) -> np.ndarray:
         """A sound as the input wants it, cut or padded with silence to its length."""
+        rows = self._specs[name]["shape"][0] == "batch"
         if self._extractor is None:
-            return _fit(sound, shape)
+            return _fit(sound, shape, rows)
         made = self._extractor(sound, sampling_rate=self.rate, return_tensors="np")
         found = next((made[key] for key in (name, "input_features", "input_values") if key in made), None)
         if found is None:
             raise BadInput(f"the extractor of {self._recipe['type']} gives no {name}: give that by name")
-        return _fit(np.asarray(found, np.float32), shape)
+        return _fit(np.asarray(found, np.float32), shape, rows)
 
 
 def _follows(spec: Mapping[str, Any]) -> bool:
@@ -172,15 +172,15 @@ def _multiple(length: int, of: int, most: int) -> int:
     return max(min(math.ceil(length / of), most // of), 1) * of
 
 
-def _fit(found: np.ndarray, shape: Shape) -> np.ndarray:
-    """The array at the start of zeros of a shape; what goes beyond it is cut."""
-    found = found.reshape(found.shape[-len(shape) :] if found.ndim > len(shape) else found.shape)
+def _fit(found: np.ndarray, shape: Shape, rows: bool) -> np.ndarray:
+    """The array at the start of zeros of a shape; what goes beyond it is cut. Each row is the same."""
+    while found.ndim > len(shape):
+        found = found[0]
     found = found.reshape((1,) * (len(shape) - found.ndim) + found.shape)
     out = np.zeros(shape, np.float32)
     part = tuple(slice(0, min(a, b)) for a, b in zip(found.shape, shape, strict=True))
     out[part] = found[part]
-    out[:] = out[:1]
-    return out
+    return np.ascontiguousarray(np.broadcast_to(out[:1], shape)) if rows else out
 
 
 def _pictures(pictures: Sequence[Image.Image], shape: Shape) -> np.ndarray:

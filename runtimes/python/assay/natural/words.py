@@ -70,6 +70,19 @@ class Bytes:
         return self.decode([i for i in once if i != blank])
 
 
+@dataclass(frozen=True)
+class Letters(Bytes):
+    """For models that write and read none: the first id after the blank is an A."""
+
+    low: int = 1 - ord("A")
+    high: int = 257 - ord("A")
+
+    @property
+    def about(self) -> str:
+        """In words."""
+        return "text as letters, id 1 an A: random weights know no words"
+
+
 class Tokens:
     """A tokenizer of transformers."""
 
