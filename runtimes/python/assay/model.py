@@ -22,6 +22,7 @@ from .subjects import SEED, Subject
 
 NEW_TOKENS = 16
 _DECODER = "decoder_input_ids"
+_FRAMES = "ForCTC"  # the end of the names of classes that have one id for each frame, whatever they call generation
 
 
 class Model:
@@ -136,7 +137,7 @@ class Model:
         if self._recipe.get("program"):
             return False
         cls: Any = models.model_class(self._recipe)
-        return issubclass(cls, GenerationMixin) and cls.can_generate()
+        return issubclass(cls, GenerationMixin) and cls.can_generate() and not cls.__name__.endswith(_FRAMES)
 
     @property
     def _writes(self) -> bool:

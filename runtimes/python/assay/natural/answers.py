@@ -107,7 +107,10 @@ def _one(name: str) -> Answer:
 
 
 def _boxes(seen: Seen) -> Any:
-    """Left, top, right and bottom of each box, in pixels of the picture; the last class is that of nothing."""
+    """Left, top, right and bottom of each box, in pixels of the picture; the last class is that of nothing. What is no
+    box of centre and sides stays an array."""
+    if seen.outputs["pred_boxes"].shape[-1] != 4:
+        return seen.outputs
     shares = softmax(seen.outputs["logits"][0])[:, :-1]
     x, y, w, h = seen.outputs["pred_boxes"][0].T.astype(np.float64)
     width, height = seen.read.size or (1, 1)

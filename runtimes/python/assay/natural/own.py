@@ -34,8 +34,8 @@ class Own:
         self.rate = int(getattr(extractor, "sampling_rate", 0) or _RATE)
         pictures = _part(self._processor, "image_processor", BaseImageProcessor)
         heard = extractor is not None and not isinstance(extractor, BaseImageProcessor)
-        generates_text = recipe["task"] == "automatic-speech-recognition"
-        parts = {"text": tokenizer and not generates_text, "image": pictures, "audio": heard}
+        reads = recipe["task"] != "automatic-speech-recognition"  # whose tokenizer is for what was heard
+        parts = {"text": tokenizer and reads, "image": pictures, "audio": heard}
         self.modalities = tuple(kind for kind, there in parts.items() if there)
         self.about = f"by the checkpoint's own {type(self._processor).__name__}"
 
@@ -59,7 +59,8 @@ class Own:
         """What goes along the text is as long as it; without a mask nothing can be padded."""
         if not length or "attention_mask" not in made or not self.words:
             return made
-        more = math.ceil(length / self._seq) * self._seq - length
+        most = max(self.words.tokenizer.model_max_length, length)
+        more = min(math.ceil(length / self._seq) * self._seq, most) - length
         fills = {"input_ids": self.words.pad}
         return {
             name: np.pad(array, ((0, 0), (0, more)), constant_values=fills.get(name, 0))

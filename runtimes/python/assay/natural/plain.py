@@ -94,9 +94,14 @@ class Plain:
         """What natural inputs are made of; nothing where an input would be left that only a recipe can draw."""
         kinds = self._named()
         left = [name for name, spec in self._specs.items() if name not in kinds and not _follows(spec)]
-        flat = [name for name, kind in kinds.items() if kind in ("image", "video") and not self._is_picture(name)]
-        mute = [name for name, kind in kinds.items() if kind == "audio" and not self._is_heard(name)]
-        return () if left or flat or mute else tuple(dict.fromkeys(kinds.values()))
+        fits = {"text": self._is_text, "image": self._is_picture, "video": self._is_picture, "audio": self._is_heard}
+        if left or not all(fits[kind](name) for name, kind in kinds.items()):
+            return ()
+        return tuple(dict.fromkeys(kinds.values()))
+
+    def _is_text(self, name: str) -> bool:
+        """Whether an input has one id for each place of a text, and not one for each of several codebooks."""
+        return len(self._specs[name]["shape"]) == 2
 
     def _is_picture(self, name: str) -> bool:
         """Whether an input is a picture or a row of them, and not patches of one."""
@@ -104,6 +109,7 @@ class Plain:
         return len(shape) in (4, 5) and shape[0] == "batch" and shape[-3] in (1, 3)
 
     def _is_heard(self, name: str) -> bool:
+        """Whether a sound can be turned into an input: by an extractor, or because it is one."""
         return self._extractor is not None or len(self._specs[name]["shape"]) == 2
 
     def _audio(self) -> Any:
@@ -155,11 +161,11 @@ class Plain:
         rows = self._specs[name]["shape"][0] == "batch"
         if self._extractor is None:
             return _fit(sound, shape, rows)
-        made = self._extractor(sound, sampling_rate=self.rate, return_tensors="np")
+        made = feeding.arrays(self._extractor(sound, sampling_rate=self.rate, return_tensors="pt"))
         found = next((made[key] for key in (name, "input_features", "input_values") if key in made), None)
         if found is None:
             raise BadInput(f"the extractor of {self._recipe['type']} gives no {name}: give that by name")
-        return _fit(np.asarray(found, np.float32), shape, rows)
+        return _fit(found, shape, rows)
 
 
 def _follows(spec: Mapping[str, Any]) -> bool:

@@ -40,6 +40,8 @@ class Continuation(Wrapped):
         watch = LogitsProcessorList([_Stamp(self.clock)])
         self.clock.begin()
         out = self.model.generate(**given, logits_processor=watch)
+        if not hasattr(out, "logits"):
+            raise BadRecipe(f"{type(self.model).__name__} generates in a way of its own, which tells no logits")
         if len(out.logits) != self._new:
             raise RuntimeError(f"{len(out.logits)} tokens were generated where {self._new} were asked for")
         return {LOGITS: torch.stack(out.logits, 1), IDS: out.sequences[:, -self._new :]}
