@@ -1,6 +1,7 @@
 """The package assay on the CPU: real models, natural inputs, fallbacks, release."""
 
 import gc
+import json
 import wave
 import weakref
 
@@ -40,6 +41,7 @@ def test_settings(bert):
     assert said["versions"]["torch"] == torch.__version__.partition("+")[0]
     assert (said["fallback"], said["notes"], said["software"], said["modalities"]) == ([], [], False, ["text"])
     assert "ids 5 to 195" in said["reading"]
+    assert json.loads(json.dumps(said)) == said
 
 
 def test_the_numbers_are_the_programs(bert):

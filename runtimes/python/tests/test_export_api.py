@@ -1,6 +1,8 @@
 """The package assay on exported graphs: OpenVINO, and QNN in Qualcomm's emulator."""
 
+import gc
 import os
+import weakref
 
 import numpy as np
 import pytest
@@ -46,6 +48,11 @@ def test_the_same_as_on_the_cpu(bert, platform, most):
             model.run(**given, token_type_ids=given["input_ids"])
         with pytest.raises(assay.BadInput, match="attention_mask has shape"):
             model.run(input_ids=given["input_ids"], attention_mask=given["attention_mask"][:, :4])
+        (running, _) = model._engine._inferring.running.values()
+        inside = weakref.ref(running.compiled)
+        del running, _
+    gc.collect()
+    assert inside() is None
     with pytest.raises(assay.Released):
         model.run("some text")
 
