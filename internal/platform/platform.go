@@ -156,20 +156,22 @@ func Parse(s string) (Platform, error) {
 
 // ParseDType returns the dtype that a user named; torch's spellings are taken too.
 func ParseDType(s string) (DType, error) {
-	switch strings.ToLower(s) {
-	case "fp32", "float32", "f32":
-		return FP32, nil
-	case "fp16", "float16", "f16", "half":
-		return FP16, nil
-	case "bf16", "bfloat16":
-		return BF16, nil
-	case "int8", "i8", "a8w8":
-		return INT8, nil
-	}
-	if d := DType(strings.ToLower(s)); slices.Contains(dtypes, d) {
+	name := strings.ToLower(s)
+	if d, ok := spellings[name]; ok {
 		return d, nil
 	}
+	if slices.Contains(dtypes, DType(name)) {
+		return DType(name), nil
+	}
 	return "", fmt.Errorf("unknown dtype %q: the dtypes are %s", s, join(dtypes))
+}
+
+// spellings are what dtypes are called elsewhere.
+var spellings = map[string]DType{
+	"float32": FP32, "f32": FP32,
+	"float16": FP16, "f16": FP16, "half": FP16,
+	"bfloat16": BF16,
+	"i8":       INT8, "a8w8": INT8,
 }
 
 // HasDType reports whether the platform can be asked for d.
@@ -186,8 +188,11 @@ func Preference(family string) []Name {
 			return slices.Clone(row.order)
 		}
 	}
-	return []Name{CUDA, ROCm, MPS, CPU}
+	return slices.Clone(otherwise)
 }
+
+// otherwise is the order for families that no row names.
+var otherwise = []Name{CUDA, ROCm, MPS, CPU}
 
 var preference = []struct {
 	families []string

@@ -60,6 +60,10 @@ class WrongExport(RunnerError):
         self.max_rel, self.tried = max_rel, list(tried)
 
 
+class WrongNumbers(RunnerError):
+    """The engine ran the graph and gave other numbers than the model."""
+
+
 class RefusedGraph(RunnerError):
     """The engine cannot read or compile the graph: an operator that it lacks, or a form of one."""
 

@@ -24,10 +24,11 @@ class Encoder:
     names: Sequence[str]
 
     def encoded(self, feeds: Arrays) -> dict[str, np.ndarray]:
-        """Everything that steps read: what was given, and what the encoder makes of it."""
+        """Everything that steps read: what was given, and what the encoder makes of it. A prompt that was given stands
+        in place of the encoder's."""
         self.request.infer({name: feeds[name] for name in _inputs(self.request)}, share_inputs=True)
         outputs = (self.request.get_tensor(port).data for port in self.request.model_outputs)
-        return {**feeds, **dict(zip(self.names, outputs, strict=True))}
+        return {**dict(zip(self.names, outputs, strict=True)), **feeds}
 
 
 def continued(decoder: Any, encoder: Encoder | None, feeds: Arrays, new: int, clock: Clock) -> dict[str, Any]:

@@ -14,17 +14,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from assay_runner.errors import ExportFailed, RefusedGraph, RunnerError, TooLarge, WrongExport
+from assay_runner.errors import ExportFailed, RefusedGraph, TooLarge, WrongExport, WrongNumbers
 
 from .artefact import Artefact, Exporter
 from .attempts import Attempt
 from .backend import Compiled
 from .files import FileExporter
 from .store import Store, key_of
-
-
-class WrongNumbers(RunnerError):
-    """An attempt ran and gave other numbers than the model."""
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,9 @@ class Queue(Compiled):
 class Generating(Compiled):
     """Whole generations, one at a time; the encoder of a model that has one is a part of each."""
 
+    new_tokens = NEW_TOKENS
+    """How many tokens a generation has. The state grows: it may be set to any number before a run."""
+
     def __init__(
         self,
         compiled: ov.CompiledModel,
@@ -126,6 +129,11 @@ class Generating(Compiled):
         self._feeds: Arrays = {}
         self._made: dict[str, np.ndarray] = {}
 
+    @property
+    def any_prompt(self) -> bool:
+        """Whether prompts of any length go; an encoder has the length that it was exported with."""
+        return self._encoder is None
+
     def bind(self, feeds: Arrays) -> None:
         """The prompt; each step brings its own inputs."""
         self._feeds = feeds
@@ -133,7 +141,7 @@ class Generating(Compiled):
     def run(self) -> None:
         """One generation."""
         encoder = self._encoder.before() if self._encoder else None
-        self._made = continued(self._request, encoder, self._feeds, NEW_TOKENS, self._clock)
+        self._made = continued(self._request, encoder, self._feeds, self.new_tokens, self._clock)
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Logits of each step and the ids that were chosen."""
@@ -147,7 +155,7 @@ class Generating(Compiled):
     def generation(self) -> dict[str, Any]:
         """What the generations so far took."""
         batch, prompt = prompted(self._feeds)
-        return self._clock.report(prompt, NEW_TOKENS, batch)
+        return self._clock.report(prompt, self.new_tokens, batch)
 
 
 SCENARIOS: dict[str, tuple[str, type[Compiled]]] = {

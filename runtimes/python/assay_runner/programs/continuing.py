@@ -26,10 +26,11 @@ class Continuation(Wrapped):
 
     weights_inside = "model."  # drawn by the names that they have in the model itself
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: PreTrainedModel, new_tokens: int = NEW_TOKENS) -> None:
         super().__init__(model)
         # As its own: what a configuration leaves open that is given with a call is filled in from the model's.
-        model.generation_config = _fixed(model)
+        model.generation_config = _fixed(model, new_tokens)
+        self._new = new_tokens
         self.clock = Clock()
         self._prompt = (0, 0)
 
@@ -39,14 +40,16 @@ class Continuation(Wrapped):
         watch = LogitsProcessorList([_Stamp(self.clock)])
         self.clock.begin()
         out = self.model.generate(**given, logits_processor=watch)
-        if len(out.logits) != NEW_TOKENS:
-            raise RuntimeError(f"{len(out.logits)} tokens were generated where {NEW_TOKENS} were asked for")
-        return {LOGITS: torch.stack(out.logits, 1), IDS: out.sequences[:, -NEW_TOKENS:]}
+        if not hasattr(out, "logits"):
+            raise BadRecipe(f"{type(self.model).__name__} generates in a way of its own, which tells no logits")
+        if len(out.logits) != self._new:
+            raise RuntimeError(f"{len(out.logits)} tokens were generated where {self._new} were asked for")
+        return {LOGITS: torch.stack(out.logits, 1), IDS: out.sequences[:, -self._new :]}
 
     def generation(self) -> dict[str, Any]:
         """What the generations so far took."""
         batch, prompt = self._prompt
-        return self.clock.report(prompt, NEW_TOKENS, batch)
+        return self.clock.report(prompt, self._new, batch)
 
 
 class _Stamp(LogitsProcessor):
@@ -62,17 +65,16 @@ class _Stamp(LogitsProcessor):
         return scores
 
 
-def _fixed(model: PreTrainedModel) -> Any:
+def _fixed(model: PreTrainedModel, new_tokens: int) -> Any:
     """The model's own way to generate, greedy, with a cache, and of a fixed length."""
     config = copy.deepcopy(model.generation_config)
-    starts = (config.decoder_start_token_id, config.bos_token_id, config.pad_token_id, 0)  # tiny models may have none
     config.update(
-        decoder_start_token_id=next(token for token in starts if token is not None),
+        decoder_start_token_id=start(config),
         do_sample=False,
         num_beams=1,
         use_cache=True,
         max_length=None,
-        max_new_tokens=NEW_TOKENS,
+        max_new_tokens=new_tokens,
         eos_token_id=None,
         forced_eos_token_id=None,
         pad_token_id=config.pad_token_id or 0,
@@ -80,6 +82,12 @@ def _fixed(model: PreTrainedModel) -> Any:
         output_logits=True,
     )
     return config
+
+
+def start(config: Any) -> int:
+    """The id that a decoder's text begins with; tiny models may name none."""
+    named = (getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"))
+    return next((token for token in named if token is not None), 0)
 
 
 def construct(recipe: Recipe, attention: str | None) -> Continuation:

@@ -1,0 +1,141 @@
+"""Models exported to graphs, on OpenVINO or QNN.
+
+A graph has fixed shapes, so there is one for each set of sizes that was asked for. Each is checked against torch's
+numbers before it is used, as the program's own checks are, and is kept in the program's folder of exported models: what
+one of them has exported, the other finds.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay_runner import generation, inputs, libraries, models
+from assay_runner.errors import WrongNumbers
+from assay_runner.openvino_generation import PROMPT
+from assay_runner.programs import continuing
+
+from . import feeding
+from .engines import Point, Silent
+from .errors import Unsupported
+from .feeding import Arrays
+from .platforms import Target
+from .subjects import SEED, Subject
+
+
+@dataclass
+class _Graphs:
+    """The graphs of a model in one mode, one for each point that was asked for."""
+
+    session: Any
+    held: ExitStack = field(default_factory=ExitStack)
+    running: dict[tuple[tuple[str, int], ...], Any] = field(default_factory=dict)
+
+    def at(self, point: Point) -> Any:
+        """The graph at a point, compiled now if it was not before, and checked against torch's numbers."""
+        key = tuple(sorted(inputs.sizes(self.session.torch.recipe, point).items()))
+        found = next(iter(self.running.values()), None)
+        if found is not None and getattr(found.compiled, "any_prompt", False):
+            return found
+        if key not in self.running:
+            self.running[key] = self._started(dict(point))
+        return self.running[key]
+
+    def _started(self, point: Point) -> Any:
+        def start(artefact: Any, compiled: Any) -> float:
+            began = time.perf_counter()
+            compiled.bind(self.session.feeds(artefact, point))
+            compiled.run()
+            return (time.perf_counter() - began) * 1e3
+
+        running = self.held.enter_context(self.session.chooser().chosen(point, start))
+        if self.session.limit is not None and (error := self.session.wrong_by(running)) != 0:
+            raise WrongNumbers(f"its numbers are not torch's: {'no bound' if error is None else f'{error:.2g}'} off")
+        return running
+
+    def run(self, given: Arrays, point: Point, new: int | None = None) -> Arrays:
+        """One inference or generation at a point."""
+        running = self.at(point)
+        compiled = running.compiled
+        if new is not None:
+            _lengthened(compiled, new)
+        names = [spec["name"] for spec in running.artefact["graph"]["inputs"]]
+        left = () if new is None else (PROMPT,)
+        compiled.bind({name: np.asarray(given[name], order="C") for name in (*names, *left) if name in given})
+        compiled.run()
+        return dict(compiled.outputs())
+
+
+def _lengthened(compiled: Any, new: int) -> None:
+    """Lets a generation have so many tokens; a cache of a fixed size has room for a fixed number."""
+    if hasattr(compiled, "new_tokens"):
+        compiled.new_tokens = new
+    elif new > generation.NEW_TOKENS:
+        raise Unsupported(f"the graph generates {generation.NEW_TOKENS} tokens at most here: its cache has that size")
+
+
+class OnGraph:
+    """A model exported to a graph, on the engine of its platform. Graphs are kept where the program keeps them."""
+
+    fixed = True
+
+    def __init__(self, subject: Subject, target: Target, dtype: str) -> None:
+        self._subject, self._target, self._dtype = subject, target, dtype
+        self._inferring = self._graphs(subject)
+        self._generating: _Graphs | None = None
+        running = self._inferring.at({"batch": 1})
+        self.device = running.compiled.placement().device
+        self.software = running.compiled.evidence == "emulated"
+        self.parameters = running.artefact["parameters"]
+        self.versions = libraries.installed() | running.compiled.facts()["versions"]
+
+    def _graphs(self, subject: Subject, **cell: Any) -> _Graphs:
+        from assay_runner.exported import engine  # which imports exporters: only who runs graphs has them
+
+        job = subject.job(self._target, self._dtype, **cell)
+        return _Graphs(engine.Session({**job, "options": {"exports": str(exports())}}, Silent()))
+
+    def run(self, given: Arrays, point: Point) -> Arrays:
+        """One inference."""
+        return self._inferring.run(given, point)
+
+    def generate(self, given: Arrays, point: Point, new: int) -> np.ndarray:
+        """By graphs with a cache of their own, exported on first need."""
+        if self._generating is None:
+            self._generating = self._graphs(self._subject, mode=generation.MODE)
+        return self._generating.run(self._begun(given, point), point, new)[generation.IDS][:, :new]
+
+    def _begun(self, given: Arrays, point: Point) -> Arrays:
+        """A decoder beside an encoder begins its text by itself: the ids that its graph was exported with give way."""
+        recipe = self._subject.recipe
+        if "decoder_input_ids" not in (spec["name"] for spec in recipe["inputs"]):
+            return given
+        ids = feeding.drawn(recipe, point, SEED)["decoder_input_ids"]
+        begin = np.full((len(ids), 1), continuing.start(models.config(recipe)), np.int64)
+        return {**given, "decoder_input_ids": ids, PROMPT: begin}
+
+    def close(self) -> None:
+        """Drops what is compiled."""
+        for graphs in filter(None, (self._inferring, self._generating)):
+            graphs.running.clear()
+            graphs.held.close()
+        del self._inferring, self._generating
+        gc.collect()
+
+
+def exports(environ: Mapping[str, str] = os.environ) -> Path:
+    """The program's folder of exported models."""
+    if home := environ.get("ASSAY_HOME"):
+        return Path(home).absolute() / "cache" / "exports"
+    if os.name == "nt" and (local := environ.get("LOCALAPPDATA")):
+        return Path(local) / "assay" / "cache" / "exports"
+    base = Path(environ.get("XDG_CACHE_HOME") or "")
+    return (base if base.is_absolute() else Path.home() / ".cache") / "assay" / "exports"
