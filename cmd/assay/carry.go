@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"assay/internal/catalog"
@@ -208,9 +209,13 @@ func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, com
 // status is the exit status that results ask for.
 func status(results []cell.Result, strict bool) error {
 	failing, absent := session.Tally(results, strict)
+	odd := slices.IndexFunc(results, func(r cell.Result) bool { return !r.Suits() })
+	suit := slices.ContainsFunc(results, cell.Result.Suits)
 	switch {
 	case failing > 0:
 		return &statusError{exitFails, nil}
+	case odd >= 0 && (strict || !suit):
+		return usage("%s has nothing of the kind that was asked for: %s", results[odd].Cell.Model(), results[odd].Failure.Hint)
 	case absent > 0:
 		return &statusError{exitUnavailable, fmt.Errorf("%d asked cells have no device here", absent)}
 	}

@@ -177,3 +177,29 @@ func TestASizeWithoutEffectIsDropped(t *testing.T) {
 		t.Errorf("cell %+v, point %+v, notes %q", rs[0].Cell, s.jobs[0].Points[0], obs.notes)
 	}
 }
+
+// A cell that asks for what its model cannot have says nothing of the model: it
+// is unavailable, nothing is measured of it, and it is not timed.
+func TestWhatAModelCannotHaveIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, timing := range []cell.Timing{cell.Functional, cell.Quick} {
+		s := &script{do: func(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+			if job.Kind != runner.CheckJob {
+				t.Errorf("%s: a job %s followed", timing, job.Kind)
+			}
+			on(runner.Failure{Type: "assay_runner.errors.Unsuited", Message: "BertForMaskedLM generates no text"})
+			return runner.Exit{Status: 1}, nil
+		}}
+		rs, _, err := carry(t, s, bench{}, cell.Plan{Timing: timing, Cells: []cell.Cell{{Type: "bert", Mode: cell.Generate}}})
+		if err != nil || len(rs) != 1 {
+			t.Fatalf("%s: %d results, %v", timing, len(rs), err)
+		}
+		r := rs[0]
+		if r.Verdict != cell.Unavailable || r.Evidence != cell.None || r.Actual != nil || r.Suits() {
+			t.Errorf("%s: %s, %s, ran as %+v, suits %t", timing, r.Verdict, r.Evidence, r.Actual, r.Suits())
+		}
+		if r.Note != "BertForMaskedLM generates no text" || r.Failure.Hint == "" {
+			t.Errorf("%s: note %q, failure %+v", timing, r.Note, r.Failure)
+		}
+	}
+}

@@ -84,14 +84,14 @@ func (c *carrying) checkBlock(ctx context.Context, gs []group) ([]*series, error
 	return out, nil
 }
 
-// working finishes what fails, and returns the rest.
+// working finishes what fails or cannot be had, and returns the rest.
 func (c *carrying) working(done []*attempt) []*attempt {
 	return slices.DeleteFunc(done, func(a *attempt) bool {
-		fails := a.result.Verdict == cell.Fails
-		if fails {
+		over := a.result.Verdict == cell.Fails || a.result.Verdict == cell.Unavailable
+		if over {
 			c.finish(*a.result)
 		}
-		return fails
+		return over
 	})
 }
 

@@ -52,17 +52,22 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 	r := c.begin(a)
 	r.Verdict, r.Evidence, r.Failure = cell.Fails, c.evidence(a), &f
 	switch {
+	case f.Class == cell.Unsuited:
+		r.Verdict, r.Evidence, r.Note = cell.Unavailable, cell.None, unsuited(f)
 	case failure.OfMachine(f.Class):
 		r.Evidence = cell.None
 	case a.attempts == 0:
 		r.Evidence = cell.Derived
 	}
-	if a.attempts > 0 {
+	if a.attempts > 0 && f.Class != cell.Unsuited {
 		actual := a.settings(a.now)
 		r.Actual = &actual
 	}
 	a.result = &r
 }
+
+// unsuited is why a cell cannot be had, without the exception's name.
+func unsuited(f cell.Failure) string { return strings.TrimPrefix(f.Detail, "Unsuited: ") }
 
 func (c *carrying) evidence(a *attempt) cell.Evidence {
 	if a.here.Software {

@@ -121,7 +121,7 @@ func Tally(results []cell.Result, strict bool) (failing, absent int) {
 		case r.Fallback != nil && r.Fallback.From != "" && r.Fallback.To != "": // nobody asked for it, and it went on
 		case r.Verdict == cell.Fails, strict && r.Verdict == cell.Partial:
 			failing++
-		case strict && r.Verdict == cell.Unavailable:
+		case strict && r.Verdict == cell.Unavailable && r.Suits():
 			absent++
 		}
 	}

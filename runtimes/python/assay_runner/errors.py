@@ -26,6 +26,10 @@ class BadRecipe(RunnerError):
     """The recipe or the job says something that cannot be carried out."""
 
 
+class Unsuited(BadRecipe):
+    """The cell asks for what its model or its engine cannot have, such as text of a model that writes none."""
+
+
 class MissingCode(RunnerError, ModuleNotFoundError):
     """The model is made by code of its own, which is not here or was not asked for."""
 
