@@ -112,6 +112,8 @@ var advices = []advice{
 		"Connect to the Hub, or fetch the weights into its cache beforehand; or use --weights random."),
 	advise(cell.MissingWeights, `Weights only load failed`,
 		"Convert the weights to safetensors: this file is no plain checkpoint, and Assay does not run code that it finds in one."),
+	advise(cell.MissingWeights, `no ONNX model that can be read`,
+		"Export or fetch the file again: it is damaged, cut short, or no ONNX model at all, and nothing was run."),
 	advise(cell.MissingWeights, `(?i)header|PytorchStreamReader|buffer of at least|EOF`,
 		"Fetch the weights again: the file is damaged or was not downloaded whole."),
 	advise(cell.MissingWeights, `valid JSON|model_type`,

@@ -203,3 +203,23 @@ func TestWhatAModelCannotHaveIsUnavailable(t *testing.T) {
 		}
 	}
 }
+
+// What never ran is known from the parameter count or not at all.
+func TestWhatNeverRanIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		failure cell.Failure
+		want    cell.Evidence
+	}{
+		{cell.Failure{Class: cell.OutOfMemory}, cell.Derived},
+		{cell.Failure{Class: cell.MissingWeights}, cell.None},
+		{cell.Failure{Class: cell.ModelError}, cell.None},
+		{cell.Failure{Class: cell.Environment}, cell.None},
+	} {
+		c, a := &carrying{Lab: &Lab{}}, &attempt{}
+		c.fail(a, tc.failure)
+		if a.result.Evidence != tc.want || a.result.Verdict != cell.Fails {
+			t.Errorf("%s: %s, %s, want %s", tc.failure.Class, a.result.Verdict, a.result.Evidence, tc.want)
+		}
+	}
+}

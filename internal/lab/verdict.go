@@ -56,8 +56,10 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 		r.Verdict, r.Evidence, r.Note = cell.Unavailable, cell.None, unsuited(f)
 	case failure.OfMachine(f.Class):
 		r.Evidence = cell.None
-	case a.attempts == 0:
+	case a.attempts == 0 && f.Class == cell.OutOfMemory:
 		r.Evidence = cell.Derived
+	case a.attempts == 0:
+		r.Evidence = cell.None
 	}
 	if a.attempts > 0 && f.Class != cell.Unsuited {
 		actual := a.settings(a.now)
