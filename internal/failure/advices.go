@@ -23,6 +23,8 @@ var advices = []advice{
 	advise(cell.UnsupportedOperator, ``,
 		"Run the model on another platform (cpu has the most operators), or update the engine: here it has no kernel for the operator that the detail names."),
 
+	advise(cell.UnsupportedDType, `has no shader-f16`,
+		"Ask for --dtype fp32, or for a browser whose adapter has the feature shader-f16 (assay detect lists features): the present adapter does not have it."),
 	advise(cell.UnsupportedDType, `following scalar types`,
 		"Check the dtypes of the recipe's inputs: the model looks ids up, and ids are whole numbers."),
 	advise(cell.UnsupportedDType, `asked for .*dtype=fp32`,
@@ -129,6 +131,10 @@ var advices = []advice{
 		"Export with fixed input sizes: the model does not allow this one to vary."),
 	advise(cell.Export, `Invalid backend`,
 		"Install the package that brings this compiler, or choose another: torch does not know it."),
+	advise(cell.Export, `RefusedGraph: .*Exception during initialization`,
+		"Run the model on another platform, or update ONNX Runtime: the model was exported, and ONNX Runtime fails in a pass of its own over the graph."),
+	advise(cell.Export, `RefusedGraph`,
+		"Run the model on another platform or with another engine, or update this one: the model was exported, and the engine does not take the graph."),
 	advise(cell.Export, ``,
 		"Run the model with an engine that needs no export, such as cpu/torch, or update torch and the exporter: it could not turn the model into a graph."),
 
@@ -138,6 +144,10 @@ var advices = []advice{
 		"Ask for --dtype bf16 or fp32: values grew beyond what the present dtype holds."),
 	advise(cell.WrongOutput, `attribute '(\w+)'`,
 		"Check the recipe: the output's ${1} is not the reference's, so the two did not run the same thing."),
+	advise(cell.WrongOutput, `WrongExport`,
+		"Run the model with an engine that needs no export, such as cpu/torch, or update torch and the exporter: the graph that was written computes something else than the model."),
+	advise(cell.WrongOutput, `asked for .*dtype=fp32`,
+		"Run the model on another platform or with another engine, and report it to this one's makers: even in fp32 it computes something else than the reference."),
 	advise(cell.WrongOutput, ``,
 		"Run again with --dtype fp32: if the outputs then agree the dtype is too coarse for this model, if not the engine computes something else."),
 

@@ -164,7 +164,7 @@ func phases(job, point map[string]float64) map[string]float64 {
 // the reference, nodes that ran elsewhere, a check that could not be made.
 func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure) {
 	wrong := func(format string, args ...any) (cell.Verdict, string, *cell.Failure) {
-		f := failure.Of(cell.WrongOutput, fmt.Sprintf(format, args...))
+		f := failure.OfCell(cell.WrongOutput, fmt.Sprintf(format, args...), c)
 		return cell.Fails, "", &f
 	}
 	n := p.Numerics
@@ -182,7 +182,7 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	case strayed(c, p.Placement) != "":
 		return misplaced(c, p.Placement)
 	case p.Placement != nil && c.Engine == platform.ORTWeb && p.Placement.Nodes[string(c.Platform)] == 0:
-		f := failure.Of(cell.UnsupportedOperator, fmt.Sprintf("no node ran on %s: %s", c.Platform, leftOver(p.Placement)))
+		f := failure.OfCell(cell.UnsupportedOperator, fmt.Sprintf("no node ran on %s: %s", c.Platform, leftOver(p.Placement)), c)
 		return cell.Fails, "", &f
 	case p.Placement != nil && len(p.Placement.LeftOver) > 0:
 		return cell.Partial, leftOver(p.Placement), nil
