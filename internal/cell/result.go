@@ -311,6 +311,7 @@ type Latency struct {
 	Stable        bool        `json:"stable"`
 	Why           string      `json:"why,omitempty"`             // why it is not stable
 	Sync          string      `json:"sync,omitempty"`            // "host-dispatch only" when the device could not be synchronised
+	Hidden        bool        `json:"hidden,omitempty"`          // the page that ran it was out of view in some repeat
 	DeviceMS      *float64    `json:"device_ms,omitempty"`       // median by the device's own events
 	CPUMSPerIter  *float64    `json:"cpu_ms_per_iter,omitempty"` // process CPU time per iteration, a second witness
 	WarmupCount   int         `json:"warmup_count,omitempty"`
