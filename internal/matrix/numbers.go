@@ -79,13 +79,14 @@ func (s *Square) measure(list, row []Observation) {
 	}
 }
 
-// simplest puts timed runs first, then plain inference, the smallest batch, the
-// platform's default dtype, and the newest.
+// simplest puts timed runs first, then plain inference, the platform's default
+// engine, the smallest batch, the platform's default dtype, and the newest.
 func simplest(a, b Observation) int {
 	return cmp.Or(
 		rank(!timed(a), !timed(b)),
 		rank(a.Cell.Mode != cell.Infer, b.Cell.Mode != cell.Infer),
 		rank(a.Cell.Shapes != "", b.Cell.Shapes != ""),
+		cmp.Compare(engineOrder(a.Cell), engineOrder(b.Cell)),
 		cmp.Compare(a.Cell.Batch, b.Cell.Batch),
 		cmp.Compare(dtypeOrder(a.Cell), dtypeOrder(b.Cell)),
 		foldOrder(a, b),
@@ -105,6 +106,11 @@ func rank(a, b bool) int {
 func dtypeOrder(c cell.Cell) int {
 	p, _ := platform.Get(c.Platform)
 	return slices.Index(p.DTypes, c.DType)
+}
+
+func engineOrder(c cell.Cell) int {
+	p, _ := platform.Get(c.Platform)
+	return slices.Index(p.Engines, c.Engine)
 }
 
 // Timed reports whether a result's times may be shown as latency: it ran on the
