@@ -219,7 +219,7 @@ func (c Cell) Validate() error {
 		return err
 	}
 	if !p.HasDType(n.DType) {
-		return fmt.Errorf("%s does not run in %s: its dtypes are %v", n.Platform, n.DType, p.DTypes)
+		return fmt.Errorf("%s does not run in %s: its dtypes are %s", n.Platform, n.DType, platform.Join(p.DTypes))
 	}
 	if !slices.Contains([]string{Tiny, Full}, n.Size) {
 		return fmt.Errorf("unknown size %q: the sizes are tiny, full", n.Size)

@@ -81,7 +81,7 @@ func TestALostRepeatIsTriedAgain(t *testing.T) {
 		return good(n, job, on)
 	}}
 	rs, _, err = carry(t, s, bench{}, cell.Plan{Timing: cell.Quick, Cells: []cell.Cell{{Type: "x"}}})
-	if err != nil || len(rs) != 1 || rs[0].Verdict != cell.Works || rs[0].Latency.Repeats != 1 || !strings.Contains(rs[0].Note, "1 repeats only") {
+	if err != nil || len(rs) != 1 || rs[0].Verdict != cell.Works || rs[0].Latency.Repeats != 1 || !strings.Contains(rs[0].Note, "1 repeat only") {
 		t.Fatalf("%+v, %v", rs, err)
 	}
 }

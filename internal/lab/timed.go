@@ -209,7 +209,7 @@ func (c *carrying) end(p *point, f *cell.Failure) {
 		}
 		if len(p.runs) > 0 {
 			p.over = true
-			p.result.Note = joinNotes(p.result.Note, fmt.Sprintf("%d repeats only: %s: %s", len(p.runs), f.Class, f.Detail))
+			p.result.Note = joinNotes(p.result.Note, fmt.Sprintf("%s only: %s: %s", plural(len(p.runs), "repeat"), f.Class, f.Detail))
 			return
 		}
 	}

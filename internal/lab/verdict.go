@@ -113,21 +113,21 @@ func fitted(r *cell.Result, p runner.Report) {
 	}
 	r.Loaded.Digest, r.Loaded.Missing, r.Loaded.Unused = p.WeightsDigest, p.WeightsMissing, p.WeightsUnused
 	if n := len(p.WeightsMissing); n > 0 {
-		r.Note = joinNotes(r.Note, fmt.Sprintf("%s not in the weights and drawn at random: %s", tensors(n), some(p.WeightsMissing)))
+		r.Note = joinNotes(r.Note, fmt.Sprintf("%s not in the weights and drawn at random: %s", plural(n, "tensor"), some(p.WeightsMissing)))
 		if r.Verdict == cell.Works {
 			r.Verdict = cell.Partial
 		}
 	}
 	if n := len(p.WeightsUnused); n > 0 {
-		r.Note = joinNotes(r.Note, fmt.Sprintf("%s of the weights not used: %s", tensors(n), some(p.WeightsUnused)))
+		r.Note = joinNotes(r.Note, fmt.Sprintf("%s of the weights not used: %s", plural(n, "tensor"), some(p.WeightsUnused)))
 	}
 }
 
-func tensors(n int) string {
+func plural(n int, noun string) string {
 	if n == 1 {
-		return "1 tensor"
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d tensors", n)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // some names the first few; all of them stand in the result.
@@ -226,7 +226,7 @@ func leftOver(p *cell.Placement) string {
 		total += l.Count
 		names = append(names, fmt.Sprintf("%s ×%d", l.Operator, l.Count))
 	}
-	return fmt.Sprintf("%d operations ran on %s: %s", total, p.LeftOver[0].Where, some(names))
+	return fmt.Sprintf("%s ran on %s: %s", plural(total, "operation"), p.LeftOver[0].Where, some(names))
 }
 
 // torchDevices are how torch calls the devices of a platform.
@@ -247,7 +247,7 @@ func strayed(c cell.Cell, p *cell.Placement) string {
 	}
 	for _, device := range slices.Sorted(maps.Keys(p.Nodes)) {
 		if elsewhere(device) {
-			out = append(out, fmt.Sprintf("%d operations on %s", p.Nodes[device], device))
+			out = append(out, fmt.Sprintf("%s on %s", plural(p.Nodes[device], "operation"), device))
 		}
 	}
 	return strings.Join(out, ", ")

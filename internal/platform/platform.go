@@ -151,7 +151,7 @@ func Parse(s string) (Platform, error) {
 	if p, ok := Get(Name(strings.ToLower(s))); ok {
 		return p, nil
 	}
-	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s", s, join(Names()))
+	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s", s, Join(Names()))
 }
 
 // ParseDType returns the dtype that a user named; torch's spellings are taken too.
@@ -169,7 +169,7 @@ func ParseDType(s string) (DType, error) {
 	if d := DType(strings.ToLower(s)); slices.Contains(dtypes, d) {
 		return d, nil
 	}
-	return "", fmt.Errorf("unknown dtype %q: the dtypes are %s", s, join(dtypes))
+	return "", fmt.Errorf("unknown dtype %q: the dtypes are %s", s, Join(dtypes))
 }
 
 // HasDType reports whether the platform can be asked for d.
@@ -200,7 +200,8 @@ var preference = []struct {
 	{[]string{"mixture-of-experts", "state-space"}, []Name{CUDA, ROCm, CPU}},
 }
 
-func join[S ~string](names []S) string {
+// Join lists names as sentences do.
+func Join[S ~string](names []S) string {
 	s := make([]string, len(names))
 	for i, n := range names {
 		s[i] = string(n)
