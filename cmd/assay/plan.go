@@ -35,9 +35,6 @@ func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catal
 		if err := session.Describe(cat, p.Cells); err != nil {
 			return p, usage("%s: %w", f.plan, err)
 		}
-		if err := known(p.Cells); err != nil {
-			return p, usage("%s: %w", f.plan, err)
-		}
 		return p.Normal()
 	}
 	models, err := a.models(ctx, f, args, cat)
@@ -62,16 +59,6 @@ func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catal
 		return p, usage("%w", err)
 	}
 	return p, nil
-}
-
-// known refuses cells of a plan file whose browser or device no machine has.
-func known(cells []cell.Cell) error {
-	for i, c := range cells {
-		if err := detect.Known(c.Normal().Where()); err != nil {
-			return fmt.Errorf("cell %d: %w", i+1, err)
-		}
-	}
-	return nil
 }
 
 // cells spreads one model on one target over the asked settings.
