@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/hub"
 	"assay/internal/journal"
@@ -148,6 +149,9 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 	limit, err := a.exportsLimit()
 	if err != nil {
 		return nil, err
+	}
+	if err := detect.KnownBrowsers(a.getenv(detect.BrowsersVariable)); err != nil {
+		return nil, usage("%w", err)
 	}
 	return session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },

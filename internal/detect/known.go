@@ -53,6 +53,21 @@ func BrowserNames() []string {
 	return names
 }
 
+// KnownBrowsers says in a sentence when the value of BrowsersVariable names a
+// browser that no machine has.
+func KnownBrowsers(value string) error {
+	known := BrowserNames()
+	for _, name := range listed(value) {
+		if name != noBrowsers && !slices.Contains(known, name) {
+			return fmt.Errorf("%s: %w", BrowsersVariable, unknown("browser", name, known, "or "+noBrowsers))
+		}
+	}
+	return nil
+}
+
+// noBrowsers stands for none of them.
+const noBrowsers = "none"
+
 // Known says in a sentence when a target names a browser or a device that no
 // machine has. One that is known and not here is no error: it is unavailable.
 func Known(t platform.Target) error {

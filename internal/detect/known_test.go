@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,36 @@ func TestKnown(t *testing.T) {
 		for _, part := range tc.want {
 			if err != nil && !strings.Contains(err.Error(), part) {
 				t.Errorf("Known(%s): %q lacks %q", tc.target, err, part)
+			}
+		}
+	}
+}
+
+func TestKnownBrowsers(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"": "", "none": "", "packed": "", "packed, firefox": "", "chrome,,edge": "",
+		"packed,chrom": `ASSAY_BROWSERS: unknown browser "chrom", did you mean chrome?`,
+		"Firefox":      "did you mean firefox?",
+		"netscape":     "safari, or none",
+	} {
+		err := KnownBrowsers(value)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("KnownBrowsers(%q): %v, want %q", value, err, want)
+		}
+	}
+}
+
+func TestMayStart(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		value string
+		want  []string
+	}{{"packed, firefox", []string{"packed", "firefox"}}, {"none", nil}, {"edge", []string{"edge"}}} {
+		m := &Machine{Env: func(string) (string, bool) { return tc.value, true }}
+		for _, name := range BrowserNames() {
+			if MayStart(m, name) != slices.Contains(tc.want, name) {
+				t.Errorf("with %q %s may start: %t", tc.value, name, !slices.Contains(tc.want, name))
 			}
 		}
 	}
