@@ -55,8 +55,8 @@ func cacheCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "Exported models that are kept: list them, remove them",
-		Long: `A model that runs on OpenVINO, QNN, ONNX Runtime or Core ML is exported once and kept, with what each engine
-makes of it, so that the next run needs neither torch nor the exporter. What is kept is found again only
+		Long: `A model that runs on OpenVINO, QNN, ONNX Runtime, Core ML or in a browser (WebGPU, WebNN, WebAssembly) is
+exported once and kept, with what each engine makes of it and whether its numbers were right (verdict), so that the next run needs neither torch nor the exporter. What is kept is found again only
 with the same model, weights, sizes and versions. It may take 20 GB (ASSAY_EXPORTS_LIMIT says otherwise);
 what was not used for longest goes first, and never what another process uses.`,
 		Args: cobra.NoArgs,
@@ -126,7 +126,7 @@ func (a *app) printEntries(cache exports.Cache, found []exports.Entry) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\tused %s\t%s\n", e.Key[:12], e.Kind, e.Model(), e.Size, report.Bytes(e.Bytes), ago(e.UsedAt), state)
 	}
-	fmt.Fprintf(w, "%d entries, %s in %s\n", len(found), report.Bytes(total), cache.Dir)
+	fmt.Fprintf(w, "%s, %s in %s\n", counted(len(found), "entry", "entries"), report.Bytes(total), cache.Dir)
 	return w.Flush()
 }
 
@@ -193,7 +193,7 @@ func (a *app) printRemoved(done exports.Collected) error {
 	if a.asJSON {
 		return a.printJSON(map[string]any{"schema": 1, "collected": done})
 	}
-	fmt.Fprintf(a.stdout, "removed %d entries, %s\n", len(done.Removed), report.Bytes(done.Freed))
+	fmt.Fprintf(a.stdout, "removed %s, %s\n", counted(len(done.Removed), "entry", "entries"), report.Bytes(done.Freed))
 	return nil
 }
 

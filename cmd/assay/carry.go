@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/hub"
 	"assay/internal/journal"
@@ -64,7 +66,7 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.StringVar(&f.via, "via", "", "onnx or torch: how OpenVINO gets the model (default: onnx, and torch where that fails); transformers.js: through its pipeline, in browsers")
 	fs.StringVar(&f.block, "block", "", "16, 32, 64 or 128: weights of w8 and w4 that share a scale, in browsers (default 32)")
 	fs.StringVar(&f.accuracy, "accuracy", "", "0 or 4: level of products with such weights, in browsers: in fp32, or with activations of 8 bits (default 0)")
-	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (torch, openvino, browsers; default infer)")
+	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers; default infer)")
 	fs.BoolVar(&f.warm, "warm", false, "in a browser, run on blank inputs before the first request, so that shaders are compiled by then")
 	fs.StringVar(&f.frontEnd, "front-end", "", "none or page: in a browser, whether the page itself makes the model's input of raw sound or frames (default none)")
 	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most four)")
@@ -148,6 +150,9 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 	if err != nil {
 		return nil, err
 	}
+	if err := detect.KnownBrowsers(a.getenv(detect.BrowsersVariable)); err != nil {
+		return nil, usage("%w", err)
+	}
 	return session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, a.choice()) },
@@ -208,11 +213,15 @@ func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, com
 // status is the exit status that results ask for.
 func status(results []cell.Result, strict bool) error {
 	failing, absent := session.Tally(results, strict)
+	odd := slices.IndexFunc(results, func(r cell.Result) bool { return !r.Suits() })
+	suit := slices.ContainsFunc(results, cell.Result.Suits)
 	switch {
 	case failing > 0:
 		return &statusError{exitFails, nil}
+	case odd >= 0 && (strict || !suit):
+		return usage("%s has nothing of the kind that was asked for: %s", results[odd].Cell.Model(), results[odd].Failure.Hint)
 	case absent > 0:
-		return &statusError{exitUnavailable, fmt.Errorf("%d asked cells have no device here", absent)}
+		return &statusError{exitUnavailable, fmt.Errorf("%s no device here", counted(absent, "asked cell has", "asked cells have"))}
 	}
 	return nil
 }

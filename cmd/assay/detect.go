@@ -44,6 +44,9 @@ it says what is unknown.`,
 			if err != nil {
 				return err
 			}
+			if err := detect.KnownBrowsers(a.getenv(detect.BrowsersVariable)); err != nil {
+				return usage("%w", err)
+			}
 			if capture != "" {
 				return a.capture(c.Context(), capture)
 			}

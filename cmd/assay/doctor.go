@@ -23,9 +23,12 @@ func doctorCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [PLATFORM]",
 		Short: "Is everything in order here, and what is to be done about what is not?",
-		Long:  "Doctor checks folders, disk, Python, the environment, the runner, the database and the journals. It changes nothing.",
+		Long: `Doctor checks folders, disk, Python, the environment, the runner, the database and the journals, and what each
+platform needs: drivers and libraries; npm, the web environment and browsers for webgpu and webnn. It changes nothing.
+PLATFORM is one of cpu, cuda, rocm, mps, openvino, qnn, webnn, webgpu; without one all are looked at.`,
 		Example: `  assay doctor
-  assay doctor cuda`,
+  assay doctor cuda
+  assay doctor webgpu`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var asked platform.Name
@@ -111,7 +114,7 @@ func (a *app) journalState(context.Context) (string, error) {
 		}
 		lines += n
 	}
-	return fmt.Sprintf("%d journals with %d lines in %s", len(files), lines, dir), nil
+	return fmt.Sprintf("%s with %s in %s", counted(len(files), "journal", "journals"), counted(lines, "line", "lines"), dir), nil
 }
 
 func countLines(path string) (int, error) {

@@ -51,6 +51,9 @@ func TestHelp(t *testing.T) {
 			continue
 		}
 		help := out.String()
+		if strings.Contains(help, "(default [") {
+			t.Errorf("%s --help shows a default as Go writes lists:\n%s", path, help)
+		}
 		if c.Short == "" || !strings.Contains(help, "Usage:") {
 			t.Errorf("%s --help does not say what it is for:\n%s", path, help)
 		}

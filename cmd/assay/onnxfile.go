@@ -18,6 +18,8 @@ func onnxFile(path string, f *carryFlags) (cell.Cell, error) {
 	switch {
 	case err != nil || info.IsDir():
 		return cell.Cell{}, usage("there is no file %s", path)
+	case info.Size() == 0:
+		return cell.Cell{}, usage("%s is empty: export or fetch it again", path)
 	case f.size == cell.Tiny:
 		return cell.Cell{}, usage("%s has one size: its own", path)
 	case f.weights != "":

@@ -125,6 +125,9 @@ func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *sessio
 			if err != nil {
 				return nil, usage("%w (or auto, or all)", err)
 			}
+			if err := detect.Known(t); err != nil {
+				return nil, usage("%w", err)
+			}
 			out = append(out, t)
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 
 	"assay/internal/environment"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // app is what every command shares: the outside and the global flags.
@@ -53,6 +55,7 @@ by running it, and each number carries its evidence.`,
 	} {
 		c := make(a)
 		checkArgs(c)
+		plainDefaults(c)
 		cmd.AddCommand(c)
 	}
 	cmd.Args = func(c *cobra.Command, args []string) error {
@@ -63,6 +66,19 @@ by running it, and each number carries its evidence.`,
 	}
 	cmd.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	return cmd
+}
+
+// plainDefaults writes the defaults of lists as users type them, for a command
+// and those below it: auto, and not [auto].
+func plainDefaults(c *cobra.Command) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if inner, ok := strings.CutPrefix(f.DefValue, "["); ok && f.DefValue != "[]" {
+			f.DefValue = strings.TrimSuffix(inner, "]")
+		}
+	})
+	for _, sub := range c.Commands() {
+		plainDefaults(sub)
+	}
 }
 
 // checkArgs makes an unknown word or a wrong count of arguments wrong usage,

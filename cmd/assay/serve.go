@@ -5,8 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"os/exec"
-	"runtime"
+	"net"
 
 	"assay/internal/cell"
 	"assay/internal/session"
@@ -62,8 +61,8 @@ func (a *app) serve(ctx context.Context, f *serveFlags, args []string) error {
 	if !f.webLab {
 		return usage("serve has no dashboard yet: it comes later. assay serve --web-lab opens a page that runs models in any browser")
 	}
-	if err := weblab.CheckAddress(f.addr); err != nil {
-		return usage("--addr: %w", err)
+	if err := f.check(); err != nil {
+		return err
 	}
 	certificate, err := f.certificate()
 	if err != nil {
@@ -74,12 +73,20 @@ func (a *app) serve(ctx context.Context, f *serveFlags, args []string) error {
 		return err
 	}
 	defer s.Close()
-	l, err := a.startLab(ctx, f.addr, certificate, models, s)
+	// Making environments may take minutes: whether anybody could come is known first.
+	listener, err := weblab.Listen(ctx, f.addr)
 	if err != nil {
-		return err
+		return usage("--addr: %w", err)
 	}
-	if err := a.announce(l, len(models), f.open); err != nil {
+	l, err := a.startLab(ctx, listener, certificate, models, s)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if err := a.announce(l, len(models)); err != nil {
 		return errors.Join(err, l.Close())
+	}
+	if f.open {
+		defer a.openLab(l.URLs()[0])()
 	}
 	<-ctx.Done()
 	return l.Close()
@@ -102,7 +109,7 @@ func (a *app) labModels(ctx context.Context, f *serveFlags, args []string) ([]ce
 
 // startLab makes what guests need before any of them comes: the environments,
 // and the runner.
-func (a *app) startLab(ctx context.Context, addr string, certificate *tls.Certificate, models []cell.Cell, s *session.Session) (*weblab.Lab, error) {
+func (a *app) startLab(ctx context.Context, listener net.Listener, certificate *tls.Certificate, models []cell.Cell, s *session.Session) (*weblab.Lab, error) {
 	_, dir, err := a.paths()
 	if err != nil {
 		return nil, err
@@ -114,16 +121,12 @@ func (a *app) startLab(ctx context.Context, addr string, certificate *tls.Certif
 	if err := s.Ready(ctx, cell.Plan{Cells: models}); err != nil {
 		return nil, err
 	}
-	l, err := weblab.Serve(ctx, weblab.Options{
-		Address: addr, Certificate: certificate, Models: models, Files: webpage.Files(), Pages: guests.Pages, Engine: guests.Engine, Say: a.say,
+	return weblab.Serve(weblab.Options{
+		Listener: listener, Certificate: certificate, Models: models, Files: webpage.Files(), Pages: guests.Pages, Engine: guests.Engine, Say: a.say,
 		Record: func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error {
 			return s.RecordGuest(ctx, plan, g, dir, w)
 		},
 	})
-	if err != nil {
-		return nil, usage("--addr: %w", err)
-	}
-	return l, nil
 }
 
 // certificate is the user's own, if one was named.
@@ -142,7 +145,7 @@ func (f *serveFlags) certificate() (*tls.Certificate, error) {
 }
 
 // announce says where the lab is to be found.
-func (a *app) announce(l *weblab.Lab, models int, open bool) error {
+func (a *app) announce(l *weblab.Lab, models int) error {
 	urls := l.URLs()
 	fingerprint, own := l.Secure()
 	if len(urls) == 0 {
@@ -161,27 +164,32 @@ func (a *app) announce(l *weblab.Lab, models int, open bool) error {
 		a.say(fmt.Sprintf(ownCertificate, fingerprint))
 	}
 	a.say(fmt.Sprintf("Open the address in the browser that is to run models: %d may be chosen. Ctrl-C stops.", models))
-	if open {
-		return openBrowser(urls[0])
-	}
 	return nil
+}
+
+// openLab opens the lab in the user's browser; what it returns takes away what
+// that needs. A browser that cannot be opened is no failure of the lab.
+func (a *app) openLab(url string) func() {
+	fails := func(err error) {
+		if err != nil {
+			a.say(fmt.Sprintf("--open: no browser could be opened (%v): open the address yourself", err))
+		}
+	}
+	folders, err := a.folders()
+	if err != nil {
+		fails(err)
+		return func() {}
+	}
+	o, err := writeOpening(folders.Data, url)
+	if err != nil {
+		fails(err)
+		return o.remove
+	}
+	o.open(fails)
+	return o.remove
 }
 
 // ownCertificate is what the user of a phone should know beforehand.
 const ownCertificate = `The other device will warn that the connection is not private, because this certificate is Assay's own and made just now.
 Its fingerprint (SHA-256) is %s:
 compare it if you can, then choose "Advanced" or "Show Details", and go on to the page.`
-
-// openers are the commands that open an address in the user's browser.
-var openers = map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}
-
-func openBrowser(url string) error {
-	with, ok := openers[runtime.GOOS]
-	if !ok {
-		with = []string{"xdg-open"}
-	}
-	if err := exec.Command(with[0], append(with[1:], url)...).Start(); err != nil { //nolint:noctx // it outlives us
-		return fmt.Errorf("--open: no browser could be started (%w): open the address yourself", err)
-	}
-	return nil
-}

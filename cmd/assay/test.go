@@ -23,13 +23,13 @@ func testCommand(a *app) *cobra.Command {
 		Short: "Does the model work there? Load it, run it, check its output",
 		Long: `Test runs each cell once in a child of its own and checks what comes out: shapes, finite values,
 agreement with a reference, and a negative control that proves the check can fail.
-MODEL is a type (bert: tiny, random weights), a checkpoint (bert-base-uncased: its true size),
-any owner/name[@revision] of the Hub, or a folder with a config.json. Times of test runs are not shown: use bench.
-` + exitHelp,
+Times of test runs are not shown: use bench.
+` + modelHelp + exitHelp,
 		Example: `  assay test bert
   assay test bert-base-uncased --platform auto
   assay test --key --platform cpu,cuda --dtype fp32,fp16
   assay test bert --platform cuda --strict
+  assay test bert --platform webgpu,webnn,cpu/wasm
   assay test --consistency vit`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if consistency {
@@ -44,6 +44,13 @@ any owner/name[@revision] of the Hub, or a folder with a config.json. Times of t
 	return c
 }
 
+// modelHelp is what a command that runs cells takes for a model.
+const modelHelp = `
+MODEL is a type (bert: tiny, random weights), a checkpoint (bert-base-uncased: its true size),
+any owner/name[@revision] of the Hub, a folder with a config.json, or an ONNX file (./model.onnx), which
+runs on every engine that takes graphs: ONNX Runtime, OpenVINO, QNN and browsers.
+`
+
 func benchCommand(a *app) *cobra.Command {
 	f := &carryFlags{}
 	var quick bool
@@ -54,7 +61,7 @@ func benchCommand(a *app) *cobra.Command {
 		Long: `Bench checks each cell as test does, then times it: fresh children one at a time, alone on the
 machine, warmed up until stable, the device synchronised at both ends of each sample. The headline
 is the median of the repeats' medians; intervals come from repeats, never from iterations.
-` + exitHelp,
+` + modelHelp + exitHelp,
 		Example: `  assay bench --quick bert
   assay bench bert vit --batch 1,4,8
   assay bench --key --size full --platform cuda --dtype fp16`,

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"assay/internal/detect"
 	"assay/internal/measure"
 	"assay/internal/pages"
 	"assay/internal/platform"
@@ -89,6 +90,9 @@ func (f *tuneFlags) targets() ([]platform.Target, error) {
 		}
 		if t = t.Normal(); !pages.NeedsPage(t.Engine) {
 			return nil, usage("%s does not run in a browser: the web targets are webgpu, webnn and cpu/wasm", name)
+		}
+		if err := detect.Known(t); err != nil {
+			return nil, usage("%w", err)
 		}
 		out = append(out, t)
 	}

@@ -26,12 +26,14 @@ type chromium struct {
 	output  *words
 	number  string
 
-	mu   sync.Mutex
-	tabs map[target.ID]func(error)
+	mu      sync.Mutex
+	tabs    map[target.ID]func(error)
+	opening int                                     // pages that are being opened
+	early   map[target.ID]target.EventTargetCrashed // what ended while some were
 }
 
 func startChromium(ctx context.Context, o Options, profile string) (driver, error) {
-	c := &chromium{tree: &group{}, output: &words{}, tabs: map[target.ID]func(error){}}
+	c := &chromium{tree: &group{}, output: &words{}, tabs: map[target.ID]func(error){}, early: map[target.ID]target.EventTargetCrashed{}}
 	// The browser outlives its start, so its context is not the start's.
 	life, kill := context.WithCancel(context.Background())
 	alloc, stopAlloc := chromedp.NewExecAllocator(life, c.allocator(o, profile)...)
@@ -108,28 +110,52 @@ func (c *chromium) gone(event target.EventTargetCrashed) {
 	c.mu.Lock()
 	tell := c.tabs[event.TargetID]
 	delete(c.tabs, event.TargetID)
+	if tell == nil && c.opening > 0 {
+		c.early[event.TargetID] = event
+	}
 	c.mu.Unlock()
-	switch {
-	case tell == nil:
-	case event.Status != "":
-		tell(fmt.Errorf("the page crashed: %s (%d)", event.Status, event.ErrorCode))
-	default:
-		tell(errors.New("the page was closed from within the browser"))
+	if tell != nil {
+		tell(ended(event))
 	}
 }
 
+func ended(event target.EventTargetCrashed) error {
+	if event.Status != "" {
+		return fmt.Errorf("the page crashed: %s (%d)", event.Status, event.ErrorCode)
+	}
+	return errors.New("the page was closed from within the browser")
+}
+
 func (c *chromium) open(ctx context.Context, url string, gone func(error)) (tab, error) {
-	// The lock makes an early crash wait until the page is known.
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.opening++
+	c.mu.Unlock()
 	// Of two pages in one window one is hidden, and hidden ones are slowed down.
 	own := true
 	made, err := cdp.Call(ctx, c.cdp, target.CreateTarget, target.CreateTargetParams{URL: url, NewWindow: &own})
+	if event, over := c.opened(made.TargetID, gone, err == nil); over {
+		gone(ended(event))
+	}
 	if err != nil {
 		return nil, err
 	}
-	c.tabs[made.TargetID] = gone
 	return chromiumTab{c, made.TargetID}, nil
+}
+
+// opened takes a page in whose name is known from now on, unless it has ended
+// before its name was told.
+func (c *chromium) opened(id target.ID, gone func(error), ok bool) (event target.EventTargetCrashed, over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if ok {
+		if event, over = c.early[id]; !over {
+			c.tabs[id] = gone
+		}
+	}
+	if c.opening--; c.opening == 0 {
+		clear(c.early)
+	}
+	return event, over
 }
 
 type chromiumTab struct {

@@ -45,19 +45,48 @@ func profileFolder() string {
 }
 
 func newProfile() (*profile, error) {
-	lock, err := os.CreateTemp(profileFolder(), profilePrefix+"*"+lockSuffix)
+	lock, err := newLock()
 	if err != nil {
 		return nil, fmt.Errorf("no folder for the browser's profile: %w", err)
 	}
 	p := &profile{dir: strings.TrimSuffix(lock.Name(), lockSuffix), lock: lock}
-	err = filelock.Try(lock, filelock.Exclusive)
-	if err == nil {
-		err = os.MkdirAll(p.temp(), 0o700)
-	}
-	if err != nil {
+	if err := os.MkdirAll(p.temp(), 0o700); err != nil {
 		return nil, errors.Join(fmt.Errorf("no folder for the browser's profile: %w", err), p.remove())
 	}
 	return p, nil
+}
+
+// lockTries is how often a lock may be swept away before it is held.
+const lockTries = 100
+
+// newLock makes a lock and holds it. A file cannot be made and locked at once:
+// where another process sweeps in between, another one is made.
+func newLock() (*os.File, error) {
+	var err error
+	for range lockTries {
+		lock, made := os.CreateTemp(profileFolder(), profilePrefix+"*"+lockSuffix)
+		if made != nil {
+			return nil, made
+		}
+		if err = filelock.Try(lock, filelock.Exclusive); err == nil && inPlace(lock) {
+			return lock, nil
+		}
+		swept := err == nil || errors.Is(err, filelock.ErrHeld)
+		if gone := dropLock(lock); !swept {
+			return nil, errors.Join(err, gone)
+		}
+	}
+	return nil, fmt.Errorf("every lock was swept away by other processes: %w", err)
+}
+
+// inPlace reports whether a file still has its name.
+func inPlace(f *os.File) bool {
+	held, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	named, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(held, named)
 }
 
 // temp is where the browser puts its temporary files.

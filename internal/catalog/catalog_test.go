@@ -11,7 +11,6 @@ import (
 	"assay/internal/cell"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 )
 
 func load(t testing.TB) *Catalog {
@@ -281,18 +280,6 @@ func FuzzResolve(f *testing.F) {
 		r, err := c.Resolve(name)
 		if (err == nil) == (r.Entry.Type == "") {
 			t.Errorf("%q: entry %q, error %v", name, r.Entry.Type, err)
-		}
-	})
-}
-
-func TestEditsIsADistance(t *testing.T) {
-	t.Parallel()
-	word := rapid.StringMatching(`[a-c]{0,6}`)
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := word.Draw(t, "a"), word.Draw(t, "b")
-		d := edits(a, b)
-		if (d == 0) != (a == b) || d != edits(b, a) || d > max(len(a), len(b)) || d < max(len(a), len(b))-min(len(a), len(b)) {
-			t.Errorf("%q and %q are %d edits apart, the other way %d", a, b, d, edits(b, a))
 		}
 	})
 }

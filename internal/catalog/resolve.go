@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/internal/spelling"
 )
 
 // maxName bounds a model's name; the longest published ones have some 90 bytes.
@@ -116,7 +118,7 @@ func (c *Catalog) nearest(name string, n int) []string {
 	}
 	wanted := plain(name)
 	var all []candidate
-	add := func(s string) { all = append(all, candidate{s, edits(plain(s), wanted)}) }
+	add := func(s string) { all = append(all, candidate{s, spelling.Edits(plain(s), wanted)}) }
 	for _, e := range c.entries {
 		add(e.Type)
 	}
@@ -131,28 +133,4 @@ func (c *Catalog) nearest(name string, n int) []string {
 		}
 	}
 	return near
-}
-
-// edits is the least number of insertions, deletions, replacements and swaps of
-// neighbours that turn a into b.
-func edits(a, b string) int {
-	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next[j+1] = min(row[j+1]+1, next[j]+1, row[j]+cost)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
-		}
-		before, row, next = row, next, before
-	}
-	return row[len(b)]
 }

@@ -29,7 +29,6 @@ const (
 
 	Infer    = "infer"
 	Generate = "generate"
-	Train    = "train"
 
 	ForLatency    = "latency"    // one inference after the other; written as ""
 	ForThroughput = "throughput" // as many in flight as the device likes
@@ -220,13 +219,13 @@ func (c Cell) Validate() error {
 		return err
 	}
 	if !p.HasDType(n.DType) {
-		return fmt.Errorf("%s does not run in %s: its dtypes are %v", n.Platform, n.DType, p.DTypes)
+		return fmt.Errorf("%s does not run in %s: its dtypes are %s", n.Platform, n.DType, platform.Join(p.DTypes))
 	}
 	if !slices.Contains([]string{Tiny, Full}, n.Size) {
 		return fmt.Errorf("unknown size %q: the sizes are tiny, full", n.Size)
 	}
-	if !slices.Contains([]string{Infer, Generate, Train}, n.Mode) {
-		return fmt.Errorf("unknown mode %q: the modes are infer, generate, train", n.Mode)
+	if !slices.Contains([]string{Infer, Generate}, n.Mode) {
+		return fmt.Errorf("unknown mode %q: the modes are infer, generate", n.Mode)
 	}
 	if n.Mode == Generate && !n.Engine.Generates() {
 		return fmt.Errorf("the engine %s has no mode generate: leave --mode out for %s", n.Engine, n.Target)

@@ -16,7 +16,7 @@ const (
 	Works       Verdict = "works"
 	Partial     Verdict = "partial"     // some nodes ran elsewhere, or the check could not be made
 	Fails       Verdict = "fails"       // with class, detail, hint and log
-	Unavailable Verdict = "unavailable" // no such device here
+	Unavailable Verdict = "unavailable" // no such device here, or no such thing in the model
 )
 
 // Evidence is how a verdict is known.
@@ -141,13 +141,17 @@ const (
 	WrongOutput         FailureClass = "wrong-output"
 	Environment         FailureClass = "environment" // the machine broke: never counted against the model
 	ModelError          FailureClass = "model-error" // the model's own code raised, and no other class fits
+	Unsuited            FailureClass = "unsuited"    // asked for what its model cannot have: nothing ran, and the verdict is unavailable
 )
 
 // Classes lists the failure classes in their fixed order.
 func Classes() []FailureClass {
 	return []FailureClass{UnsupportedOperator, UnsupportedDType, OutOfMemory, Timeout, Crash, Driver,
-		MissingDependency, MissingWeights, Export, WrongOutput, Environment, ModelError}
+		MissingDependency, MissingWeights, Export, WrongOutput, Environment, ModelError, Unsuited}
 }
+
+// Suits reports whether the cell asked for something that its model can have.
+func (r Result) Suits() bool { return r.Failure == nil || r.Failure.Class != Unsuited }
 
 // Output describes one tensor that the model gave.
 type Output struct {
@@ -307,6 +311,7 @@ type Latency struct {
 	Stable        bool        `json:"stable"`
 	Why           string      `json:"why,omitempty"`             // why it is not stable
 	Sync          string      `json:"sync,omitempty"`            // "host-dispatch only" when the device could not be synchronised
+	Hidden        bool        `json:"hidden,omitempty"`          // the page that ran it was out of view in some repeat
 	DeviceMS      *float64    `json:"device_ms,omitempty"`       // median by the device's own events
 	CPUMSPerIter  *float64    `json:"cpu_ms_per_iter,omitempty"` // process CPU time per iteration, a second witness
 	WarmupCount   int         `json:"warmup_count,omitempty"`

@@ -46,7 +46,12 @@ const BrowsersVariable = "ASSAY_BROWSERS"
 // MayStart reports whether the user lets Assay start a browser of this name.
 func MayStart(m *Machine, name string) bool {
 	names, set := m.env(BrowsersVariable)
-	return !set || slices.Contains(strings.Split(names, ","), name)
+	return !set || slices.Contains(listed(names), name)
+}
+
+// listed are the names of a list that commas separate.
+func listed(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
 // Browsers returns the browsers that are installed on a machine and that Assay may start.

@@ -108,7 +108,7 @@ func (r Report) verdict() string {
 	case count[Fail] > 0:
 		return fmt.Sprintf("%d of %d checks fail\n", count[Fail], len(r.Checks))
 	case count[Warn] > 0:
-		return fmt.Sprintf("all in order, with %d warnings\n", count[Warn])
+		return fmt.Sprintf("all in order; warnings: %d\n", count[Warn])
 	}
 	return "all in order\n"
 }

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/filelock"
@@ -79,14 +80,32 @@ func (c Cache) List() ([]Entry, error) {
 		whose[e.Key] = e
 	}
 	for i, e := range entries {
-		if from, ok := whose[e.Of]; ok && e.Type == "" {
-			entries[i].Type, entries[i].Checkpoint, entries[i].Size = from.Type, from.Checkpoint, from.Size
-		}
+		from := origin(e, whose)
+		entries[i].Type, entries[i].Checkpoint, entries[i].Size = from.Type, from.Checkpoint, from.Size
 	}
 	slices.SortFunc(entries, func(a, b Entry) int {
 		return cmp.Or(b.UsedAt.Compare(a.UsedAt), cmp.Compare(a.Key, b.Key))
 	})
 	return entries, nil
+}
+
+// mostSteps is how far what an entry was made from may lie: a verdict of a
+// compiled blob of a converted graph of a model.
+const mostSteps = 8
+
+// origin is the entry that names the model from which this one was made in the
+// end; itself where it says so, or where that is not kept any more.
+func origin(e Entry, whose map[string]Entry) Entry {
+	from := e
+	for range mostSteps {
+		key, _, _ := strings.Cut(from.Of, "-") // one part of several
+		next, ok := whose[key]
+		if from.Type != "" || !ok {
+			break
+		}
+		from = next
+	}
+	return from
 }
 
 // manifest is what a runner writes of an entry, as far as it matters here.

@@ -179,3 +179,18 @@ func TestCopy(t *testing.T) {
 		t.Error("a manifest led out of its folder")
 	}
 }
+
+// TestOrigin: what was made of what was made of a model, or of a part of one,
+// names it; a ring names nobody, and ends.
+func TestOrigin(t *testing.T) {
+	t.Parallel()
+	whose := map[string]Entry{
+		"a": {Key: "a", Type: "bert", Size: "tiny"}, "b": {Key: "b", Of: "a"}, "c": {Key: "c", Of: "b-encoder"},
+		"x": {Key: "x", Of: "y"}, "y": {Key: "y", Of: "x"}, "lost": {Key: "lost", Of: "gone"},
+	}
+	for key, want := range map[string]string{"a": "bert", "b": "bert", "c": "bert", "x": "", "lost": ""} {
+		if got := origin(whose[key], whose).Type; got != want {
+			t.Errorf("%s is of %q, want %q", key, got, want)
+		}
+	}
+}

@@ -23,6 +23,8 @@ var advices = []advice{
 	advise(cell.UnsupportedOperator, ``,
 		"Run the model on another platform (cpu has the most operators), or update the engine: here it has no kernel for the operator that the detail names."),
 
+	advise(cell.UnsupportedDType, `has no shader-f16`,
+		"Ask for --dtype fp32, or for a browser whose adapter has the feature shader-f16 (assay detect lists features): the present adapter does not have it."),
 	advise(cell.UnsupportedDType, `following scalar types`,
 		"Check the dtypes of the recipe's inputs: the model looks ids up, and ids are whole numbers."),
 	advise(cell.UnsupportedDType, `asked for .*dtype=fp32`,
@@ -112,6 +114,8 @@ var advices = []advice{
 		"Connect to the Hub, or fetch the weights into its cache beforehand; or use --weights random."),
 	advise(cell.MissingWeights, `Weights only load failed`,
 		"Convert the weights to safetensors: this file is no plain checkpoint, and Assay does not run code that it finds in one."),
+	advise(cell.MissingWeights, `no ONNX model that can be read`,
+		"Export or fetch the file again: it is damaged, cut short, or no ONNX model at all, and nothing was run."),
 	advise(cell.MissingWeights, `(?i)header|PytorchStreamReader|buffer of at least|EOF`,
 		"Fetch the weights again: the file is damaged or was not downloaded whole."),
 	advise(cell.MissingWeights, `valid JSON|model_type`,
@@ -127,6 +131,10 @@ var advices = []advice{
 		"Export with fixed input sizes: the model does not allow this one to vary."),
 	advise(cell.Export, `Invalid backend`,
 		"Install the package that brings this compiler, or choose another: torch does not know it."),
+	advise(cell.Export, `RefusedGraph: .*Exception during initialization`,
+		"Run the model on another platform, or update ONNX Runtime: the model was exported, and ONNX Runtime fails in a pass of its own over the graph."),
+	advise(cell.Export, `RefusedGraph`,
+		"Run the model on another platform or with another engine, or update this one: the model was exported, and the engine does not take the graph."),
 	advise(cell.Export, ``,
 		"Run the model with an engine that needs no export, such as cpu/torch, or update torch and the exporter: it could not turn the model into a graph."),
 
@@ -136,6 +144,10 @@ var advices = []advice{
 		"Ask for --dtype bf16 or fp32: values grew beyond what the present dtype holds."),
 	advise(cell.WrongOutput, `attribute '(\w+)'`,
 		"Check the recipe: the output's ${1} is not the reference's, so the two did not run the same thing."),
+	advise(cell.WrongOutput, `WrongExport`,
+		"Run the model with an engine that needs no export, such as cpu/torch, or update torch and the exporter: the graph that was written computes something else than the model."),
+	advise(cell.WrongOutput, `asked for .*dtype=fp32`,
+		"Run the model on another platform or with another engine, and report it to this one's makers: even in fp32 it computes something else than the reference."),
 	advise(cell.WrongOutput, ``,
 		"Run again with --dtype fp32: if the outputs then agree the dtype is too coarse for this model, if not the engine computes something else."),
 
@@ -177,4 +189,9 @@ var advices = []advice{
 	advise(cell.ModelError, ``,
 		"Read the log: the model's own code raised this, so check its configuration and inputs, then look for a known issue with this version of transformers.").withoutLog(
 		"Run it again to see whether it always fails, with --size tiny too, and check the model's configuration and inputs: nothing beyond the detail is known."),
+
+	advise(cell.Unsuited, `no front end`,
+		"Leave --front-end out for such a model, or choose one that has a front end."),
+	advise(cell.Unsuited, ``,
+		"Leave --mode out for such a model, or choose one that has the mode."),
 }

@@ -19,6 +19,9 @@ var normals = []struct {
 	{regexp.MustCompile(`(?:[A-Za-z]:)?[\w.~+@/\\-]*[/\\](?:site|dist)-packages[/\\]`), ""},
 	{regexp.MustCompile(` at 0x[0-9a-fA-F]+`), ""},
 	{regexp.MustCompile(`0x[0-9a-fA-F]{4,}`), "0x…"},
+	// ONNX Runtime counts its errors and names its own source and function before it says what is wrong.
+	{regexp.MustCompile(`Can't create a session\. ERROR_CODE: \d+, ERROR_MESSAGE: `), ""},
+	{regexp.MustCompile(`\S+\.(?:cc|h):\d+ .{1,300}? was false\. (\S)`), "${1}"},
 	// Of other paths only the last part says something. A backslash belongs to a
 	// path only behind a drive or a home: elsewhere it escapes, as in "\ufffd".
 	{regexp.MustCompile(`(^|[\s'"(<=:])~?/(?:[\w.+@~-]+/)+([\w.+@~-]+)`), "${1}…/${2}"},

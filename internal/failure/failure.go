@@ -81,6 +81,14 @@ func Of(class cell.FailureClass, detail string) cell.Failure {
 	return OfLog(class, detail, "")
 }
 
+// OfCell is Of where it is known what was asked for: nobody is told to do what
+// was done.
+func OfCell(class cell.FailureClass, detail string, c cell.Cell) cell.Failure {
+	f := Of(class, detail)
+	f.Hint = hint(class, normal(clean(detail))+asked(string(c.Platform), string(c.DType)), "")
+	return f
+}
+
 // OfLog is Of where something was printed too.
 func OfLog(class cell.FailureClass, detail, log string) cell.Failure {
 	line, log := normal(clean(detail)), fullLog(tidy(Evidence{Log: log}))

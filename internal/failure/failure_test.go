@@ -10,7 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"assay/internal/cell"
+	"assay/internal/platform"
 )
+
+// refusedByORT is what ONNX Runtime Web says of udop's graph on WebNN.
+const refusedByORT = "ONNX Runtime Web refuses the graph: create: Can't create a session. ERROR_CODE: 1, ERROR_MESSAGE: Exception during initialization: " +
+	"/mnt/azure_nvme_temp/_work/1/s/onnxruntime/core/optimizer/transformer_memcpy.cc:254 bool onnxruntime::TransformerMemcpyImpl::IsNodeCompatibleWithProvider(const onnxruntime::Node &) const " +
+	"!node_provider_type.empty() was false. Provider type for Cast node with name 'node__to_copy_2' is not set.\n"
 
 // unitEvidence are failures of Assay's own making, which no log shows, and other
 // wordings of what the corpus has.
@@ -38,11 +44,15 @@ var unitEvidence = []struct {
 		Exception: "assay_runner.errors.PageTimeout", Bases: []string{"assay_runner.errors.RunnerError", "TimeoutError", "OSError"}, Message: `the page did not answer the call "create" within 5m0s`, Phase: "compile"}},
 	{"an operator that the engine lacks", cell.UnsupportedOperator, "RefusedGraph: OpenVINO refuses the graph: No conversion rule found for operations: Det-18", "", Evidence{
 		Exception: "assay_runner.errors.RefusedGraph", Message: "OpenVINO refuses the graph: No conversion rule found for operations: Det-18", Phase: "convert"}},
-	{"a graph that the engine refuses", cell.Export, "RefusedGraph: OpenVINO refuses the graph: Eltwise shape infer input shapes dim index: 1 mismatch", "", Evidence{
+	{"a graph that the engine refuses", cell.Export, "RefusedGraph: OpenVINO refuses the graph: Eltwise shape infer input shapes dim index: 1 mismatch", "the model was exported", Evidence{
 		Exception: "assay_runner.errors.RefusedGraph", Message: "OpenVINO refuses the graph: Eltwise shape infer input shapes dim index: 1 mismatch", Phase: "compile"}},
-	{"no exporter", cell.Export, "ExportFailed: no exporter could do it: aten.unique2 (modeling_x.py:12)", "", Evidence{
+	{"a graph on which ONNX Runtime fails", cell.Export, "RefusedGraph: ONNX Runtime Web refuses the graph: create: Exception during initialization: Provider type for Cast node with name 'node__to_copy_2' is not set.", "a pass of its own", Evidence{
+		Exception: "assay_runner.errors.RefusedGraph", Message: refusedByORT, Phase: "compile", Platform: "webnn", DType: "fp32"}},
+	{"an adapter without fp16", cell.UnsupportedDType, "UnsupportedDType: webgpu does not compute in fp16 in this browser: it has no shader-f16", "whose adapter has the feature shader-f16", Evidence{
+		Exception: "assay_runner.errors.UnsupportedDType", Message: "webgpu does not compute in fp16 in this browser: it has no shader-f16", Platform: "webgpu", DType: "fp16"}},
+	{"no exporter", cell.Export, "ExportFailed: no exporter could do it: aten.unique2 (modeling_x.py:12)", "could not turn the model into a graph", Evidence{
 		Exception: "assay_runner.errors.ExportFailed", Message: "no exporter could do it: aten.unique2 (modeling_x.py:12)", Phase: "convert"}},
-	{"a wrong graph", cell.WrongOutput, "WrongExport: the graph differs from the model by 0.5", "", Evidence{
+	{"a wrong graph", cell.WrongOutput, "WrongExport: the graph differs from the model by 0.5", "the graph that was written", Evidence{
 		Exception: "assay_runner.errors.WrongExport", Message: "the graph differs from the model by 0.5", Phase: "convert"}},
 	{"cancel", cell.Environment, "cancelled before it was done in phase build", "cancelled", Evidence{Killed: "cancel", Phase: "build", Signal: int(syscall.SIGKILL)}},
 	{"memory", cell.OutOfMemory, "it took more memory than the cell may have, and was stopped in phase first", "--batch", Evidence{Killed: "memory", Phase: "first"}},
@@ -91,6 +101,8 @@ var unitEvidence = []struct {
 		Exception: "ImportError", Message: "DLL load failed while importing _C: The specified module could not be found.", Phase: "import"}},
 	{"nothing to lower", cell.UnsupportedDType, "NotImplementedError: \"cdist\" not implemented for 'ComplexFloat'", "another platform", Evidence{
 		Exception: "NotImplementedError", Message: "\"cdist\" not implemented for 'ComplexFloat'", Platform: "cpu", DType: "fp32"}},
+	{"other numbers in fp32", cell.WrongOutput, "AssertionError: Tensor-likes are not close!", "even in fp32", Evidence{
+		Exception: "AssertionError", Message: "Tensor-likes are not close!", Phase: "reference", Platform: "webnn", DType: "fp32"}},
 	{"no numbers in fp32", cell.WrongOutput, "RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.", "even in fp32", Evidence{
 		Exception: "RuntimeError", Message: "Function 'SqrtBackward0' returned nan values in its 0th output.", Platform: "cpu", DType: "fp32"}},
 	{"an old driver", cell.Driver, "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).", "Update the NVIDIA driver", Evidence{
@@ -147,6 +159,24 @@ func TestOf(t *testing.T) {
 		}
 		if got, want := OfMachine(c), c == cell.Environment || c == cell.Driver; got != want {
 			t.Errorf("OfMachine(%s) = %t", c, got)
+		}
+	}
+}
+
+// Nobody is told to do what was done.
+func TestOfCell(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		dtype    platform.DType
+		has, not string
+	}{
+		{platform.FP32, "even in fp32", "--dtype"},
+		{platform.FP16, "Run again with --dtype fp32", "even in fp32"},
+		{platform.W4, "Run again with --dtype fp32", "even in fp32"},
+	} {
+		f := OfCell(cell.WrongOutput, "the output differs from cpu fp64 by 0.5", cell.Cell{Platform: platform.WebGPU, DType: tc.dtype})
+		if !strings.Contains(f.Hint, tc.has) || strings.Contains(f.Hint, tc.not) {
+			t.Errorf("%s: %q", tc.dtype, f.Hint)
 		}
 	}
 }

@@ -68,7 +68,11 @@ func hintText(e Evidence, f finding) string {
 	if e.Exception != "" {
 		text += "\n" + e.Message
 	}
-	return text + "\nasked for platform=" + e.Platform + " dtype=" + e.DType
+	return text + asked(e.Platform, e.DType)
+}
+
+func asked(platform, dtype string) string {
+	return "\nasked for platform=" + platform + " dtype=" + dtype
 }
 
 // packages are Python modules whose package has another name.

@@ -347,7 +347,7 @@ func (c *carrying) seconds(ctx context.Context, done []*attempt) ([]*attempt, er
 				link.From = a.result.Fallback.From
 			}
 			a.result.Fallback = &link
-			c.obs.Note(a.cell.Model() + " fails on " + a.cell.Target + " (" + r.absent + "): running on " + r.cell.Target + " instead")
+			c.obs.Note(fmt.Sprintf("%s fails on %s (%s): it runs on %s instead", a.cell.Model(), a.cell.Target, a.result.Failure.Class, r.cell.Target))
 			moved = append(moved, r)
 		}
 	}

@@ -81,7 +81,7 @@ func TestALostRepeatIsTriedAgain(t *testing.T) {
 		return good(n, job, on)
 	}}
 	rs, _, err = carry(t, s, bench{}, cell.Plan{Timing: cell.Quick, Cells: []cell.Cell{{Type: "x"}}})
-	if err != nil || len(rs) != 1 || rs[0].Verdict != cell.Works || rs[0].Latency.Repeats != 1 || !strings.Contains(rs[0].Note, "1 repeats only") {
+	if err != nil || len(rs) != 1 || rs[0].Verdict != cell.Works || rs[0].Latency.Repeats != 1 || !strings.Contains(rs[0].Note, "1 repeat only") {
 		t.Fatalf("%+v, %v", rs, err)
 	}
 }
@@ -175,5 +175,51 @@ func TestASizeWithoutEffectIsDropped(t *testing.T) {
 	}
 	if rs[0].Cell.Image != 0 || rs[0].Cell.Seq != 32 || s.jobs[0].Points[0].Image != 0 || len(obs.notes) != 1 {
 		t.Errorf("cell %+v, point %+v, notes %q", rs[0].Cell, s.jobs[0].Points[0], obs.notes)
+	}
+}
+
+// A cell that asks for what its model cannot have says nothing of the model: it
+// is unavailable, nothing is measured of it, and it is not timed.
+func TestWhatAModelCannotHaveIsUnavailable(t *testing.T) {
+	t.Parallel()
+	for _, timing := range []cell.Timing{cell.Functional, cell.Quick} {
+		s := &script{do: func(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+			if job.Kind != runner.CheckJob {
+				t.Errorf("%s: a job %s followed", timing, job.Kind)
+			}
+			on(runner.Failure{Type: "assay_runner.errors.Unsuited", Message: "BertForMaskedLM generates no text"})
+			return runner.Exit{Status: 1}, nil
+		}}
+		rs, _, err := carry(t, s, bench{}, cell.Plan{Timing: timing, Cells: []cell.Cell{{Type: "bert", Mode: cell.Generate}}})
+		if err != nil || len(rs) != 1 {
+			t.Fatalf("%s: %d results, %v", timing, len(rs), err)
+		}
+		r := rs[0]
+		if r.Verdict != cell.Unavailable || r.Evidence != cell.None || r.Actual != nil || r.Suits() {
+			t.Errorf("%s: %s, %s, ran as %+v, suits %t", timing, r.Verdict, r.Evidence, r.Actual, r.Suits())
+		}
+		if r.Note != "BertForMaskedLM generates no text" || r.Failure.Hint == "" {
+			t.Errorf("%s: note %q, failure %+v", timing, r.Note, r.Failure)
+		}
+	}
+}
+
+// What never ran is known from the parameter count or not at all.
+func TestWhatNeverRanIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		failure cell.Failure
+		want    cell.Evidence
+	}{
+		{cell.Failure{Class: cell.OutOfMemory}, cell.Derived},
+		{cell.Failure{Class: cell.MissingWeights}, cell.None},
+		{cell.Failure{Class: cell.ModelError}, cell.None},
+		{cell.Failure{Class: cell.Environment}, cell.None},
+	} {
+		c, a := &carrying{Lab: &Lab{}}, &attempt{}
+		c.fail(a, tc.failure)
+		if a.result.Evidence != tc.want || a.result.Verdict != cell.Fails {
+			t.Errorf("%s: %s, %s, want %s", tc.failure.Class, a.result.Verdict, a.result.Evidence, tc.want)
+		}
 	}
 }

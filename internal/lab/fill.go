@@ -50,6 +50,9 @@ func tokens(checked *cell.Generation, runs []pointRun) *cell.Generation {
 	return &g
 }
 
+// hiddenPage is why times that were taken in a page out of view are not stable.
+const hiddenPage = "the page was hidden while it was timed, and browsers slow hidden pages down: run it again in view"
+
 func latency(runs []pointRun) *cell.Latency {
 	var samples, device [][]float64
 	stable := true
@@ -72,6 +75,9 @@ func latency(runs []pointRun) *cell.Latency {
 	if !slices.ContainsFunc(device, func(d []float64) bool { return len(d) == 0 }) {
 		m := measure.Summarise(device).Median
 		l.DeviceMS, l.DeviceSamples = &m, device
+	}
+	if slices.ContainsFunc(runs, func(p pointRun) bool { return p.Hidden != nil && *p.Hidden }) {
+		l.Stable, l.Why, l.Hidden = false, hiddenPage, true
 	}
 	if last.Warmup != nil {
 		l.WarmupCount, l.WarmupMeanMS, l.WarmupStable = last.Warmup.Count, last.Warmup.MeanMS, &stable

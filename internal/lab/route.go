@@ -99,7 +99,7 @@ func (c *carrying) unavailable(r route) cell.Result {
 	}
 	if r.runs {
 		res.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent, Cost: c.cost(r)}
-		c.obs.Note(fmt.Sprintf("%s is not here (%s): %s runs on %s instead", r.asked.Target, r.absent, r.asked.Model(), r.cell.Target))
+		c.obs.Note(fmt.Sprintf("%s runs on %s instead of %s, which is not here", r.asked.Model(), r.cell.Target, r.asked.Target))
 	}
 	return res
 }

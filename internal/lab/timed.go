@@ -84,14 +84,14 @@ func (c *carrying) checkBlock(ctx context.Context, gs []group) ([]*series, error
 	return out, nil
 }
 
-// working finishes what fails, and returns the rest.
+// working finishes what fails or cannot be had, and returns the rest.
 func (c *carrying) working(done []*attempt) []*attempt {
 	return slices.DeleteFunc(done, func(a *attempt) bool {
-		fails := a.result.Verdict == cell.Fails
-		if fails {
+		over := a.result.Verdict == cell.Fails || a.result.Verdict == cell.Unavailable
+		if over {
 			c.finish(*a.result)
 		}
-		return fails
+		return over
 	})
 }
 
@@ -209,7 +209,7 @@ func (c *carrying) end(p *point, f *cell.Failure) {
 		}
 		if len(p.runs) > 0 {
 			p.over = true
-			p.result.Note = joinNotes(p.result.Note, fmt.Sprintf("%d repeats only: %s: %s", len(p.runs), f.Class, f.Detail))
+			p.result.Note = joinNotes(p.result.Note, fmt.Sprintf("%s only: %s: %s", plural(len(p.runs), "repeat"), f.Class, f.Detail))
 			return
 		}
 	}

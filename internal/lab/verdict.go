@@ -52,17 +52,24 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 	r := c.begin(a)
 	r.Verdict, r.Evidence, r.Failure = cell.Fails, c.evidence(a), &f
 	switch {
+	case f.Class == cell.Unsuited:
+		r.Verdict, r.Evidence, r.Note = cell.Unavailable, cell.None, unsuited(f)
 	case failure.OfMachine(f.Class):
 		r.Evidence = cell.None
-	case a.attempts == 0:
+	case a.attempts == 0 && f.Class == cell.OutOfMemory:
 		r.Evidence = cell.Derived
+	case a.attempts == 0:
+		r.Evidence = cell.None
 	}
-	if a.attempts > 0 {
+	if a.attempts > 0 && f.Class != cell.Unsuited {
 		actual := a.settings(a.now)
 		r.Actual = &actual
 	}
 	a.result = &r
 }
+
+// unsuited is why a cell cannot be had, without the exception's name.
+func unsuited(f cell.Failure) string { return strings.TrimPrefix(f.Detail, "Unsuited: ") }
 
 func (c *carrying) evidence(a *attempt) cell.Evidence {
 	if a.here.Software {
@@ -106,21 +113,21 @@ func fitted(r *cell.Result, p runner.Report) {
 	}
 	r.Loaded.Digest, r.Loaded.Missing, r.Loaded.Unused = p.WeightsDigest, p.WeightsMissing, p.WeightsUnused
 	if n := len(p.WeightsMissing); n > 0 {
-		r.Note = joinNotes(r.Note, fmt.Sprintf("%s not in the weights and drawn at random: %s", tensors(n), some(p.WeightsMissing)))
+		r.Note = joinNotes(r.Note, fmt.Sprintf("%s not in the weights and drawn at random: %s", plural(n, "tensor"), some(p.WeightsMissing)))
 		if r.Verdict == cell.Works {
 			r.Verdict = cell.Partial
 		}
 	}
 	if n := len(p.WeightsUnused); n > 0 {
-		r.Note = joinNotes(r.Note, fmt.Sprintf("%s of the weights not used: %s", tensors(n), some(p.WeightsUnused)))
+		r.Note = joinNotes(r.Note, fmt.Sprintf("%s of the weights not used: %s", plural(n, "tensor"), some(p.WeightsUnused)))
 	}
 }
 
-func tensors(n int) string {
+func plural(n int, noun string) string {
 	if n == 1 {
-		return "1 tensor"
+		return "1 " + noun
 	}
-	return fmt.Sprintf("%d tensors", n)
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // some names the first few; all of them stand in the result.
@@ -157,7 +164,7 @@ func phases(job, point map[string]float64) map[string]float64 {
 // the reference, nodes that ran elsewhere, a check that could not be made.
 func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure) {
 	wrong := func(format string, args ...any) (cell.Verdict, string, *cell.Failure) {
-		f := failure.Of(cell.WrongOutput, fmt.Sprintf(format, args...))
+		f := failure.OfCell(cell.WrongOutput, fmt.Sprintf(format, args...), c)
 		return cell.Fails, "", &f
 	}
 	n := p.Numerics
@@ -175,7 +182,7 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	case strayed(c, p.Placement) != "":
 		return misplaced(c, p.Placement)
 	case p.Placement != nil && c.Engine == platform.ORTWeb && p.Placement.Nodes[string(c.Platform)] == 0:
-		f := failure.Of(cell.UnsupportedOperator, fmt.Sprintf("no node ran on %s: %s", c.Platform, leftOver(p.Placement)))
+		f := failure.OfCell(cell.UnsupportedOperator, fmt.Sprintf("no node ran on %s: %s", c.Platform, leftOver(p.Placement)), c)
 		return cell.Fails, "", &f
 	case p.Placement != nil && len(p.Placement.LeftOver) > 0:
 		return cell.Partial, leftOver(p.Placement), nil
@@ -219,7 +226,7 @@ func leftOver(p *cell.Placement) string {
 		total += l.Count
 		names = append(names, fmt.Sprintf("%s ×%d", l.Operator, l.Count))
 	}
-	return fmt.Sprintf("%d operations ran on %s: %s", total, p.LeftOver[0].Where, some(names))
+	return fmt.Sprintf("%s ran on %s: %s", plural(total, "operation"), p.LeftOver[0].Where, some(names))
 }
 
 // torchDevices are how torch calls the devices of a platform.
@@ -240,7 +247,7 @@ func strayed(c cell.Cell, p *cell.Placement) string {
 	}
 	for _, device := range slices.Sorted(maps.Keys(p.Nodes)) {
 		if elsewhere(device) {
-			out = append(out, fmt.Sprintf("%d operations on %s", p.Nodes[device], device))
+			out = append(out, fmt.Sprintf("%s on %s", plural(p.Nodes[device], "operation"), device))
 		}
 	}
 	return strings.Join(out, ", ")

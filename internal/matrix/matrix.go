@@ -7,7 +7,9 @@
 // it says nothing of the checkpoint's true size. Inside a square the strongest
 // evidence speaks, then the largest size, then the newest result; what the
 // others say is not lost but stands beside it as conditions ("fp32 only") and
-// disagreements. Numbers obey stricter rules than verdicts: latencies come
+// disagreements. Engines of one platform are settings like dtypes, of which the
+// platform's own speaks first; what runs in a browser's processor has a column
+// of its own. Numbers obey stricter rules than verdicts: latencies come
 // only from timed runs on the real device, a speed-up only from two such
 // runs of the same subject, size, dtype and batch on one host.
 //
@@ -61,8 +63,8 @@ type Options struct {
 
 // Matrix is models × platforms.
 type Matrix struct {
-	Platforms []platform.Name `json:"platforms"`
-	Rows      []Row           `json:"rows"` // by family, then model
+	Platforms []platform.Name `json:"platforms"` // the eight, and Wasm where it was tried
+	Rows      []Row           `json:"rows"`      // by family, then model
 }
 
 // Row is a model, and one square for each of the matrix's platforms.
@@ -109,15 +111,16 @@ type Square struct {
 	Speedup *Speedup `json:"speedup,omitempty"` // over this host's CPU
 }
 
-// Fold folds observations into a matrix. Those of the noop engine are left out.
+// Fold folds observations into a matrix. Those that tell nothing of a model are left out.
 func Fold(observations []Observation, o Options) Matrix {
-	m := Matrix{Platforms: platform.Names()}
+	observations = OfModels(observations)
+	m := Matrix{Platforms: columns(observations)}
 	rows := map[string]*Row{}
 	byRow := map[string][]Observation{}
 	for _, x := range o.Models {
 		addRow(rows, x)
 	}
-	for _, x := range OfModels(observations) {
+	for _, x := range observations {
 		key := addRow(rows, modelOf(x.Cell))
 		byRow[key] = append(byRow[key], x)
 	}

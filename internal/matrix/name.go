@@ -34,8 +34,9 @@ func absolute(slashed string) bool {
 
 // OfModels leaves out the results of the noop engine: they tell whether children
 // are started, watched and ended as they should be, and nothing of any model.
+// Nor does a cell that asked for what its model cannot have.
 func OfModels(observations []Observation) []Observation {
-	return filter(observations, func(x Observation) bool { return !IsNoop(x.Cell) })
+	return filter(observations, func(x Observation) bool { return !IsNoop(x.Cell) && x.Suits() })
 }
 
 // IsNoop reports whether the cell runs no model.

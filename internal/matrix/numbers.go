@@ -39,11 +39,12 @@ type Load struct {
 }
 
 // Peak is the most memory held at once: the device's where it has its own and
-// the driver tells, else what the process grew by on the host.
+// the driver tells, else what the process grew by on the host; of a cell in a
+// page what all processes of its own browser held.
 type Peak struct {
 	At
 	Bytes int64  `json:"peak_bytes"`
-	Where string `json:"where"` // device, host
+	Where string `json:"where"` // device, host, browser
 }
 
 // Speedup is how many times faster than the CPU of the same host.
@@ -79,13 +80,14 @@ func (s *Square) measure(list, row []Observation) {
 	}
 }
 
-// simplest puts timed runs first, then plain inference, the smallest batch, the
-// platform's default dtype, and the newest.
+// simplest puts timed runs first, then plain inference, the platform's default
+// engine, the smallest batch, the platform's default dtype, and the newest.
 func simplest(a, b Observation) int {
 	return cmp.Or(
 		rank(!timed(a), !timed(b)),
 		rank(a.Cell.Mode != cell.Infer, b.Cell.Mode != cell.Infer),
 		rank(a.Cell.Shapes != "", b.Cell.Shapes != ""),
+		cmp.Compare(engineOrder(a.Cell), engineOrder(b.Cell)),
 		cmp.Compare(a.Cell.Batch, b.Cell.Batch),
 		cmp.Compare(dtypeOrder(a.Cell), dtypeOrder(b.Cell)),
 		foldOrder(a, b),
@@ -105,6 +107,11 @@ func rank(a, b bool) int {
 func dtypeOrder(c cell.Cell) int {
 	p, _ := platform.Get(c.Platform)
 	return slices.Index(p.DTypes, c.DType)
+}
+
+func engineOrder(c cell.Cell) int {
+	p, _ := platform.Get(c.Platform)
+	return slices.Index(p.Engines, c.Engine)
 }
 
 // Timed reports whether a result's times may be shown as latency: it ran on the
@@ -157,7 +164,7 @@ func peakOf(x Observation) *Peak {
 
 // PeakBytes returns the result's own peak of memory and where it was seen: on
 // the device where that is known, else on the host beyond what the process
-// had inherited.
+// had inherited, or in all of a browser that ran nothing else.
 func PeakBytes(r cell.Result) (bytes int64, where string, known bool) {
 	m := r.Memory
 	switch {
@@ -169,6 +176,8 @@ func PeakBytes(r cell.Result) (bytes int64, where string, known bool) {
 		return *m.DevicePeakBytes, "device", true
 	case m.HostPeakBytes != nil && m.HostBaselineBytes != nil:
 		return max(0, *m.HostPeakBytes-*m.HostBaselineBytes), "host", true
+	case m.HostPeakBytes != nil && r.Cell.Engine.InPages():
+		return *m.HostPeakBytes, "browser", true
 	}
 	return 0, "", false
 }

@@ -66,13 +66,16 @@ func (s *Square) explain(group []Observation) {
 		if x.Cell.Task != s.Task {
 			s.Why = "for " + x.Cell.Task + " "
 		}
+		if x.Cell.Target != s.Target {
+			s.Why += "on " + x.Cell.Target + " "
+		}
 		s.Why += fmt.Sprintf("in %s: %s: %s", x.Cell.DType, x.Failure.Class, x.Failure.Detail)
 		s.Hint = x.Failure.Hint
 	}
 }
 
 func on(p platform.Name, row []Observation) []Observation {
-	return filter(row, func(x Observation) bool { return x.Cell.Platform == p })
+	return filter(row, func(x Observation) bool { return columnOf(x.Cell) == p })
 }
 
 func ofSize(size string, list []Observation) []Observation {
@@ -138,33 +141,35 @@ func topGroup(list []Observation) []Observation {
 // some engines have: what fails under one of those says nothing of the plain cell.
 func settingsOf(x Observation) string {
 	c := x.Cell
-	return strings.Join([]string{string(c.DType), c.Task, c.Mode, c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd, c.Block, c.Accuracy}, "/")
+	return strings.Join([]string{string(c.Engine), string(c.DType), c.Task, c.Mode, c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd, c.Block, c.Accuracy}, "/")
 }
 
 // goodness orders verdicts: a platform on which one dtype works is one on which
 // the model works, under a condition.
 var goodness = []cell.Verdict{cell.Unavailable, cell.Fails, cell.Partial, cell.Works}
 
-// headline returns the observation that speaks for the group: of each dtype and
-// task the newest; of those the best; and of equally good ones that in the
-// platform's default dtype.
+// headline returns the observation that speaks for the group: of each engine,
+// dtype and task the newest; of those the best; and of equally good ones that of
+// the platform's default engine, then that in its default dtype.
 func headline(group []Observation) Observation {
 	heads := newestBy(group, settingsOf)
 	return slices.MaxFunc(heads, func(a, b Observation) int {
 		return cmp.Or(
 			slices.Index(goodness, a.Verdict)-slices.Index(goodness, b.Verdict),
+			engineOrder(b.Cell)-engineOrder(a.Cell),
 			dtypeOrder(b.Cell)-dtypeOrder(a.Cell),
 			foldOrder(b, a),
 		)
 	})
 }
 
-// conditions says under which dtypes or tasks the best verdict holds, where it
+// conditions says with which engines, dtypes or tasks the best verdict holds, where it
 // does not hold under all that were tried.
 func conditions(group []Observation) string {
 	heads := newestBy(group, settingsOf)
 	var parts []string
 	for _, by := range []func(Observation) string{
+		func(x Observation) string { return string(x.Cell.Engine) },
 		func(x Observation) string { return string(x.Cell.DType) },
 		func(x Observation) string { return x.Cell.Task },
 	} {

@@ -48,12 +48,12 @@ func Compare(a, b [][]float64) Comparison {
 	p := uTest(ma, mb)
 	c.P = &p
 	if fewest := min(len(ma), len(mb)); fewest < MinRepeats {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("no interval: %d repeats, at least %d are needed on each side", fewest, MinRepeats))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("no interval: %s, at least %d are needed on each side", repeats(fewest), MinRepeats))
 	} else {
 		c.Lo, c.Hi = ratioInterval(ma, mb, c.Ratio)
 	}
 	if least := leastP(len(ma), len(mb)); least >= 1-Confidence {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d against %d repeats cannot show a difference: the least possible p is %.2f", len(ma), len(mb), least))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d against %s cannot show a difference: the least possible p is %.2f", len(ma), repeats(len(mb)), least))
 	}
 	c.Warnings = append(c.Warnings, unstable("a", a)...)
 	c.Warnings = append(c.Warnings, unstable("b", b)...)
@@ -78,4 +78,11 @@ func ratioInterval(a, b []float64, ratio float64) (lo, hi *float64) {
 	k := criticalU(len(a), len(b))
 	l, h := min(ratios[k-1], ratio), max(ratios[len(ratios)-k], ratio)
 	return &l, &h
+}
+
+func repeats(n int) string {
+	if n == 1 {
+		return "1 repeat"
+	}
+	return fmt.Sprintf("%d repeats", n)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -22,14 +24,50 @@ type Pool struct {
 	ctx    context.Context //nolint:containedctx // the life of the warm browsers, ended by Close
 	cancel context.CancelFunc
 
-	mu   sync.Mutex
-	warm map[string]*browser.Browser // by what it was started with
+	mu     sync.Mutex
+	warm   map[string]*warm // by what it was started with
+	closed bool
+}
+
+// warm is a browser that cells share. Whoever needs it first starts it, without
+// the pool's lock: a start takes seconds, and cells of other browsers go on.
+type warm struct {
+	ready   chan struct{} // closed when the start is over
+	browser *browser.Browser
+	err     error // why there is no browser
+}
+
+// started reports whether the start is over, well or not: what came of it may be
+// looked at from then on.
+func (w *warm) started() bool {
+	select {
+	case <-w.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// over reports whether it is of no use any more: its start failed, or it has died.
+func (w *warm) over() bool {
+	switch {
+	case !w.started():
+		return false
+	case w.err != nil:
+		return true
+	}
+	select {
+	case <-w.browser.Gone():
+		return true
+	default:
+		return false
+	}
 }
 
 // NewPool returns a pool; nothing is started yet.
 func NewPool(find Find) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Pool{find: find, ctx: ctx, cancel: cancel, warm: map[string]*browser.Browser{}}
+	return &Pool{find: find, ctx: ctx, cancel: cancel, warm: map[string]*warm{}}
 }
 
 // Open opens a page in the browser that the target means.
@@ -49,7 +87,7 @@ func (p *Pool) Open(ctx context.Context, w Where, url string) (Page, error) {
 		}
 		return pooled{page, b, b.Close}, nil
 	}
-	b, err := p.shared(o)
+	b, err := p.shared(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -66,45 +104,69 @@ func (p *Pool) Open(ctx context.Context, w Where, url string) (Page, error) {
 // drop closes a warm browser that opens no pages any more.
 func (p *Pool) drop(b *browser.Browser) error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for key, warm := range p.warm {
-		if warm == b {
-			delete(p.warm, key)
-		}
-	}
+	maps.DeleteFunc(p.warm, func(_ string, w *warm) bool { return w.started() && w.browser == b })
+	p.mu.Unlock()
 	return b.Close()
 }
 
+// errPoolClosed is why a pool opens nothing any more.
+var errPoolClosed = errors.New("the browsers were closed")
+
 // shared is the warm browser for these options, started again if it has died.
-func (p *Pool) shared(o browser.Options) (*browser.Browser, error) {
-	key := strings.Join([]string{o.Kind, o.Path, fmt.Sprint(o.Software), strings.Join(o.Args, "\x00"), strings.Join(o.Env, "\x00")}, "\x01")
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if b := p.warm[key]; b != nil {
-		select {
-		case <-b.Gone():
-		default:
-			return b, nil
-		}
-	}
-	b, err := browser.Start(p.ctx, o)
+func (p *Pool) shared(ctx context.Context, o browser.Options) (*browser.Browser, error) {
+	w, mine, err := p.claim(keyOf(o))
 	if err != nil {
 		return nil, err
 	}
-	p.warm[key] = b
-	return b, nil
+	if mine {
+		w.browser, w.err = browser.Start(p.ctx, o)
+		close(w.ready)
+	}
+	select {
+	case <-w.ready:
+		return w.browser, w.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
-// Close ends the warm browsers.
-func (p *Pool) Close() error {
+// claim is the warm browser of a key, and whether the caller is to start it.
+func (p *Pool) claim(key string) (w *warm, mine bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var err error
-	for _, b := range p.warm {
-		err = errors.Join(err, b.Close())
+	if p.closed {
+		return nil, false, errPoolClosed
 	}
+	if w := p.warm[key]; w != nil && !w.over() {
+		return w, false, nil
+	}
+	w = &warm{ready: make(chan struct{})}
+	p.warm[key] = w
+	return w, true, nil
+}
+
+func keyOf(o browser.Options) string {
+	return strings.Join([]string{o.Kind, o.Path, fmt.Sprint(o.Software), strings.Join(o.Args, "\x00"), strings.Join(o.Env, "\x00")}, "\x01")
+}
+
+// Close ends the warm browsers, those too that are being started.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	all := slices.Collect(maps.Values(p.warm))
 	clear(p.warm)
-	p.cancel()
+	p.mu.Unlock()
+	defer p.cancel()
+	var err error
+	for _, w := range all {
+		if !w.started() {
+			p.cancel() // a start under way ends with it, and the browser too
+			<-w.ready
+		}
+		if w.browser != nil {
+			err = errors.Join(err, w.browser.Close())
+		}
+	}
 	return err
 }
 

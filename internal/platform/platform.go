@@ -151,7 +151,7 @@ func Parse(s string) (Platform, error) {
 	if p, ok := Get(Name(strings.ToLower(s))); ok {
 		return p, nil
 	}
-	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s", s, join(Names()))
+	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s", s, Join(Names()))
 }
 
 // ParseDType returns the dtype that a user named; torch's spellings are taken too.
@@ -163,7 +163,7 @@ func ParseDType(s string) (DType, error) {
 	if slices.Contains(dtypes, DType(name)) {
 		return DType(name), nil
 	}
-	return "", fmt.Errorf("unknown dtype %q: the dtypes are %s", s, join(dtypes))
+	return "", fmt.Errorf("unknown dtype %q: the dtypes are %s", s, Join(dtypes))
 }
 
 // spellings are what dtypes are called elsewhere.
@@ -205,7 +205,8 @@ var preference = []struct {
 	{[]string{"mixture-of-experts", "state-space"}, []Name{CUDA, ROCm, CPU}},
 }
 
-func join[S ~string](names []S) string {
+// Join lists names as sentences do.
+func Join[S ~string](names []S) string {
 	s := make([]string, len(names))
 	for i, n := range names {
 		s[i] = string(n)

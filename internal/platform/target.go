@@ -33,7 +33,7 @@ func ParseTarget(s string) (Target, error) {
 	}
 	t := Target{p.Name, m[2], Engine(m[3]), m[4]}
 	if t.Engine != "" && !p.HasEngine(t.Engine) {
-		return Target{}, fmt.Errorf("engine %q does not run on %s: its engines are %s", t.Engine, p.Name, join(p.Engines))
+		return Target{}, fmt.Errorf("engine %q does not run on %s: its engines are %s", t.Engine, p.Name, Join(p.Engines))
 	}
 	t = t.Normal()
 	if t.Browser != "" && !t.Engine.InPages() {

@@ -142,8 +142,11 @@ func parameters(n int64) string {
 }
 
 func grown(m cell.Memory) string {
-	if m.HostPeakBytes == nil || m.HostBaselineBytes == nil {
+	switch {
+	case m.HostPeakBytes == nil:
 		return "–"
+	case m.HostBaselineBytes == nil: // all that a browser held
+		return Bytes(*m.HostPeakBytes) + " browser"
 	}
 	return Bytes(max(0, *m.HostPeakBytes-*m.HostBaselineBytes))
 }

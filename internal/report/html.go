@@ -142,9 +142,9 @@ func metricViews(d Document) []metricView {
 
 // column splits a platform's title, "CUDA (NVIDIA)", into name and vendor.
 func column(i int, n platform.Name) columnView {
-	p, _ := platform.Get(n)
-	title, vendor, _ := strings.Cut(p.Title, " (")
-	return columnView{i, title, strings.TrimSuffix(vendor, ")"), p.Title}
+	whole := matrix.Title(n)
+	title, vendor, _ := strings.Cut(whole, " (")
+	return columnView{i, title, strings.TrimSuffix(vendor, ")"), whole}
 }
 
 func problemViews(list []Problem) []problemView {

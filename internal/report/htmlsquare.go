@@ -8,7 +8,6 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/matrix"
-	"assay/internal/platform"
 )
 
 type groupView struct {
@@ -43,10 +42,10 @@ type factView struct{ Name, Value string }
 
 func squareOf(r matrix.Row, s matrix.Square) squareView {
 	l := lookOf(s.Verdict)
-	p, _ := platform.Get(s.Platform)
+	where := matrix.Title(s.Platform)
 	model := matrix.Name(r.Model)
-	v := squareView{Class: string(s.Verdict), Mark: l.mark, Word: l.word, Model: model, Where: p.Title, Headline: l.word,
-		Tip: fmt.Sprintf("%s on %s: %s", model, p.Title, l.word)}
+	v := squareView{Class: string(s.Verdict), Mark: l.mark, Word: l.word, Model: model, Where: where, Headline: l.word,
+		Tip: fmt.Sprintf("%s on %s: %s", model, where, l.word)}
 	if s.Verdict == matrix.NotRun {
 		v.Blank = true
 		return v
@@ -61,7 +60,7 @@ func squareOf(r matrix.Row, s matrix.Square) squareView {
 	}
 	v.Evidence, v.Grade = string(s.Evidence), gradeOf(s.Evidence).short
 	v.Headline = headline(s)
-	v.Tip = fmt.Sprintf("%s on %s: %s", model, p.Title, v.Headline)
+	v.Tip = fmt.Sprintf("%s on %s: %s", model, where, v.Headline)
 	v.Size, v.Sub = caption(s)
 	v.Numbers = numbersOf(s)
 	return v

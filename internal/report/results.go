@@ -261,7 +261,7 @@ func remarks(r cell.Result) []string {
 		out = append(out, "a layer used fewer than two of its experts: the check says little about the choice between them")
 	}
 	if fb := r.Fallback; fb != nil && fb.To != "" {
-		out = append(out, fallbackLine(*fb))
+		out = append(out, fallbackLine(*fb, r.Failure))
 	}
 	if a := r.Actual; a != nil && adapted(r) {
 		out = append(out, fmt.Sprintf("adapted: ran in %s with batch %d", a.DType, a.Batch))
@@ -279,9 +279,11 @@ func adapted(r cell.Result) bool {
 	return r.Actual.DType != r.Requested.DType || r.Actual.Batch != r.Requested.Batch || r.Actual.Seq != r.Requested.Seq && r.Requested.Seq > 0
 }
 
-func fallbackLine(f cell.Fallback) string {
+// fallbackLine tells where a cell went and, unless its failure has just been
+// told, why.
+func fallbackLine(f cell.Fallback, told *cell.Failure) string {
 	line := "falls back to " + f.To
-	if f.Reason != "" {
+	if f.Reason != "" && told == nil {
 		line += ": " + oneLine(f.Reason)
 	}
 	return line + costWord(f.Cost)

@@ -111,6 +111,7 @@ type Report struct {
 	CPUMSPerIter    *float64           `json:"cpu_ms_per_iter"`
 	Warmup          *Warmup            `json:"warmup"`
 	Sync            string             `json:"sync"`
+	Hidden          *bool              `json:"hidden"`    // the page was out of view while it was timed; nil without a page
 	PhasesMS        map[string]float64 `json:"phases_ms"` // first and warmup: those that belong to the point
 	Memory          *cell.Memory       `json:"memory"`
 	SubjectHash     string             `json:"subject_hash"`

@@ -10,6 +10,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/detect"
 	"assay/internal/journal"
 	"assay/internal/platform"
 )
@@ -67,7 +68,8 @@ func (r *recorder) Finished(res cell.Result) error {
 	return nil
 }
 
-// Describe fills in what the catalogue knows of a plan file's cells.
+// Describe fills in what the catalogue knows of a plan file's cells. A model,
+// browser or device that nobody knows is an error that names the cell.
 func Describe(cat *catalog.Catalog, cells []cell.Cell) error {
 	for i := range cells {
 		c := &cells[i]
@@ -75,6 +77,9 @@ func Describe(cat *catalog.Catalog, cells []cell.Cell) error {
 			continue
 		}
 		r, err := cat.Resolve(c.Type)
+		if err == nil {
+			err = detect.Known(c.Normal().Where())
+		}
 		if err != nil {
 			return fmt.Errorf("cell %d: %w", i+1, err)
 		}
@@ -121,7 +126,7 @@ func Tally(results []cell.Result, strict bool) (failing, absent int) {
 		case r.Fallback != nil && r.Fallback.From != "" && r.Fallback.To != "": // nobody asked for it, and it went on
 		case r.Verdict == cell.Fails, strict && r.Verdict == cell.Partial:
 			failing++
-		case strict && r.Verdict == cell.Unavailable:
+		case strict && r.Verdict == cell.Unavailable && r.Suits():
 			absent++
 		}
 	}

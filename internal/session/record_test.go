@@ -63,6 +63,10 @@ func TestDescribe(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), `cell 2: unknown model "bertt": the nearest names are bert`) {
 		t.Errorf("an unknown model: %v", err)
 	}
+	err = Describe(cat, []cell.Cell{{Type: "bert"}, {Type: "bert", Target: "webgpu@netscape"}})
+	if err == nil || !strings.HasPrefix(err.Error(), `cell 2: unknown browser "netscape"`) {
+		t.Errorf("a browser that nobody knows: %v", err)
+	}
 }
 
 // watching counts what a printer is told.

@@ -19,7 +19,7 @@ func (b *Bench) ParallelLoad(ctx context.Context, t platform.Target, model strin
 		A: Way{Name: "one by one"}, B: Way{Name: "at once"}, Notes: []string{"parts: " + strings.Join(names(parts), ", ")},
 	}
 	if len(parts) < 2 {
-		row.Refused = fmt.Sprintf("%s has %d parts that run on their own: two are needed", model, len(parts))
+		row.Refused = fmt.Sprintf("parts of %s that run on their own: %d; two are needed", model, len(parts))
 		return row.settled()
 	}
 	return b.compare(ctx, row, func(ctx context.Context, atOnceFirst bool) (serial, parallel []float64, err error) {

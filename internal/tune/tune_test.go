@@ -259,3 +259,21 @@ warm start, bert on webgpu: warming takes 900 ms
 		t.Error(diff)
 	}
 }
+
+// A page whose graph could not be made is asked nothing more of it, and its own
+// words are the reason.
+func TestAGraphThatIsNotMadeIsNotRun(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	b := scriptedBench(t, 1, func(c pages.Call) (any, error) {
+		asked = append(asked, c.Op)
+		return nil, errors.New("no such operator")
+	})
+	row := b.WarmStart(t.Context(), platform.Target{Platform: platform.WebGPU}.Normal(), Graph{Name: "bert"})
+	if slices.Contains(asked, "run") || slices.Contains(asked, "blank") {
+		t.Errorf("the page was asked %v", asked)
+	}
+	if text := fmt.Sprintf("%+v", row); strings.Count(text, "no such operator") != 1 {
+		t.Errorf("the reason is told as %s", text)
+	}
+}

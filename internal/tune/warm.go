@@ -2,7 +2,6 @@ package tune
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -69,13 +68,24 @@ func (b *Bench) first(ctx context.Context, t platform.Target, g Graph, warm bool
 		var ran struct {
 			MS float64 `json:"ms"`
 		}
-		err := errors.Join(
-			p.Ask(ctx, create(t, g, warm), &made),
-			p.Ask(ctx, pages.Call{Op: "blank"}, nil),
-			p.Ask(ctx, pages.Call{Op: "run", Limit: createLimit}, &ran),
+		err := inTurn(
+			func() error { return p.Ask(ctx, create(t, g, warm), &made) },
+			func() error { return p.Ask(ctx, pages.Call{Op: "blank"}, nil) },
+			func() error { return p.Ask(ctx, pages.Call{Op: "run", Limit: createLimit}, &ran) },
 		)
 		first, cost = ran.MS, made.PhasesMS.Warm
 		return err
 	})
 	return first, cost, err
+}
+
+// inTurn does one thing after the other up to the first that fails: a page that
+// has no graph is not asked to run it.
+func inTurn(steps ...func() error) error {
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package weblab
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -19,22 +20,28 @@ func loopback(host string) bool {
 	return err == nil && a.IsLoopback()
 }
 
-// CheckAddress says in a sentence what is wrong with an address to listen on,
-// as far as its form tells.
-func CheckAddress(address string) error {
-	_, err := hostOf(address)
-	return err
-}
-
-func hostOf(address string) (string, error) {
-	host, port, err := net.SplitHostPort(address)
+// Listen takes an address, host:port, for a lab before anything else is made for
+// it; port 0 is a free one.
+func Listen(ctx context.Context, address string) (net.Listener, error) {
+	_, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", fmt.Errorf("the address %q is not of the form host:port", address)
+		return nil, fmt.Errorf("the address %q is not of the form host:port", address)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return "", fmt.Errorf("the address %q has no port between 0 and 65535", address)
+		return nil, fmt.Errorf("the address %q has no port between 0 and 65535", address)
 	}
-	return host, nil
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("nothing can listen on %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// alone reports whether only this machine reaches the lab.
+func (l *Lab) alone() bool {
+	host, _, err := net.SplitHostPort(l.found.String())
+	return err == nil && loopback(host)
 }
 
 // URLs are where the lab is found, the likeliest first. A server on every
@@ -64,7 +71,10 @@ func (l *Lab) named() []string {
 	if l.secure == nil || l.o.Certificate == nil || l.secure.Leaf == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(l.secure.Leaf.DNSNames), func(name string) bool { return strings.Contains(name, "*") })
+	alone := l.alone()
+	return slices.DeleteFunc(slices.Clone(l.secure.Leaf.DNSNames), func(name string) bool {
+		return strings.Contains(name, "*") || alone && !loopback(name) // which leads elsewhere
+	})
 }
 
 // reached are the addresses under which a listening host is found.

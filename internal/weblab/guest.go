@@ -45,6 +45,11 @@ const (
 
 // welcome is a guest's whole visit: it lasts as long as its socket does.
 func (l *Lab) welcome(w http.ResponseWriter, r *http.Request) {
+	if !l.enter() {
+		http.Error(w, errClosed.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	defer l.work.Done()
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
 		return // Accept has answered
@@ -54,8 +59,6 @@ func (l *Lab) welcome(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	l.guests[g.token] = g
 	l.mu.Unlock()
-	l.work.Add(1)
-	defer l.work.Done()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	stop := context.AfterFunc(l.context, func() { _ = c.Close(websocket.StatusGoingAway, errClosed.Error()) })
@@ -128,10 +131,7 @@ func (g *guest) hear(ctx context.Context, s *said) error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, s); err != nil {
-		return fmt.Errorf("the page said what is no JSON: %w", err)
-	}
-	return nil
+	return hearing(text, s)
 }
 
 // say tells the page something.

@@ -77,6 +77,7 @@ type row struct {
 	Lo       *float64      `json:"lo_ms"`
 	Hi       *float64      `json:"hi_ms"`
 	P95      *float64      `json:"p95_ms"`
+	Hidden   string        `json:"hidden,omitempty"` // why a time that was taken out of view is not to be relied on
 }
 
 func rowOf(r cell.Result) row {
@@ -92,6 +93,9 @@ func rowOf(r cell.Result) row {
 	}
 	if t := r.Latency; t != nil {
 		out.Median, out.Lo, out.Hi, out.P95 = &t.MedianMS, t.LoMS, t.HiMS, t.P95MS
+		if t.Hidden {
+			out.Hidden = t.Why
+		}
 	}
 	return out
 }

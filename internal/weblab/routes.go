@@ -1,8 +1,8 @@
 package weblab
 
 import (
-	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 
 	"assay/internal/browser"
@@ -82,7 +82,11 @@ func (l *Lab) probePage(w http.ResponseWriter, _ *http.Request, _ *guest) {
 
 func (l *Lab) answer(w http.ResponseWriter, r *http.Request, g *guest) {
 	var answer detect.BrowserAnswer
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostAnswer)).Decode(&answer); err != nil {
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostAnswer))
+	if err == nil {
+		err = hearing(text, &answer)
+	}
+	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}

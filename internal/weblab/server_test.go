@@ -117,6 +117,33 @@ func TestOwnCertificate(t *testing.T) {
 	}
 }
 
+// TestOwnCertificateOnLoopback: a certificate that was given is used there too.
+func TestOwnCertificateOnLoopback(t *testing.T) {
+	t.Parallel()
+	c, err := NewCertificate(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Leaf, err = x509.ParseCertificate(c.Certificate[0]); err != nil {
+		t.Fatal(err)
+	}
+	c.Leaf.DNSNames = []string{"lab.example.org"} // which leads elsewhere
+	l := serveWith(t, "127.0.0.1:0", &c, nil)
+	roots := x509.NewCertPool()
+	roots.AddCert(c.Leaf)
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
+	if len(l.URLs()) != 1 || !strings.HasPrefix(l.URLs()[0], "https://127.0.0.1:") {
+		t.Fatalf("the addresses are %v", l.URLs())
+	}
+	r, err := client.Get(l.URLs()[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, text := read(t, r); status != http.StatusOK {
+		t.Errorf("%d %s", status, text)
+	}
+}
+
 func TestLoopback(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]bool{"127.0.0.1": true, "127.1.2.3": true, "::1": true, "localhost": true, "": false, "0.0.0.0": false, "::": false, "192.168.1.5": false, "phone.local": false} {
@@ -129,9 +156,17 @@ func TestLoopback(t *testing.T) {
 func TestBadAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "127.0.0.1", "127.0.0.1:99999", "256.1.1.1:0"} {
-		if l, err := Serve(t.Context(), Options{Address: address}); err == nil {
-			t.Errorf("%q is an address: %v", address, l.URLs())
+		if l, err := Listen(t.Context(), address); err == nil {
+			t.Errorf("%q is an address: %v", address, l.Close())
 		}
+	}
+	taken, err := Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	if l, err := Listen(t.Context(), taken.Addr().String()); err == nil {
+		t.Errorf("%v is free and taken at once", l.Addr())
 	}
 }
 

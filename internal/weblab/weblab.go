@@ -26,7 +26,6 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -45,9 +44,10 @@ type Record func(ctx context.Context, plan cell.Plan, g session.Guest, w session
 
 // Options are set once.
 type Options struct {
-	// Address is where to listen: host:port. Port 0 is a free one.
-	Address string
-	// Certificate is used away from the loopback interface; nil makes one.
+	// Listener is where guests come in: see Listen. The lab closes it.
+	Listener net.Listener
+	// Certificate is the user's own; without one the lab makes one where it
+	// needs one, away from the loopback interface.
 	Certificate *tls.Certificate
 	// Models may be chosen; they are cells without a target.
 	Models []cell.Cell
@@ -58,7 +58,7 @@ type Options struct {
 	Pages  *pages.Host
 	Engine string
 	Record Record
-	// Say hears of guests, in a line for people.
+	// Say hears of guests, in a line for people, of which nothing steers a terminal.
 	Say func(string)
 }
 
@@ -68,7 +68,7 @@ type Lab struct {
 	secret  string
 	server  *http.Server
 	found   net.Addr
-	secure  *tls.Certificate // nil on the loopback interface
+	secure  *tls.Certificate // nil without TLS: on the loopback interface
 	context context.Context  //nolint:containedctx // the life of the guests' work, ended by Close
 	cancel  context.CancelCauseFunc
 
@@ -80,24 +80,19 @@ type Lab struct {
 // headerTimeout bounds how long a client may take to say what it wants.
 const headerTimeout = 10 * time.Second
 
-// Serve starts a lab. It goes on until Close; ctx is for the start alone.
-func Serve(ctx context.Context, o Options) (*Lab, error) {
-	host, err := hostOf(o.Address)
-	if err != nil {
-		return nil, err
-	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", o.Address)
-	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", o.Address, err)
-	}
+// Serve starts a lab. It goes on until Close.
+func Serve(o Options) (*Lab, error) {
+	o.Say = plainly(o.Say)
+	listener := o.Listener
 	l := &Lab{o: o, secret: rand.Text(), found: listener.Addr(), guests: map[string]*guest{}}
 	l.context, l.cancel = context.WithCancelCause(context.Background())
 	l.server = &http.Server{Handler: l.routes(), ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(complaints(o.Say), slog.LevelError)}
-	if !loopback(host) {
-		if listener, err = l.overTLS(listener); err != nil {
+	if o.Certificate != nil || !l.alone() {
+		secure, err := l.overTLS(listener)
+		if err != nil {
 			return nil, errors.Join(err, listener.Close())
 		}
+		listener = secure
 	}
 	go func() { _ = l.server.Serve(listener) }() // ends with Close
 	return l, nil
@@ -108,7 +103,7 @@ func (l *Lab) overTLS(plain net.Listener) (net.Listener, error) {
 	if l.secure == nil {
 		made, err := NewCertificate(time.Now())
 		if err != nil {
-			return plain, err
+			return nil, err
 		}
 		l.secure = &made
 	}
@@ -119,10 +114,25 @@ var errClosed = errors.New("assay was stopped")
 
 // Close ends the server and the guests' work, and waits for it.
 func (l *Lab) Close() error {
+	l.mu.Lock()
 	l.cancel(errClosed)
+	l.mu.Unlock()
 	err := l.server.Close()
 	l.work.Wait()
 	return err
+}
+
+// enter counts a guest in whom Close waits for; once the lab is closed nobody
+// comes in any more, since a count must not rise while it is waited for. Who
+// came in says work.Done when leaving.
+func (l *Lab) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.context.Err() != nil {
+		return false
+	}
+	l.work.Add(1)
+	return true
 }
 
 func (l *Lab) guest(token string) (*guest, bool) {

@@ -3,6 +3,7 @@ package weblab
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"io"
@@ -28,6 +29,12 @@ const patience = 20 * time.Second
 // serve is a lab whose runs are carried out as the test says.
 func serve(t *testing.T, address string, record Record) *Lab {
 	t.Helper()
+	return serveWith(t, address, nil, record)
+}
+
+// serveWith is serve with a certificate of the user's.
+func serveWith(t *testing.T, address string, certificate *tls.Certificate, record Record) *Lab {
+	t.Helper()
 	host, err := pages.Serve(nil, pages.Files{
 		Page:    fstest.MapFS{"runner.html": {Data: []byte("<p>runner</p>")}},
 		Package: func(string) (string, bool) { return "", false },
@@ -35,8 +42,12 @@ func serve(t *testing.T, address string, record Record) *Lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Serve(t.Context(), Options{
-		Address: address, Pages: host, Engine: "1.30.0", Record: record, Say: func(s string) { t.Log(s) },
+	listener, err := Listen(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Serve(Options{
+		Listener: listener, Certificate: certificate, Pages: host, Engine: "1.30.0", Record: record, Say: func(s string) { t.Log(s) },
 		Models: []cell.Cell{{Type: "bert", Family: "encoder-only", Size: cell.Tiny, Weights: cell.Random}, {Type: "vit", Size: cell.Tiny, Weights: cell.Random}},
 		Files:  fstest.MapFS{"lab.html": {Data: []byte("<p>lab</p>")}, "lab.mjs": {Data: []byte("export {}")}},
 	})

@@ -22,8 +22,16 @@ class MissingWeights(RunnerError):
     """The asked weights are neither on disk nor to be had."""
 
 
+class UnreadableModel(RunnerError):
+    """A file that was given as a model is none that can be read: empty, cut short, or something else."""
+
+
 class BadRecipe(RunnerError):
     """The recipe or the job says something that cannot be carried out."""
+
+
+class Unsuited(BadRecipe):
+    """The cell asks for what its model or its engine cannot have, such as text of a model that writes none."""
 
 
 class MissingCode(RunnerError, ModuleNotFoundError):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from assay_runner import stream
-from assay_runner.errors import BadRecipe
+from assay_runner.errors import BadRecipe, Unsuited
 
 KIND = "front-end"
 """The kind of input that a front end makes."""
@@ -125,7 +125,7 @@ def recipe(plain: Mapping[str, Any]) -> dict[str, Any]:
     kind = str(plain.get("type") or "")
     front = FRONT_ENDS.get(kind)
     if front is None:
-        raise BadRecipe(f"{kind or 'the model'} has no front end here: those that have are {', '.join(FRONT_ENDS)}")
+        raise Unsuited(f"{kind or 'the model'} has no front end here: those that have are {', '.join(FRONT_ENDS)}")
     inputs = [
         {**spec, "kind": KIND, "front_end": kind} if spec["name"] == front.input else spec for spec in plain["inputs"]
     ]

@@ -64,6 +64,7 @@ class Samples:
     ms: list[float]
     device_ms: list[float] | None
     cpu_ms_per_iter: float | None  # None where what runs is another process
+    hidden: bool | None = None  # the page that ran it was out of view meanwhile; None where there is no page
 
 
 class Clock(Protocol):

@@ -33,7 +33,7 @@ from assay_runner import (
     subject,
     timing,
 )
-from assay_runner.errors import BadRecipe, MissingWeights
+from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
 from assay_runner.outputs import Tensors
 
 INSIDE = "forward only; inputs resident on the device"
@@ -60,7 +60,7 @@ class Session:
             raise BadRecipe("the job has no recipe that names a class")
         mode = self.cell.get("mode") or "infer"
         if mode not in ("infer", generation.MODE):
-            raise BadRecipe(f"the torch engine has no mode {mode!r}: it has infer, {generation.MODE}")
+            raise Unsuited(f"the torch engine has no mode {mode!r}: it has infer, {generation.MODE}")
         if mode == generation.MODE:
             self.recipe = generation.recipe(self.recipe)
         if self.cell.get("front_end"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -107,7 +108,7 @@ ANSWERS = {
     "crash": lambda *_: (502, json.dumps({"kind": "gone", "error": "the page is gone: crashed"}).encode()),
     "hang": lambda *_: (504, json.dumps({"kind": "timeout", "error": "no answer within 1s"}).encode()),
     "run": lambda *_: (200, web_page.encode({"ms": 2.5}, {})),
-    "sample": lambda header, _: (200, web_page.encode({"ms": [1.0] * header["min_n"]}, {})),
+    "sample": lambda header, _: (200, web_page.encode({"ms": [1.0] * (n := header["min_n"]), "hidden": n > 7}, {})),
 }
 
 
@@ -141,6 +142,8 @@ def test_the_pages_clock_tells_the_times(page: web_page.Page) -> None:
     assert clock.once() == 2.5
     assert clock.warm_up(rule).stable
     assert clock.sample(rule, 1.0).ms == [1.0] * 7
+    assert clock.sample(rule, 1.0).hidden is False
+    assert clock.sample(dataclasses.replace(rule, min_n=9), 1.0).hidden is True
 
 
 def model(text: str, **constants: np.ndarray) -> onnx_ir.Model:

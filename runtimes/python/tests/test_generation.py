@@ -7,7 +7,7 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner import generation, models, torch_engine
-from assay_runner.errors import BadRecipe, UnsupportedDType
+from assay_runner.errors import Unsuited, UnsupportedDType
 from assay_runner.export import encoder_decoder
 from assay_runner.exported import engine
 
@@ -104,7 +104,7 @@ def test_timed_generations():
 
 
 def test_a_model_that_generates_nothing():
-    with pytest.raises(BadRecipe, match="generates no text"):
+    with pytest.raises(Unsuited, match="generates no text"):
         on_torch(torch_recipes.BERT)
 
 

@@ -12,7 +12,7 @@ import torch_emit
 from onnx import TensorProto, helper
 
 from assay_runner import onnxfile
-from assay_runner.errors import BadRecipe
+from assay_runner.errors import BadRecipe, UnreadableModel
 from assay_runner.export import Options
 from assay_runner.exported import engine
 from assay_runner.exported.files import FileExporter
@@ -71,7 +71,7 @@ def test_a_file_beside_it_says_what_no_rule_knows(tmp_path):
 def test_what_is_no_model_is_said(tmp_path, bad):
     path = tmp_path / "m.onnx"
     path.write_bytes(bad)
-    with pytest.raises(BadRecipe, match=r"m\.onnx"):
+    with pytest.raises(UnreadableModel, match=r"m\.onnx is no ONNX model that can be read"):
         onnxfile.recipe(path)
 
 

@@ -10,7 +10,7 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner import control, models, torch_engine
-from assay_runner.errors import AbsentDevice, BadRecipe, NotInRelease, TooLarge, UnsupportedDType
+from assay_runner.errors import AbsentDevice, BadRecipe, NotInRelease, TooLarge, Unsuited, UnsupportedDType
 
 RECIPES = list(torch_recipes.ALL.values())
 
@@ -169,7 +169,7 @@ def test_time():
         ({"cell": {"platform": "rocm"}}, AbsentDevice),
         ({"cell": {"platform": "abacus"}}, AbsentDevice),
         ({"cell": {"dtype": "int8"}}, UnsupportedDType),
-        ({"cell": {"mode": "train"}}, BadRecipe),
+        ({"cell": {"mode": "train"}}, Unsuited),
         ({"recipe": {}}, BadRecipe),
         ({"recipe": {**torch_recipes.BERT, "class": "BertForEverything"}}, BadRecipe),
         ({"recipe": {**torch_recipes.BERT, "class": "os.system"}}, BadRecipe),

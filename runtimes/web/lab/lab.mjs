@@ -138,7 +138,7 @@ $("all").addEventListener("click", () => (tickModels(true), refresh()));
 $("none").addEventListener("click", () => (tickModels(false), refresh()));
 $("find").addEventListener("input", ({ target }) => filterModels(target.value));
 document.addEventListener("visibilitychange", () => {
-  if (run.busy && document.hidden) showNote("This page was hidden during a run: browsers slow hidden pages down, and its times may be too long.");
+  if (run.busy && document.hidden) showNote("This page was hidden during a run: browsers slow hidden pages down. A time taken meanwhile says so in its result.");
   if (run.busy && !document.hidden) stayAwake();
 });
 

@@ -70,8 +70,8 @@ const number = (x) => (x >= 1000 ? Math.round(x).toString() : Number(x.toPrecisi
 const ms = (x) => (x === null || x === undefined ? "" : `${number(x)} ms`);
 
 /** What there is to say of a verdict beside itself. */
-function because({ note, failure, evidence }) {
-  const words = [evidence === "none" ? "" : evidence, note, failure && `${failure.class}: ${failure.detail}`, failure?.hint];
+function because({ note, failure, evidence, hidden }) {
+  const words = [evidence === "none" ? "" : evidence, note, hidden, failure && `${failure.class}: ${failure.detail}`, failure?.hint];
   return words.filter(Boolean).map((textContent) => element("small", { textContent }));
 }
 

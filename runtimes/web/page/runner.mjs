@@ -8,6 +8,7 @@ import { decode, encode } from "./frame.mjs";
 import { taken } from "./logs.mjs";
 import { Pipeline } from "./transformers.mjs";
 import { TUNING } from "./tuning.mjs";
+import { watched } from "./visibility.mjs";
 
 const parts = {}; // the graphs that were made, by name
 let active; // what runs: a graph, the two of a language model, or a pipeline
@@ -42,7 +43,7 @@ const CALLS = {
   blank: () => [active.blank() ?? {}],
   bind: async ({ front_end, tuned }, tensors) => [(await active.bind(tensors, front_end, tuned)) ?? {}],
   run: async () => [await active.run()],
-  sample: async (header) => [await active.sample(header)],
+  sample: async (header) => [await watched(() => active.sample(header))],
   outputs: async () => [{}, await active.outputs()],
   release: async () => [(await active.release()) ?? {}],
   ...TUNING,

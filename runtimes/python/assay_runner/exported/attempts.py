@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay_runner import generation
-from assay_runner.errors import BadRecipe
+from assay_runner.errors import Unsuited
 
 from .artefact import DIRECT, FIXED_CACHE, FOLDER, NARROW, ONNX, PAIR, PROGRAM, STATEFUL, Form
 
@@ -75,5 +75,5 @@ def attempts(cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
         usual = _ATTEMPTS.get(engine, {}).get(via, (Attempt(ONNX),))
         return usual + _TOO_LARGE.get((engine, via, str(cell.get("dtype") or "")), ())
     if (engine, mode) not in _MODES:
-        raise BadRecipe(f"the engine {engine} has no mode {mode!r}: it has infer")
+        raise Unsuited(f"the engine {engine} has no mode {mode!r}: it has infer")
     return _MODES[engine, mode]

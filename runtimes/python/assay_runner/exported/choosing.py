@@ -82,7 +82,7 @@ class Chooser:
 
         def judged(folder: Path) -> dict[str, Any]:
             made.append(self._running(attempt, point, start, held))
-            return {"wrong_by": self.wrong_by(made[0])}
+            return {"of": artefact["key"], "wrong_by": self.wrong_by(made[0])}
 
         artefact = held.enter_context(self.exporter.artefact(point, attempt.form))
         key = key_of({"verdict": artefact["key"], "settings": dict(attempt.settings), **self.facts})

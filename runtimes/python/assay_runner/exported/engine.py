@@ -292,5 +292,6 @@ def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
                 "stable": warm.stable,
             },
             "sync": "",
+            "hidden": samples.hidden,
             "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count} | _phases(compiled),
         }

@@ -76,7 +76,8 @@ class OpenVINO:
             "quantised": row.quantised,
             "nncf": quantising.nncf_version() if row.quantised else "",
         }
-        entry = self._entry("openvino", facts, lambda folder: self._converted(exported, folder) | facts)
+        whose = {"of": exported.key}
+        entry = self._entry("openvino", facts, lambda folder: self._converted(exported, folder) | facts | whose)
         return Model(entry.manifest["key"], entry.path(MODEL), names, encoder)
 
     def compile(self, prepared: Model) -> Compiled:
@@ -130,7 +131,7 @@ class OpenVINO:
         def export(folder: Path) -> dict[str, Any]:
             made.append(self._core.compile_model(model.file, self._device, settings))
             (folder / BLOB).write_bytes(made[0].export_model().getbuffer())
-            return {"device": self._device}
+            return {"of": model.key, "device": self._device}
 
         entry = self._entry("openvino-blob", self._blob_facts(model, settings), export)
         if made:

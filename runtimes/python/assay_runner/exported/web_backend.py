@@ -178,6 +178,11 @@ _MUCH_BYTES = 500_000_000  # of weights: a page that ends over fewer has another
 _MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array|memory access out of bounds")
 
 
+def seen(told: Mapping[str, Any]) -> timing.Samples:
+    """What a page tells of a timed loop."""
+    return timing.Samples(told["ms"], None, None, told["hidden"])
+
+
 @dataclass(frozen=True)
 class PageClock:
     """The page's clock."""
@@ -195,7 +200,7 @@ class PageClock:
 
     def sample(self, rule: timing.Rule, expected_ms: float | None) -> timing.Samples:
         """The timed loop, in the page."""
-        return timing.Samples(self.sampled(rule, expected_ms)["ms"], None, None)
+        return seen(self.sampled(rule, expected_ms))
 
     def sampled(self, rule: timing.Rule, expected_ms: float | None) -> dict[str, Any]:
         """What the page tells of a timed loop."""

@@ -18,7 +18,7 @@ from assay_runner.generation import NEW_TOKENS, Clock, prompted
 
 from . import web_placement
 from .backend import Arrays, Asked, Placement
-from .web_backend import RUN_S, SHORT_S, PageClock, Session
+from .web_backend import RUN_S, SHORT_S, PageClock, Session, seen
 from .web_graph import Prepared
 from .web_page import Page
 
@@ -96,7 +96,7 @@ class TokenClock(PageClock):
 
     def sample(self, rule: timing.Rule, expected_ms: float | None) -> timing.Samples:
         """The timed loop, in the page."""
-        return timing.Samples(self._noted(self.sampled(rule, expected_ms))["ms"], None, None)
+        return seen(self._noted(self.sampled(rule, expected_ms)))
 
     def _noted(self, told: Mapping[str, Any]) -> Mapping[str, Any]:
         for stamps in told["stamps_ms"]:

@@ -14,7 +14,7 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel
 
 from assay_runner import models
-from assay_runner.errors import BadRecipe
+from assay_runner.errors import Unsuited
 from assay_runner.generation import IDS, LOGITS, NEW_TOKENS, Clock, prompted
 from assay_runner.programs.wrapping import Wrapped
 
@@ -98,5 +98,5 @@ def construct(recipe: Recipe, attention: str | None) -> Continuation:
 def around(recipe: Recipe, model: PreTrainedModel) -> Continuation:
     """A model to be continued with."""
     if not (callable(getattr(model, "generate", None)) and model.can_generate()):
-        raise BadRecipe(f"{recipe['class']} generates no text: mode generate is for language models")
+        raise Unsuited(f"{recipe['class']} generates no text: mode generate is for language models")
     return Continuation(model)
