@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -65,6 +66,28 @@ func TestIntegrationWeb(t *testing.T) {
 	}
 	if timed.Memory == nil || timed.Memory.HostPeakBytes == nil || *timed.Memory.HostPeakBytes < 50<<20 {
 		t.Errorf("the browser's own memory is unknown: %+v", timed.Memory)
+	}
+}
+
+// TestIntegrationWebGPUTime: a timed cell has the GPU's own time beside the
+// page's, taken of every compute pass, and says what the device was opened with.
+func TestIntegrationWebGPUTime(t *testing.T) {
+	t.Parallel()
+	r := withWeb(t).report(t, exitOK, "bench", "bert", "--quick", "--repeats", "1", "--platform", "webgpu").Results[0]
+	if !ranInPage(t, r) || r.Latency == nil {
+		t.Fatalf("it was not timed: %+v", r.Failure)
+	}
+	b := r.Context.Browser
+	if b.F16 == nil || *b.F16 || !slices.Contains(b.DeviceFeatures, "subgroups") {
+		t.Errorf("what the session computes with: f16 %v, %v", b.F16, b.DeviceFeatures)
+	}
+	switch l, clock := r.Latency, b.GPUClock; {
+	case clock == nil || clock.Why != "" || clock.Passes == nil || *clock.Passes < 1 || clock.StepMS == nil:
+		t.Errorf("the GPU's clock was not read: %+v", clock)
+	case l.DeviceMS == nil || *l.DeviceMS <= 0 || *l.DeviceMS > 3*l.MaxMS:
+		t.Errorf("the GPU took %v of %v ms", l.DeviceMS, l.MaxMS)
+	case len(l.DeviceSamples) != 1 || len(l.DeviceSamples[0]) < 3:
+		t.Errorf("its samples: %v", l.DeviceSamples)
 	}
 }
 

@@ -58,6 +58,7 @@ class Page(BaseHTTPRequestHandler):
             "outputs": [],
             "log": [],
             "adapter": None,
+            "device_features": None,
             "build": "",
             "threads": 1,
             "version": "1",
@@ -70,7 +71,8 @@ class Page(BaseHTTPRequestHandler):
 
     def pipeline(self, header, _):
         self.server.sessions["whole"] = Session(header["files"]["onnx/model.onnx"], providers=["CPUExecutionProvider"])
-        told = {"log": [], "adapter": None, "build": "transformers.js", "threads": 1, "phases_ms": {"create": 1.5}}
+        told = {"log": [], "adapter": None, "device_features": None, "build": "transformers.js", "threads": 1}
+        told |= {"phases_ms": {"create": 1.5}}
         return told | {"versions": {"transformers.js": "4", "onnxruntime-web": "1"}}, {}
 
     def bind(self, _, arrays):

@@ -4,7 +4,7 @@
 // The pipeline runs whole. What its model is given in place of what the pipeline made of an image, a recording or a
 // text is what Assay bound, so that the numbers inside it can be compared; what a generation makes is its own.
 
-import { adapter } from "./about.mjs";
+import { adapter, deviceFeatures, WEBNN_DEVICE } from "./about.mjs";
 import { now, sampled, timed } from "./engine.mjs";
 import { taken } from "./logs.mjs";
 
@@ -14,7 +14,7 @@ const MODEL = "model";
 
 const DEVICES = {
   webgpu: () => "webgpu",
-  webnn: (device) => (device ? `webnn-${device}` : "webnn"),
+  webnn: (device) => `webnn-${device || WEBNN_DEVICE}`,
   cpu: () => "wasm",
 };
 
@@ -91,6 +91,7 @@ export class Pipeline {
     return {
       phases_ms: phases,
       adapter: found,
+      device_features: found && (await deviceFeatures(onnx)),
       build: "transformers.js",
       threads: onnx.wasm.numThreads,
       versions: { "transformers.js": library.env.version, "onnxruntime-web": onnx.versions?.web ?? "" },
