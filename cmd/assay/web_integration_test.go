@@ -132,6 +132,25 @@ func TestIntegrationWebGenerates(t *testing.T) {
 	}
 }
 
+// TestIntegrationWebTranslates: a model with an encoder makes its text in a
+// page, what steps read of the encoder kept by the browser as the past is.
+func TestIntegrationWebTranslates(t *testing.T) {
+	t.Parallel()
+	p := withWeb(t)
+	kept := map[platform.Name]string{platform.WebNN: "ml-tensor", platform.CPU: "cpu"}
+	for _, r := range p.report(t, exitOK, "test", "t5", "--mode", "generate", "--platform", "webnn,cpu/wasm").Results {
+		if !ranInPage(t, r) {
+			continue
+		}
+		if g := r.Generation; g == nil || g.AgreedTokens == nil || *g.AgreedTokens != g.NewTokens || *g.TokenMSMedian <= 0 {
+			t.Errorf("%s: other tokens than torch's, or not timed: %+v", r.Cell.Target, g)
+		}
+		if r.Context.EngineSettings["past_kept_at"] != kept[r.Cell.Platform] {
+			t.Errorf("%s: the past was kept elsewhere: %v", r.Cell.Target, r.Context.EngineSettings)
+		}
+	}
+}
+
 // TestIntegrationTransformersJS: the same models go through the library that
 // web applications use, and give the same numbers.
 func TestIntegrationTransformersJS(t *testing.T) {

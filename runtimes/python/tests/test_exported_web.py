@@ -256,6 +256,14 @@ def typed(text: str, shapes: dict[str, tuple[list[int], onnx_ir.DataType]], **co
 F = onnx_ir.DataType.FLOAT
 PLAIN = [
     (
+        web_steps.negations_by_subtracting,
+        typed(
+            """<ir_version: 10, opset_import: ["" : 20]>
+            g (float[2,3,4] x, int64[2,5,4] at) => (int64[2,5,4] y, float[2,3,4] z) { y = Neg (at) z = Neg (x) }""",
+            {"y": ([2, 5, 4], onnx_ir.DataType.INT64), "z": ([2, 3, 4], F)},
+        ),
+    ),
+    (
         web_steps.web_elements.gather,
         typed(
             """<ir_version: 10, opset_import: ["" : 20]>
