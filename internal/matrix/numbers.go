@@ -103,8 +103,7 @@ func rank(a, b bool) int {
 }
 
 func dtypeOrder(c cell.Cell) int {
-	p, _ := platform.Get(c.Platform)
-	return slices.Index(p.DTypes, c.DType)
+	return slices.Index(c.Where().DTypes(), c.DType)
 }
 
 // Timed reports whether a result's times may be shown as latency: it ran on the

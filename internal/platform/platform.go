@@ -63,7 +63,7 @@ func (e Engine) Generates() bool {
 
 // KeepsBlocks reports whether the engine can be told how to keep weights of few
 // bits: how many share a scale, and how exact products with them are.
-func (e Engine) KeepsBlocks() bool { return e == ORTWeb }
+func (e Engine) KeepsBlocks() bool { return e.InPages() }
 
 // Ways are how the engine can be told to get a model, beside its own choice:
 // by a graph in ONNX or directly from torch, or through a library of its own.
@@ -86,7 +86,8 @@ type Platform struct {
 	Device string
 	// Engines lists the engines that can execute there, the default first.
 	Engines []Engine
-	// DTypes lists what the platform can be asked for, the default first.
+	// DTypes lists what the platform can be asked for, the default first; a
+	// target's engine may have a list of its own.
 	DTypes []DType
 	// Fallback is where a cell goes, in order, when the platform was asked
 	// for and is not there.
@@ -151,7 +152,7 @@ func Parse(s string) (Platform, error) {
 	if p, ok := Get(Name(strings.ToLower(s))); ok {
 		return p, nil
 	}
-	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s", s, join(Names()))
+	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s", s, List(Names()))
 }
 
 // ParseDType returns the dtype that a user named; torch's spellings are taken too.
@@ -169,11 +170,8 @@ func ParseDType(s string) (DType, error) {
 	if d := DType(strings.ToLower(s)); slices.Contains(dtypes, d) {
 		return d, nil
 	}
-	return "", fmt.Errorf("unknown dtype %q: the dtypes are %s", s, join(dtypes))
+	return "", fmt.Errorf("unknown dtype %q: the dtypes are %s", s, List(dtypes))
 }
-
-// HasDType reports whether the platform can be asked for d.
-func (p Platform) HasDType(d DType) bool { return slices.Contains(p.DTypes, d) }
 
 // HasEngine reports whether e executes on the platform.
 func (p Platform) HasEngine(e Engine) bool { return slices.Contains(p.Engines, e) }
@@ -200,7 +198,8 @@ var preference = []struct {
 	{[]string{"mixture-of-experts", "state-space"}, []Name{CUDA, ROCm, CPU}},
 }
 
-func join[S ~string](names []S) string {
+// List writes names as people read them: by commas.
+func List[S ~string](names []S) string {
 	s := make([]string, len(names))
 	for i, n := range names {
 		s[i] = string(n)
