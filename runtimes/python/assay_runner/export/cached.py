@@ -7,7 +7,7 @@ The check continues the same prompt on ONNX Runtime's CPU and compares each step
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from assay_runner import generation
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import checking, encoder_stages, stages, traces, trying, writing
+from assay_runner.export import checking, encoder_stages, stages, steps, traces, trying, writing
 from assay_runner.export.graph import Graph
 from assay_runner.export.stages import LOGITS, PAST, PRESENT, Stages, beside
 from assay_runner.export.subject import Subject
@@ -79,7 +79,7 @@ def write(subject: Subject, folder: Path) -> Graph:
         inputs=once.inputs,
         outputs=writing.told(subject.expected),
         exporter=each.exporter,
-        steps=_joined(once.steps, each.steps),
+        steps=steps.joined(once.steps, each.steps),
         tried=[*once.tried, *each.tried],
         operators=each.operators,
         check=check,
@@ -117,12 +117,3 @@ def _check(folder: Path, once: str, each: str, subject: Subject) -> dict[str, An
     feeds = {name: t.numpy() for name, t in subject.tensors.items()}
     made = Pair(*sessions).continued(feeds, subject.expected[generation.IDS].shape[1])
     return checking.continued(f"onnxruntime {ort.__version__}", made, subject.expected)
-
-
-def _joined(*parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The steps of both graphs, each once with the sum of its counts."""
-    total: dict[str, dict[str, Any]] = {}
-    for row in (row for part in parts for row in part):
-        known = total.setdefault(row["name"], {**row, "count": 0})
-        known["count"] += row["count"]
-    return list(total.values())

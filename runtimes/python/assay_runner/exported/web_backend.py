@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from assay_runner import generation, timing
-from assay_runner.errors import BadRecipe, PageError, PageLost, RefusedGraph, TooLarge
+from assay_runner.errors import BadRecipe, BrokenDown, PageError, PageLost, RefusedGraph, TooLarge
 
 from . import web_dtypes, web_limits, web_placement
 from .backend import Arrays, Asked, Exported, Placement
@@ -173,21 +173,26 @@ class Session:
 def created(page: Page, files: Mapping[str, Path], fits: str, op: str = "create", **asked: Any) -> dict[str, Any]:
     """What the page says of the session it made. A graph that it cannot take is refused, as by every other engine; one
     that it has no memory for with the words of what fits."""
+    held = sum(path.stat().st_size for path in files.values())
+    loaded = f", while it loaded {held / 1e9:.1f} GB; {fits}" if held >= _MUCH_BYTES else ""
     try:
         return page.call(op, _CREATE_S, files=files, **asked)[0]
     except PageError as error:
         if _MEMORY.search(str(error)):
             raise TooLarge(f"the page ran out of memory: {error}; {fits}") from error
+        if _TRAP.search(str(error)):
+            raise BrokenDown(f"ONNX Runtime Web broke down in WebAssembly: {error}{loaded}") from error
         raise RefusedGraph(f"ONNX Runtime Web refuses the graph: {error}") from error
     except PageLost as error:  # a renderer that gets no memory ends without a word
-        if (held := sum(path.stat().st_size for path in files.values())) < _MUCH_BYTES:
-            raise
-        raise PageLost(f"{error}, while it loaded {held / 1e9:.1f} GB; {fits}") from error
+        raise PageLost(f"{error}{loaded}") from error
 
 
 _MUCH_BYTES = 500_000_000  # of weights: a page that ends over fewer has another reason
 
-_MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array|memory access out of bounds")
+_MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array")
+
+_TRAP = re.compile(r"RuntimeError: .*(out of bounds|unreachable|signature mismatch|divide by zero)")
+"""What WebAssembly says where its code goes wrong, which is an error of the engine's and says nothing of memory."""
 
 
 @dataclass(frozen=True)
