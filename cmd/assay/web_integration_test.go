@@ -161,6 +161,9 @@ func TestIntegrationTransformersJS(t *testing.T) {
 		if ranInPage(t, r) && (r.Context.EngineSettings["pipeline"] != pipelines[r.Cell.Type] || r.Context.Versions["transformers.js"] == "") {
 			t.Errorf("%s: %v by %v", r.Cell.Type, r.Context.EngineSettings, r.Context.Versions)
 		}
+		if r.Numerics != nil && len(r.Numerics.Around) < 2 {
+			t.Errorf("%s: what the pipeline makes around its model was not compared: %+v", r.Cell.Type, r.Numerics.Around)
+		}
 	}
 }
 

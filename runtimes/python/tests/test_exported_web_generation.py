@@ -13,7 +13,7 @@ import pytest
 import torch
 import torch_recipes
 from torch_emit import Emit, job
-from transformers import MambaConfig, MambaForCausalLM
+from transformers import AutoTokenizer, MambaConfig, MambaForCausalLM
 
 from assay_runner import generation
 from assay_runner.errors import ExportFailed, UnsupportedDType
@@ -70,6 +70,7 @@ class Page(BaseHTTPRequestHandler):
         return {}, {}
 
     def pipeline(self, header, _):
+        self.server.folder = Path(header["files"]["config.json"]).parent
         self.server.sessions["whole"] = Session(header["files"]["onnx/model.onnx"], providers=["CPUExecutionProvider"])
         told = {"log": [], "adapter": None, "device_features": None, "build": "transformers.js", "threads": 1}
         told |= {"phases_ms": {"create": 1.5}}
@@ -88,7 +89,14 @@ class Page(BaseHTTPRequestHandler):
         return {"ms": 40.0, "stamps_ms": [[100.0, 110.0, *(112.0 + 2 * i for i in range(NEW - 1))]]}, {}
 
     def outputs(self, *_):
-        return {"heap_bytes": 7}, self.server.made
+        server = self.server
+        if "whole" not in server.sessions:
+            return {"heap_bytes": 7}, server.made
+        words = AutoTokenizer.from_pretrained(server.folder)  # a pipeline gives a text
+        ids, new = server.given["input_ids"], server.made["generated"]
+        text = words.decode([*ids[0], *new[0]])[len(words.decode(ids[0])) :]
+        told = {"heap_bytes": 7, "result": [{"generated_text": text}]}
+        return told, {**server.made, "made:input_ids": ids}
 
     def _send(self, body: bytes) -> None:
         self.send_response(200)
@@ -153,6 +161,7 @@ def test_a_pipeline_generates_what_torch_does(server, exports):
     assert report["numerics"]["pass"], report["numerics"]
     assert report["generation"]["agreed_tokens"] == NEW
     assert report["generation"]["token_ms_median"] == 2.0
+    assert [row["pass"] for row in report["numerics"]["around"]] == [True, True]  # its ids, and its words
     assert report["context"]["engine_settings"]["pipeline"] == "text-generation"
     assert report["context"]["versions"]["transformers.js"] == "4"
     assert report["export"]["via"] == "transformers.js"

@@ -45,7 +45,7 @@ const CALLS = {
   run: async () => [await active.run()],
   sample: async (header) => [await active.sample(header)],
   gpu: async (header) => [await gpuTimes(() => active.run(), header)],
-  outputs: async () => [{}, await active.outputs()],
+  outputs: async () => [active.told?.() ?? {}, await active.outputs()],
   release: async () => [(await active.release()) ?? {}],
   ...TUNING,
 };

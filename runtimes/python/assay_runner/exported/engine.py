@@ -248,6 +248,8 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         if artefact.silent:
             return report | {"numerics_note": artefact.silent}
         report["numerics"] = _numerics(session, artefact, found, expected)
+        if hasattr(compiled, "around"):  # a library that does more than to run the model
+            report["numerics"]["around"] = compiled.around({name: t.numpy() for name, t in found.items()})
         return report
 
 
