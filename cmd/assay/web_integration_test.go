@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -68,6 +69,28 @@ func TestIntegrationWeb(t *testing.T) {
 	}
 }
 
+// TestIntegrationWebGPUTime: a timed cell has the GPU's own time beside the
+// page's, taken of every compute pass, and says what the device was opened with.
+func TestIntegrationWebGPUTime(t *testing.T) {
+	t.Parallel()
+	r := withWeb(t).report(t, exitOK, "bench", "bert", "--quick", "--repeats", "1", "--platform", "webgpu").Results[0]
+	if !ranInPage(t, r) || r.Latency == nil {
+		t.Fatalf("it was not timed: %+v", r.Failure)
+	}
+	b := r.Context.Browser
+	if b.F16 == nil || *b.F16 || !slices.Contains(b.DeviceFeatures, "subgroups") {
+		t.Errorf("what the session computes with: f16 %v, %v", b.F16, b.DeviceFeatures)
+	}
+	switch l, clock := r.Latency, b.GPUClock; {
+	case clock == nil || clock.Why != "" || clock.Passes == nil || *clock.Passes < 1 || clock.StepMS == nil:
+		t.Errorf("the GPU's clock was not read: %+v", clock)
+	case l.DeviceMS == nil || *l.DeviceMS <= 0 || *l.DeviceMS > 3*l.MaxMS:
+		t.Errorf("the GPU took %v of %v ms", l.DeviceMS, l.MaxMS)
+	case len(l.DeviceSamples) != 1 || len(l.DeviceSamples[0]) < 3:
+		t.Errorf("its samples: %v", l.DeviceSamples)
+	}
+}
+
 // ranInPage wants a result whose nodes were all seen on the asked platform, in
 // a browser that is told.
 func ranInPage(t *testing.T, r cell.Result) bool {
@@ -109,6 +132,25 @@ func TestIntegrationWebGenerates(t *testing.T) {
 	}
 }
 
+// TestIntegrationWebTranslates: a model with an encoder makes its text in a
+// page, what steps read of the encoder kept by the browser as the past is.
+func TestIntegrationWebTranslates(t *testing.T) {
+	t.Parallel()
+	p := withWeb(t)
+	kept := map[platform.Name]string{platform.WebNN: "ml-tensor", platform.CPU: "cpu"}
+	for _, r := range p.report(t, exitOK, "test", "t5", "--mode", "generate", "--platform", "webnn,cpu/wasm").Results {
+		if !ranInPage(t, r) {
+			continue
+		}
+		if g := r.Generation; g == nil || g.AgreedTokens == nil || *g.AgreedTokens != g.NewTokens || *g.TokenMSMedian <= 0 {
+			t.Errorf("%s: other tokens than torch's, or not timed: %+v", r.Cell.Target, g)
+		}
+		if r.Context.EngineSettings["past_kept_at"] != kept[r.Cell.Platform] {
+			t.Errorf("%s: the past was kept elsewhere: %v", r.Cell.Target, r.Context.EngineSettings)
+		}
+	}
+}
+
 // TestIntegrationTransformersJS: the same models go through the library that
 // web applications use, and give the same numbers.
 func TestIntegrationTransformersJS(t *testing.T) {
@@ -118,6 +160,9 @@ func TestIntegrationTransformersJS(t *testing.T) {
 	for _, r := range p.report(t, exitOK, "test", "bert", "vit", "--via", "transformers.js", "--platform", "webnn").Results {
 		if ranInPage(t, r) && (r.Context.EngineSettings["pipeline"] != pipelines[r.Cell.Type] || r.Context.Versions["transformers.js"] == "") {
 			t.Errorf("%s: %v by %v", r.Cell.Type, r.Context.EngineSettings, r.Context.Versions)
+		}
+		if r.Numerics != nil && len(r.Numerics.Around) < 2 {
+			t.Errorf("%s: what the pipeline makes around its model was not compared: %+v", r.Cell.Type, r.Numerics.Around)
 		}
 	}
 }

@@ -41,7 +41,11 @@ func (g *group) kill() {
 // running is one process of the system.
 type running struct {
 	pid, parent, group int
-	memory             func() int64 // looked at only for the processes that are the browser's
+	// Both are looked at only for the processes that are the browser's. shares
+	// is memory with what others have too counted by its share, as far as that
+	// is known.
+	memory func() int64
+	shares func() (int64, bool)
 }
 
 // processes returns the running processes of the group and all below its
@@ -83,6 +87,21 @@ func (g *group) memory() (int64, bool) {
 		sum += p.memory()
 	}
 	return sum, len(alive) > 0 && sum > 0
+}
+
+// twice is what memory counts more than once, because processes share it; false
+// where it is not known.
+func (g *group) twice() (int64, bool) {
+	var sum int64
+	alive := g.processes()
+	for _, p := range alive {
+		own, known := p.shares()
+		if !known {
+			return 0, false
+		}
+		sum += max(p.memory()-own, 0)
+	}
+	return sum, len(alive) > 0
 }
 
 // peak is not kept by the system: it is what was seen.

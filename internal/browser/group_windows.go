@@ -68,6 +68,9 @@ func (g *group) kill() {
 // memory of the moment is not known: a job object keeps the peak alone.
 func (g *group) memory() (int64, bool) { return 0, false }
 
+// twice is not known, and not needed: the job object counts a page once.
+func (g *group) twice() (int64, bool) { return 0, false }
+
 // peak is the most that the job's processes had committed together.
 func (g *group) peak() (int64, bool) {
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{}

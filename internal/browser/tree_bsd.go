@@ -21,6 +21,7 @@ func everyone() []running {
 		var state string
 		if n, _ := fmt.Sscan(line, &p.pid, &p.parent, &p.group, &kib, &state); n == 5 && !strings.HasPrefix(state, "Z") {
 			p.memory = func() int64 { return kib << 10 } // what ps calls resident, with the pages of files
+			p.shares = func() (int64, bool) { return 0, false }
 			all = append(all, p)
 		}
 	}

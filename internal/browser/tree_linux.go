@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,6 +41,7 @@ func parseStat(text []byte) (running, bool) {
 	p.parent, errs[1] = strconv.Atoi(fields[1])
 	p.group, errs[2] = strconv.Atoi(fields[2])
 	p.memory = func() int64 { return residentBytes(p.pid) }
+	p.shares = func() (int64, bool) { return shareBytes(p.pid) }
 	return p, errs == [3]error{}
 }
 
@@ -50,20 +52,35 @@ func residentBytes(pid int) int64 {
 	if err != nil {
 		return 0
 	}
-	return parseStatus(string(text))
+	sum, _ := sumOf(string(text), "RssAnon", "RssShmem")
+	return sum
 }
 
-func parseStatus(text string) int64 {
+// shareBytes is the same with every page divided by the number of processes
+// that have it; false where the kernel does not tell, or tells not us.
+func shareBytes(pid int) (int64, bool) {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
+	if err != nil {
+		return 0, false
+	}
+	return sumOf(string(text), "Pss_Anon", "Pss_Shmem")
+}
+
+// sumOf adds up fields like "RssAnon:  12 kB" of a text, in bytes; false where
+// one of them is not there.
+func sumOf(text string, fields ...string) (int64, bool) {
 	var sum int64
+	found := 0
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(line, ":")
-		if name != "RssAnon" && name != "RssShmem" {
+		if !slices.Contains(fields, name) {
 			continue
 		}
 		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
 		if err == nil {
 			sum += kib << 10
+			found++
 		}
 	}
-	return sum
+	return sum, found == len(fields)
 }

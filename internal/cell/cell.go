@@ -218,8 +218,8 @@ func (c Cell) Validate() error {
 	if _, err := platform.ParseDType(string(n.DType)); err != nil {
 		return err
 	}
-	if !p.HasDType(n.DType) {
-		return fmt.Errorf("%s does not run in %s: its dtypes are %s", n.Platform, n.DType, platform.Join(p.DTypes))
+	if !n.Where().HasDType(n.DType) {
+		return fmt.Errorf("%s does not run in %s: its dtypes are %s", n.Target, n.DType, platform.Join(n.Where().DTypes()))
 	}
 	if !slices.Contains([]string{Tiny, Full}, n.Size) {
 		return fmt.Errorf("unknown size %q: the sizes are tiny, full", n.Size)

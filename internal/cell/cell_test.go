@@ -13,12 +13,13 @@ import (
 
 func draw(t *rapid.T) Cell {
 	p := rapid.SampledFrom(platform.All()).Draw(t, "platform")
+	where := platform.Target{Platform: p.Name, Engine: rapid.SampledFrom(p.Engines).Draw(t, "engine")}
 	return Cell{
 		Type:     rapid.SampledFrom([]string{"bert", "vit", "noop"}).Draw(t, "type"),
 		Platform: p.Name,
 		Device:   rapid.SampledFrom([]string{"", "1"}).Draw(t, "device"),
-		Engine:   rapid.SampledFrom(p.Engines).Draw(t, "engine"),
-		DType:    rapid.SampledFrom(p.DTypes).Draw(t, "dtype"),
+		Engine:   where.Engine,
+		DType:    rapid.SampledFrom(where.DTypes()).Draw(t, "dtype"),
 		Size:     rapid.SampledFrom([]string{"", Tiny, Full}).Draw(t, "size"),
 		Batch:    rapid.IntRange(0, 8).Draw(t, "batch"),
 		Seq:      rapid.IntRange(0, 64).Draw(t, "seq"),

@@ -175,6 +175,16 @@ type Numerics struct {
 	// OutputHash is over the output's bytes: equal on the same CPU for the same cell.
 	OutputHash string `json:"output_hash,omitempty"`
 	Note       string `json:"note,omitempty"` // why the reference is another than the rule's first
+	// Around is what a library that runs the model makes by itself, before and
+	// after it, against what transformers makes of the same.
+	Around []Around `json:"around,omitempty"`
+}
+
+// Around is one thing that a library makes around a model.
+type Around struct {
+	What   string   `json:"what"`
+	MaxRel *float64 `json:"max_rel"` // nil for words, and where it was not compared
+	Pass   *bool    `json:"pass"`    // nil: there was nothing to compare it with
 }
 
 // Control is the negative control: a damaged model must be seen as damaged.

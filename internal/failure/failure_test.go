@@ -36,6 +36,9 @@ var unitEvidence = []struct {
 		Exception: "assay_runner.errors.LibraryAbsent", Bases: []string{"assay_runner.errors.RunnerError", "ModuleNotFoundError", "ImportError"}, Message: "libQnnHtp.so, Qualcomm's HTP library, is not beside the provider", Phase: "import"}},
 	{"a page that crashed", cell.Crash, "PageLost: the page is gone: the renderer crashed", "", Evidence{
 		Exception: "assay_runner.errors.PageLost", Bases: []string{"assay_runner.errors.RunnerError"}, Message: "the page is gone: the renderer crashed", Phase: "run"}},
+	{"an engine that broke down in a page", cell.Crash, "BrokenDown: ONNX Runtime Web broke down in WebAssembly: create: RuntimeError: memory access out of bounds", "", Evidence{
+		Exception: "assay_runner.errors.BrokenDown", Bases: []string{"assay_runner.errors.RefusedGraph", "assay_runner.errors.RunnerError"},
+		Message: "ONNX Runtime Web broke down in WebAssembly: create: RuntimeError: memory access out of bounds", Phase: "compile"}},
 	{"a browser that does not start", cell.Environment, "PageUnopened: packed could not be started: it was not ready within 1m0s", "", Evidence{
 		Exception: "assay_runner.errors.PageUnopened", Bases: []string{"assay_runner.errors.RunnerError"}, Message: "packed could not be started: it was not ready within 1m0s", Phase: "compile"}},
 	{"what a page raised", cell.ModelError, "PageError: run: the WebGPU device was lost: destroyed", "", Evidence{

@@ -62,6 +62,7 @@ var kinds = []kind{
 	{"assay_runner.errors.UnsupportedOperators", cell.UnsupportedOperator, false},
 	{"assay_runner.errors.WrongExport", cell.WrongOutput, false},
 	{"assay_runner.errors.PageLost", cell.Crash, false},
+	{"assay_runner.errors.BrokenDown", cell.Crash, false},
 	{"assay_runner.errors.PageUnopened", cell.Environment, false},
 	{"assay_runner.errors.PageError", cell.ModelError, true}, // the page's own words tell what it was
 	{"assay_runner.errors.RefusedGraph", cell.Export, true},  // what the engine says tells whether it lacks an operator

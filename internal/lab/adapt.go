@@ -43,15 +43,14 @@ func lower(c cell.Cell, seq, image int) (cell.Cell, bool) {
 
 // smallerDType is the half precision that suits the platform.
 func smallerDType(c cell.Cell) (platform.DType, bool) {
-	if c.DType != platform.FP32 || c.Engine == platform.ONNXRuntime {
+	if c.DType != platform.FP32 {
 		return "", false
 	}
 	half := platform.FP16
 	if c.Platform == platform.CPU {
 		half = platform.BF16
 	}
-	p, _ := platform.Get(c.Platform)
-	return half, p.HasDType(half)
+	return half, c.Where().HasDType(half)
 }
 
 // halving are the platforms on whose devices half precision is worth trying

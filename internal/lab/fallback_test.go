@@ -98,6 +98,27 @@ func (m browsers) Presence(t platform.Target) Presence {
 	return m.bench.Presence(t)
 }
 
+// TestAHalfThatIsNotThereIsWide: WebAssembly has no half precision; a cell that
+// comes there with it runs in fp32, and says what was asked for.
+func TestAHalfThatIsNotThereIsWide(t *testing.T) {
+	t.Parallel()
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if job.Cell.Platform == platform.WebNN {
+			return raise(nil, "assay_runner.errors.UnsupportedDType", "it has no float16")(n, job, on)
+		}
+		return good(n, job, on)
+	}}
+	for asked, want := range map[platform.DType]platform.DType{platform.FP16: platform.FP32, platform.W4: platform.W4} {
+		rs, _, err := carry(t, s, browsers{}, cells(cell.Cell{Type: "x", Platform: platform.WebGPU, DType: asked}))
+		if err != nil || len(rs) != 3 {
+			t.Fatalf("%s: %d results, %v", asked, len(rs), err)
+		}
+		if r := rs[2]; r.Cell.Target != "cpu/wasm" || r.Cell.DType != want || r.Requested.DType != string(asked) || r.Actual.DType != string(want) {
+			t.Errorf("asked for %s: %s in %s, requested %+v, actual %+v", asked, r.Cell.Target, r.Cell.DType, r.Requested, r.Actual)
+		}
+	}
+}
+
 // TestABrowsersCellStaysInABrowser: WebGPU leads to WebNN and then to the
 // browser's own processor, in the same browser where that can be.
 func TestABrowsersCellStaysInABrowser(t *testing.T) {

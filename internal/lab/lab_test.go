@@ -162,6 +162,8 @@ func TestVerdicts(t *testing.T) {
 		"not finite":     {runner.Report{Finite: &no, Numerics: passed}, cell.Fails, "NaN"},
 		"constant":       {runner.Report{Finite: &yes, Constant: &yes, Numerics: passed}, cell.Fails, "same everywhere"},
 		"wrong":          {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.5), Tolerance: 1e-3, Reference: "cpu fp64"}}, cell.Fails, "differs from cpu fp64"},
+		"other pixels":   {runner.Report{Numerics: &cell.Numerics{Pass: true, Around: []cell.Around{{What: "pixel_values, before the model", Pass: new(bool)}}}}, cell.Fails, ""},
+		"half compared":  {runner.Report{Numerics: &cell.Numerics{Pass: true, Around: []cell.Around{{What: "text, after the model"}}}}, cell.Partial, "not compared: text, after the model"},
 		"not checked":    {runner.Report{NumericsNote: "56 GiB needed"}, cell.Partial, "56 GiB needed"},
 		"left over":      {runner.Report{Numerics: passed, Placement: &cell.Placement{Device: "cpu", Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Partial, "2 operations on cuda:0"},
 		"a blind check":  {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-mlp", Change: new(1e-9)}}}, cell.Partial, "zero-mlp"},

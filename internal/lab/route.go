@@ -53,17 +53,28 @@ func (c *carrying) fallback(asked cell.Cell, tried platform.Name) (cell.Cell, Pr
 	p, _ := platform.Get(asked.Platform)
 	for _, name := range p.Fallback[slices.Index(p.Fallback, tried)+1:] {
 		for _, t := range instead(asked, name) {
-			to, _ := platform.Get(name)
 			moved := asked
-			if asked.DType == asked.Where().DType() {
-				moved.DType = t.DType() // nobody asked for just this one
-			}
-			if here := c.Machine.Presence(t); here.Present && to.HasDType(moved.DType) && here.computes(moved.DType) {
+			moved.DType = dtypeThere(asked, t)
+			if here := c.Machine.Presence(t); here.Present && t.HasDType(moved.DType) && here.computes(moved.DType) {
 				return moved.On(t), here, true
 			}
 		}
 	}
 	return cell.Cell{}, Presence{}, false
+}
+
+// dtypeThere is what a cell computes in on a target that it moves to: what was
+// asked for; the target's own where nobody asked for just this one; and fp32
+// in place of a half precision that the target does not have.
+func dtypeThere(asked cell.Cell, t platform.Target) platform.DType {
+	half := asked.DType == platform.FP16 || asked.DType == platform.BF16
+	switch {
+	case asked.DType == asked.Where().DType():
+		return t.DType()
+	case half && !t.HasDType(asked.DType):
+		return platform.FP32
+	}
+	return asked.DType
 }
 
 // instead are the targets of a platform that may stand for an asked one, the

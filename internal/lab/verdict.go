@@ -179,6 +179,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("the output's signal-to-noise ratio against %s is %s dB, less than %.0f", n.Reference, decibel(n.SNRdB), *n.LeastSNRdB)
 	case n != nil && !n.Pass:
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
+	case n != nil && len(around(n, false)) > 0:
+		return wrong("the library makes something else around the model than transformers does: %s", strings.Join(around(n, false), "; "))
 	case strayed(c, p.Placement) != "":
 		return misplaced(c, p.Placement)
 	case p.Placement != nil && c.Engine == platform.ORTWeb && p.Placement.Nodes[string(c.Platform)] == 0:
@@ -192,6 +194,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Works, "converted, not run: this machine cannot run it", nil
 	case n == nil:
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
+	case len(around(n, true)) > 0:
+		return cell.Partial, "not compared: " + strings.Join(around(n, true), "; "), nil
 	case p.Export != nil && p.Export.Step(cell.FixedChoices) != nil:
 		return cell.Partial, "the graph holds for inputs that lead to the same choices: " + p.Export.Step(cell.FixedChoices).Why, nil
 	case p.Export != nil && p.Export.Step(cell.FixedAxes) != nil:
@@ -200,6 +204,18 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, fmt.Sprintf("the check is weak here: %s changes the output by only %s", n.Control.Kind, number(n.Control.Change)), nil
 	}
 	return cell.Works, "", nil
+}
+
+// around names what a library made by itself: what was compared and is other
+// than it should be, or what was not compared.
+func around(n *cell.Numerics, unknown bool) []string {
+	var out []string
+	for _, row := range n.Around {
+		if unknown == (row.Pass == nil) && (unknown || !*row.Pass) {
+			out = append(out, row.What)
+		}
+	}
+	return out
 }
 
 // number writes a share; nil came of NaN or infinity.

@@ -105,8 +105,7 @@ func rank(a, b bool) int {
 }
 
 func dtypeOrder(c cell.Cell) int {
-	p, _ := platform.Get(c.Platform)
-	return slices.Index(p.DTypes, c.DType)
+	return slices.Index(c.Where().DTypes(), c.DType)
 }
 
 func engineOrder(c cell.Cell) int {

@@ -63,7 +63,7 @@ func (e Engine) Generates() bool {
 
 // KeepsBlocks reports whether the engine can be told how to keep weights of few
 // bits: how many share a scale, and how exact products with them are.
-func (e Engine) KeepsBlocks() bool { return e == ORTWeb }
+func (e Engine) KeepsBlocks() bool { return e.InPages() }
 
 // Ways are how the engine can be told to get a model, beside its own choice:
 // by a graph in ONNX or directly from torch, or through a library of its own.
@@ -86,7 +86,8 @@ type Platform struct {
 	Device string
 	// Engines lists the engines that can execute there, the default first.
 	Engines []Engine
-	// DTypes lists what the platform can be asked for, the default first.
+	// DTypes lists what the platform can be asked for, the default first; a
+	// target's engine may have a list of its own.
 	DTypes []DType
 	// Fallback is where a cell goes, in order, when the platform was asked
 	// for and is not there.
@@ -173,9 +174,6 @@ var spellings = map[string]DType{
 	"bfloat16": BF16,
 	"i8":       INT8, "a8w8": INT8,
 }
-
-// HasDType reports whether the platform can be asked for d.
-func (p Platform) HasDType(d DType) bool { return slices.Contains(p.DTypes, d) }
 
 // HasEngine reports whether e executes on the platform.
 func (p Platform) HasEngine(e Engine) bool { return slices.Contains(p.Engines, e) }

@@ -103,6 +103,21 @@ func TestPreferenceEndsAtTheCPU(t *testing.T) {
 	}
 }
 
+// TestDTypesOfEngines: an engine that computes in other numbers than its
+// platform's default one says so.
+func TestDTypesOfEngines(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"cpu": "fp32, bf16, fp16", "cpu/onnxruntime": "fp32", "cpu/wasm": "fp32, w8, w4",
+		"mps/coreml": "fp16, fp32", "webgpu": "fp32, fp16, w8, w4",
+	} {
+		target, err := ParseTarget(in)
+		if got := List(target.DTypes()); err != nil || got != want || string(target.DType()) != strings.Split(want, ",")[0] {
+			t.Errorf("%s runs in %s by default, and in %s, %v; want %s", in, target.DType(), got, err, want)
+		}
+	}
+}
+
 func TestParseDType(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]DType{"fp32": FP32, "float16": FP16, "BF16": BF16, "int8": INT8} {

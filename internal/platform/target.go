@@ -57,19 +57,30 @@ func (t Target) Normal() Target {
 	return t
 }
 
-// engineDTypes are the engines whose dtype is not their platform's.
-var engineDTypes = map[Engine]DType{CoreML: FP16} // what the Neural Engine computes in
+// engineDTypes are what an engine can be asked for, the default first, where
+// that is not its platform's list.
+var engineDTypes = map[Engine][]DType{
+	CoreML:      {FP16, FP32}, // fp16 is what the Neural Engine computes in
+	ONNXRuntime: {FP32},       // its CPU provider has too few operators in half precision
+	Wasm:        {FP32, W8, W4},
+}
 
-// DType is what a cell runs in there when nobody says.
-func (t Target) DType() DType {
-	if d, ok := engineDTypes[t.Engine]; ok {
-		return d
+// DTypes lists what a cell can be asked for there, the default first.
+func (t Target) DTypes() []DType {
+	if own, ok := engineDTypes[t.Engine]; ok {
+		return slices.Clone(own)
 	}
 	if p, ok := Get(t.Platform); ok {
-		return p.DTypes[0]
+		return slices.Clone(p.DTypes)
 	}
-	return FP32
+	return []DType{FP32}
 }
+
+// HasDType reports whether a cell can be asked for d there.
+func (t Target) HasDType(d DType) bool { return slices.Contains(t.DTypes(), d) }
+
+// DType is what a cell runs in there when nobody says.
+func (t Target) DType() DType { return t.DTypes()[0] }
 
 // derivable are the platforms of which torch's own list of kernels tells, on
 // any machine, which operators they have.

@@ -76,6 +76,10 @@ class RefusedGraph(RunnerError):
     """The engine cannot read or compile the graph: an operator that it lacks, or a form of one."""
 
 
+class BrokenDown(RefusedGraph):
+    """The engine broke down over the graph, in a process or a page that lives on: a crash of its own."""
+
+
 class UnsupportedOperators(RefusedGraph):
     """Operators that the engine lacks keep it from the graph; the message names them where they are known."""
 

@@ -368,3 +368,12 @@ def test_all_steps_together_say_what_they_did():
     assert [row["name"] for row in done] == ["constants folded", "small powers are products", "idle nodes removed"]
     assert all(row["count"] and row["why"] for row in done)
     assert writing.operators(model) == {"Mul": 2}
+
+
+def test_what_was_done_to_two_graphs_is_added_up():
+    done = [{"name": "a", "count": 2, "why": "x"}, {"name": "b", "count": 1, "why": "y"}]
+    assert steps.joined(done, done[:1]) == [
+        {"name": "a", "count": 4, "why": "x"},
+        {"name": "b", "count": 1, "why": "y"},
+    ]
+    assert done[0]["count"] == 2

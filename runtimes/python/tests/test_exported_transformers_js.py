@@ -65,6 +65,7 @@ def test_a_model_that_generates_has_its_past_as_input_and_output(tmp_path):
         ("DetrForObjectDetection", ["pixel_values"], None),
         ("CLIPModel", ["input_ids", "pixel_values"], None),
         ("WhisperForConditionalGeneration", ["input_features", "decoder_input_ids"], None),
+        ("T5ForConditionalGeneration", ["input_ids", "decoder_input_ids"], None),
     ],
 )
 def test_the_pipeline_is_known_by_what_a_model_reads(name, given, task):

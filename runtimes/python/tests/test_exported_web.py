@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -13,9 +14,9 @@ import onnxruntime
 import pytest
 
 from assay_runner import timing
-from assay_runner.errors import PageError, PageLost, PageTimeout
+from assay_runner.errors import BrokenDown, PageError, PageLost, PageTimeout, RefusedGraph, TooLarge
 from assay_runner.exported import web_integers, web_page, web_placement, web_steps
-from assay_runner.exported.web_backend import PageClock
+from assay_runner.exported.web_backend import PageClock, created
 
 # Lines of ONNX Runtime Web 1.30.0 for a tiny BERT, in Chromium 153; the nodes in the middle are left out.
 WEBGPU = """\
@@ -135,6 +136,30 @@ def test_a_call_carries_its_tensors(page: web_page.Page) -> None:
 def test_what_a_page_does_not_do_is_raised(page: web_page.Page, op: str, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         page.call(op, 5)
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "also"),
+    [
+        ("std::bad_alloc", TooLarge, "0.5 billion"),
+        ("RuntimeError: memory access out of bounds", BrokenDown, "while it loaded 0.6 GB; 0.5 billion"),
+        ("RuntimeError: unreachable", BrokenDown, "broke down in WebAssembly"),
+        ("Could not find an implementation for Det", RefusedGraph, "refuses the graph"),
+    ],
+)
+def test_what_a_page_says_of_a_graph_is_told_apart(tmp_path, said: str, error: type[Exception], also: str) -> None:
+    """An address out of bounds is the engine's error, and not a want of memory."""
+
+    class Refusing:
+        def call(self, op: str, *_: object, **__: object) -> None:
+            name, _, message = said.rpartition(": ")
+            raise PageError(op, name or "Error", message)
+
+    (tmp_path / "w").touch()
+    os.truncate(tmp_path / "w", 600_000_000)
+    with pytest.raises(error, match=also) as raised:
+        created(Refusing(), {"w": tmp_path / "w"}, "0.5 billion parameters fit")
+    assert type(raised.value) is error
 
 
 def test_the_pages_clock_tells_the_times(page: web_page.Page) -> None:
@@ -258,6 +283,14 @@ def typed(text: str, shapes: dict[str, tuple[list[int], onnx_ir.DataType]], **co
 
 F = onnx_ir.DataType.FLOAT
 PLAIN = [
+    (
+        web_steps.negations_by_subtracting,
+        typed(
+            """<ir_version: 10, opset_import: ["" : 20]>
+            g (float[2,3,4] x, int64[2,5,4] at) => (int64[2,5,4] y, float[2,3,4] z) { y = Neg (at) z = Neg (x) }""",
+            {"y": ([2, 5, 4], onnx_ir.DataType.INT64), "z": ([2, 3, 4], F)},
+        ),
+    ),
     (
         web_steps.web_elements.gather,
         typed(

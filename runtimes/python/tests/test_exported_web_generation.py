@@ -13,11 +13,11 @@ import pytest
 import torch
 import torch_recipes
 from torch_emit import Emit, job
-from transformers import MambaConfig, MambaForCausalLM
+from transformers import AutoTokenizer, MambaConfig, MambaForCausalLM
 
 from assay_runner import generation
 from assay_runner.errors import ExportFailed, UnsupportedDType
-from assay_runner.export import cached, growing
+from assay_runner.export import cached, encoder_stages, growing, stages
 from assay_runner.exported import engine, web_page
 
 NEW = generation.NEW_TOKENS
@@ -58,6 +58,7 @@ class Page(BaseHTTPRequestHandler):
             "outputs": [],
             "log": [],
             "adapter": None,
+            "device_features": None,
             "build": "",
             "threads": 1,
             "version": "1",
@@ -69,24 +70,33 @@ class Page(BaseHTTPRequestHandler):
         return {}, {}
 
     def pipeline(self, header, _):
+        self.server.folder = Path(header["files"]["config.json"]).parent
         self.server.sessions["whole"] = Session(header["files"]["onnx/model.onnx"], providers=["CPUExecutionProvider"])
-        told = {"log": [], "adapter": None, "build": "transformers.js", "threads": 1, "phases_ms": {"create": 1.5}}
+        told = {"log": [], "adapter": None, "device_features": None, "build": "transformers.js", "threads": 1}
+        told |= {"phases_ms": {"create": 1.5}}
         return told | {"versions": {"transformers.js": "4", "onnxruntime-web": "1"}}, {}
 
     def bind(self, _, arrays):
-        self.server.prompt = arrays["input_ids"]
+        self.server.given = arrays
         return {}, {}
 
     def run(self, *_):
-        sessions, prompt = self.server.sessions, self.server.prompt
+        sessions, given = self.server.sessions, self.server.given
         if "whole" in sessions:
-            self.server.made = growing.continued(sessions["whole"], prompt, NEW)
+            self.server.made = growing.continued(sessions["whole"], given["input_ids"], NEW)
         else:
-            self.server.made = cached.Pair(sessions["prompt"], sessions["step"]).continued(prompt, NEW)
+            self.server.made = cached.Pair(sessions["prompt"], sessions["step"]).continued(given, NEW)
         return {"ms": 40.0, "stamps_ms": [[100.0, 110.0, *(112.0 + 2 * i for i in range(NEW - 1))]]}, {}
 
     def outputs(self, *_):
-        return {"heap_bytes": 7}, self.server.made
+        server = self.server
+        if "whole" not in server.sessions:
+            return {"heap_bytes": 7}, server.made
+        words = AutoTokenizer.from_pretrained(server.folder)  # a pipeline gives a text
+        ids, new = server.given["input_ids"], server.made["generated"]
+        text = words.decode([*ids[0], *new[0]])[len(words.decode(ids[0])) :]
+        told = {"heap_bytes": 7, "result": [{"generated_text": text}]}
+        return told, {**server.made, "made:input_ids": ids}
 
     def _send(self, body: bytes) -> None:
         self.send_response(200)
@@ -101,7 +111,7 @@ class Page(BaseHTTPRequestHandler):
 @pytest.fixture
 def server():
     made = ThreadingHTTPServer(("127.0.0.1", 0), Page)
-    made.sessions, made.asked, made.made, made.prompt = {}, [], {}, None
+    made.sessions, made.asked, made.made, made.given = {}, [], {}, {}
     threading.Thread(target=made.serve_forever, daemon=True).start()
     yield made
     made.shutdown()
@@ -151,6 +161,7 @@ def test_a_pipeline_generates_what_torch_does(server, exports):
     assert report["numerics"]["pass"], report["numerics"]
     assert report["generation"]["agreed_tokens"] == NEW
     assert report["generation"]["token_ms_median"] == 2.0
+    assert [row["pass"] for row in report["numerics"]["around"]] == [True, True]  # its ids, and its words
     assert report["context"]["engine_settings"]["pipeline"] == "text-generation"
     assert report["context"]["versions"]["transformers.js"] == "4"
     assert report["export"]["via"] == "transformers.js"
@@ -164,20 +175,40 @@ def test_a_library_has_its_own_dtypes(server, exports):
         generated(server, exports, torch_recipes.LLAMA, via="transformers.js", dtype="w8")
 
 
-def test_a_model_that_reads_more_than_a_text_is_refused(server, exports):
+def test_an_encoders_keys_and_values_stay_where_the_past_does(server, exports):
+    report = generated(server, exports, torch_recipes.WHISPER)
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["generation"]["agreed_tokens"] == NEW
+    first, second = (header for header in server.asked if header["op"] == "create")
+    past = [name for name in first["stays"] if name.startswith("present_")]
+    assert second["stays"] == past != []
+    assert {name.partition("_")[0] for name in first["stays"]} == {"present", "cross"}  # and nothing that no step reads
+
+
+def test_a_model_that_reads_more_than_a_text_is_refused():
+    ids = torch.ones(1, 4, dtype=torch.long)
     with pytest.raises(ExportFailed, match="models that continue a text"):
-        generated(server, exports, torch_recipes.WHISPER)
+        stages.of_text(None, {"input_ids": ids, "pixel_values": torch.ones(1, 3, 8, 8)}, 4)
+
+
+def test_a_token_is_written_to_its_place():
+    past = torch.zeros(1, 2, 5, 3)
+    layer = encoder_stages.Slots(torch.tensor(2), past, past)
+    keys, values = layer.update(torch.ones(1, 2, 1, 3), torch.full((1, 2, 1, 3), 2.0))
+    assert keys[0, 0, :, 0].tolist() == [0, 0, 1, 0, 0]
+    assert values[0, 1, :, 2].tolist() == [0, 0, 2, 0, 0]
+    assert (layer.get_seq_length(), layer.get_mask_sizes(1)) == (2, (5, 0))
 
 
 def test_a_past_of_another_kind_is_refused():
     """A state-space model has no keys and values."""
     config = MambaConfig(vocab_size=32, hidden_size=16, num_hidden_layers=1, state_size=4)
     with pytest.raises(ExportFailed, match="keeps of the past"):
-        cached.Prompt(MambaForCausalLM(config), slots=8)(input_ids=torch.ones(1, 4, dtype=torch.long))
+        stages.Prompt(MambaForCausalLM(config), slots=8)(input_ids=torch.ones(1, 4, dtype=torch.long))
 
 
 def test_empty_slots_are_hidden_and_the_token_knows_its_place():
-    given = cached.beside(np.asarray([[5], [6]]), past=3, slots=6)
-    assert given["attention_mask"].tolist() == [[0, 0, 0, 1, 1, 1, 1]] * 2
+    given = stages.beside(np.asarray([[5], [6]]), before=3, slots=6)
+    assert given["seen"].tolist() == [[0, 0, 0, 1, 1, 1, 1]] * 2
     assert given["place"].tolist() == [[3], [3]]
-    assert given["input_ids"].tolist() == [[5], [6]]
+    assert given["token"].tolist() == [[5], [6]]

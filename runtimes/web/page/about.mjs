@@ -9,6 +9,9 @@ const LIMITS = [
   "maxComputeWorkgroupsPerDimension",
 ];
 
+/** The device of WebNN where none is named: the one that every browser with WebNN has. */
+export const WEBNN_DEVICE = "cpu";
+
 /** What is known at once. */
 export function hello() {
   return {
@@ -37,6 +40,12 @@ export async function adapter() {
   };
 }
 
+/** What the device of a session was opened with: kernels use what they know of it. Null where it is not told. */
+export async function deviceFeatures(env) {
+  const device = await env.webgpu?.device;
+  return device ? [...device.features].sort() : null;
+}
+
 // What a platform says that it can compute in or with, and how much at once; null where it has no limits of its own.
 const FEATURES = {
   webgpu: async () => {
@@ -44,7 +53,7 @@ const FEATURES = {
     return { features: found?.features ?? [], limits: found?.limits ?? null };
   },
   webnn: async (deviceType) => {
-    const context = await navigator.ml?.createContext(deviceType ? { deviceType } : {});
+    const context = await navigator.ml?.createContext({ deviceType: deviceType || WEBNN_DEVICE });
     const found = context?.opSupportLimits().input.dataTypes ?? [];
     context?.destroy?.();
     return { features: found, limits: null };

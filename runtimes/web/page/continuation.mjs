@@ -1,5 +1,6 @@
-// Continues a text by two graphs of fixed shapes: the prompt goes through one of them once, each later token through the
-// other. What is kept of the past is handed from run to run where the platform has it; only logits are read.
+// Continues a text by two graphs of fixed shapes: the prompt goes through one of them once, with an encoder's input where
+// the model has one, each later token through the other. What is kept of the past is handed from run to run where the
+// platform has it, and so is what every step reads of an encoder; only logits are read.
 
 import { now, sampled } from "./engine.mjs";
 
@@ -28,6 +29,11 @@ function largest(data, rows) {
 
 const kept = (out) => Object.entries(out).filter(([name]) => name.startsWith(PRESENT));
 
+/** What the first graph gives for all steps to read. */
+const shared = (out) => Object.entries(out).filter(([name]) => name !== LOGITS && !name.startsWith(PRESENT));
+
+const dispose = (entries) => entries.forEach(([, tensor]) => tensor.dispose());
+
 /** Both graphs of a language model, and the text that they continue. */
 export class Continuation {
   #prompt;
@@ -36,7 +42,6 @@ export class Continuation {
   #types;
   #feeds = {};
   #batch = 0;
-  #length = 0;
   #stamps = [];
   #chosen = [];
   #logits = [];
@@ -48,19 +53,21 @@ export class Continuation {
     this.#types = step.inputTypes();
   }
 
-  /** Holds the prompt. */
+  /** Holds the prompt, and what an encoder reads. */
   bind(tensors) {
-    [this.#batch, this.#length] = tensors.input_ids.shape;
-    this.#feeds = { input_ids: this.#prompt.tensor(tensors.input_ids) };
+    const entries = Object.entries(tensors);
+    this.#batch = entries[0][1].shape[0];
+    this.#feeds = Object.fromEntries(entries.map(([name, tensor]) => [name, this.#prompt.tensor(tensor)]));
   }
 
-  // What a step reads beside the past. Slots are filled from the right; those that are empty are hidden.
+  // What a step reads beside what is kept: its token, its place, and where slots are filled from the right, which of
+  // them are seen.
   #beside(ids, past, slots) {
     const seen = Array.from({ length: slots + 1 }, (_, i) => (i >= slots - past ? 1 : 0));
     const values = {
-      input_ids: [[this.#batch, 1], ids],
+      token: [[this.#batch, 1], ids],
       place: [[this.#batch, 1], Array(this.#batch).fill(past)],
-      attention_mask: [[this.#batch, slots + 1], Array(this.#batch).fill(seen).flat()],
+      seen: [[this.#batch, slots + 1], Array(this.#batch).fill(seen).flat()],
     };
     const asked = Object.entries(values).filter(([name]) => name in this.#types);
     return Object.fromEntries(
@@ -82,16 +89,18 @@ export class Continuation {
     this.#chosen = [];
     this.#stamps = [now()];
     let out = await this.#prompt.infer(this.#feeds);
+    const all = shared(out);
+    const slots = kept(out)[0][1].dims[2]; // as many as the text will have in the end
     let ids = await this.#choose(out);
-    for (let past = this.#length; this.#chosen.length < this.#wanted; past++) {
+    for (let past = slots - this.#wanted; this.#chosen.length < this.#wanted; past++) {
       const before = kept(out);
-      const feeds = this.#beside(ids, past, before[0][1].dims[2]);
+      const feeds = { ...this.#beside(ids, past, slots), ...Object.fromEntries(all) };
       for (const [name, tensor] of before) feeds[PAST + name.slice(PRESENT.length)] = tensor;
       out = await this.#step.infer(feeds);
-      for (const [, tensor] of before) tensor.dispose();
+      dispose(before);
       ids = await this.#choose(out);
     }
-    for (const [, tensor] of kept(out)) tensor.dispose();
+    dispose([...kept(out), ...all]);
     return this.#stamps.at(-1) - this.#stamps[0];
   }
 

@@ -1,6 +1,6 @@
 // ONNX Runtime Web: a session, its inputs, and the runs that are timed by the page's own clock.
 
-import { adapter } from "./about.mjs";
+import { adapter, deviceFeatures, WEBNN_DEVICE } from "./about.mjs";
 import { ARRAYS } from "./frame.mjs";
 import { frontEnd } from "./front_end.mjs";
 import { taken } from "./logs.mjs";
@@ -12,7 +12,7 @@ const MOST_BYTES = 2 ** 31 - 1; // of one array, in every browser
 // Graphs that hand each other tensors of WebNN have one context, which is then given.
 const PROVIDERS = {
   webgpu: () => "webgpu",
-  webnn: (device, context) => ({ name: "webnn", deviceType: device || "cpu", ...(context && { context }) }),
+  webnn: (device, context) => ({ name: "webnn", deviceType: device || WEBNN_DEVICE, ...(context && { context }) }),
   cpu: () => "wasm",
 };
 
@@ -22,8 +22,9 @@ const PLACES = { webgpu: "gpu-buffer", webnn: "ml-tensor", cpu: "cpu" };
 const contexts = new Map(); // WebNN's device → the context of all graphs on it
 
 async function contextOf(device) {
-  if (!contexts.has(device)) contexts.set(device, await navigator.ml.createContext({ deviceType: device || "cpu" }));
-  return contexts.get(device);
+  const deviceType = device || WEBNN_DEVICE;
+  if (!contexts.has(deviceType)) contexts.set(deviceType, await navigator.ml.createContext({ deviceType }));
+  return contexts.get(deviceType);
 }
 
 // JSPI's build is half as large as the one that rewrites its code to be suspended, and starts sooner.
@@ -111,6 +112,7 @@ export class Engine {
       kept_at: stays.length ? PLACES[platform] : null,
       outputs: this.#session.outputNames,
       adapter: found,
+      device_features: found && (await deviceFeatures(ort.env)),
       build: name,
       threads: ort.env.wasm.numThreads,
       version: ort.env.versions?.web ?? ort.env.versions?.common ?? "",
@@ -132,6 +134,7 @@ export class Engine {
   async #warm() {
     this.blank();
     await this.#once();
+    for (const tensor of Object.values(this.#fetched)) tensor.dispose();
     this.#feeds = {};
     this.#fetched = {};
   }

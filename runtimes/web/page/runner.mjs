@@ -5,6 +5,7 @@ import { lastRefusal, watch } from "./builder.mjs";
 import { Continuation } from "./continuation.mjs";
 import { Engine } from "./engine.mjs";
 import { decode, encode } from "./frame.mjs";
+import { gpuTimes } from "./gpu_clock.mjs";
 import { taken } from "./logs.mjs";
 import { Pipeline } from "./transformers.mjs";
 import { TUNING } from "./tuning.mjs";
@@ -44,7 +45,8 @@ const CALLS = {
   bind: async ({ front_end, tuned }, tensors) => [(await active.bind(tensors, front_end, tuned)) ?? {}],
   run: async () => [await active.run()],
   sample: async (header) => [await watched(() => active.sample(header))],
-  outputs: async () => [{}, await active.outputs()],
+  gpu: async (header) => [await gpuTimes(() => active.run(), header)],
+  outputs: async () => [active.told?.() ?? {}, await active.outputs()],
   release: async () => [(await active.release()) ?? {}],
   ...TUNING,
 };

@@ -2,10 +2,12 @@
 // the build of ONNX Runtime Web that it brings along. Nothing is loaded from anywhere else.
 //
 // The pipeline runs whole. What its model is given in place of what the pipeline made of an image, a recording or a
-// text is what Assay bound, so that the numbers inside it can be compared; what a generation makes is its own.
+// text is what Assay bound, so that the numbers inside it can be compared; what a generation makes is its own. What the
+// pipeline made, and what it gives in the end, is told beside.
 
-import { adapter } from "./about.mjs";
+import { adapter, deviceFeatures, WEBNN_DEVICE } from "./about.mjs";
 import { now, sampled, timed } from "./engine.mjs";
+import { ARRAYS } from "./frame.mjs";
 import { taken } from "./logs.mjs";
 
 const PACKAGE = "/packages/@huggingface/transformers/";
@@ -14,7 +16,7 @@ const MODEL = "model";
 
 const DEVICES = {
   webgpu: () => "webgpu",
-  webnn: (device) => (device ? `webnn-${device}` : "webnn"),
+  webnn: (device) => `webnn-${device || WEBNN_DEVICE}`,
   cpu: () => "wasm",
 };
 
@@ -64,6 +66,8 @@ export class Pipeline {
   #input;
   #tokens;
   #given = {};
+  #made; // what the pipeline made for its model, in the first call of a run
+  #result;
   #out = {};
   #stamps = [];
   #logits = [];
@@ -91,6 +95,7 @@ export class Pipeline {
     return {
       phases_ms: phases,
       adapter: found,
+      device_features: found && (await deviceFeatures(onnx)),
       build: "transformers.js",
       threads: onnx.wasm.numThreads,
       versions: { "transformers.js": library.env.version, "onnxruntime-web": onnx.versions?.web ?? "" },
@@ -104,6 +109,7 @@ export class Pipeline {
     const { model } = this.#pipe;
     const [forward, generate] = [model.forward.bind(model), model.generate?.bind(model)];
     model.forward = async (inputs) => {
+      this.#made ??= { ...inputs }; // a generation changes its own
       const out = await forward(this.#tokens ? inputs : { ...inputs, ...this.#given });
       if (this.#tokens) await this.#see(out.logits);
       else this.#out = out;
@@ -134,7 +140,8 @@ export class Pipeline {
     this.#stamps = [start];
     this.#logits = [];
     const more = this.#tokens ? { max_new_tokens: this.#tokens, do_sample: false, return_full_text: false } : {};
-    await this.#pipe(this.#input, more);
+    this.#made = undefined;
+    this.#result = await this.#pipe(this.#input, more);
     return now() - start;
   }
 
@@ -155,14 +162,25 @@ export class Pipeline {
     return { ms: await sampled(once, rule), stamps_ms };
   }
 
-  /** What the model inside gave: its outputs, or the logits of each step and the ids that were chosen. */
+  /** What the pipeline gave, where that is no tensor. */
+  told() {
+    return this.#result instanceof this.#library.Tensor ? {} : { result: this.#result };
+  }
+
+  /** What the model inside gave: its outputs, or the logits of each step and the ids that were chosen; and the tensors
+   * that the pipeline itself made before and after. */
   outputs() {
-    if (this.#tokens) return this.#generated();
+    const inside = this.#tokens ? this.#generated() : this.#plain("", this.#out);
+    const after = this.#result instanceof this.#library.Tensor ? { "result:": this.#result } : {};
+    return { ...this.#plain("made:", this.#made), ...this.#plain("", after), ...inside };
+  }
+
+  // The tensors among these values that lie in the page.
+  #plain(prefix, values) {
+    const tensors = Object.entries(values).filter(([, value]) => value instanceof this.#library.Tensor);
+    const here = tensors.filter(([, tensor]) => tensor.location === "cpu" && tensor.type in ARRAYS);
     return Object.fromEntries(
-      Object.entries(this.#out).map(([name, tensor]) => [
-        name,
-        { dtype: tensor.type, shape: tensor.dims, data: tensor.data },
-      ]),
+      here.map(([name, { type, dims, data }]) => [prefix + name, { dtype: type, shape: dims, data }]),
     );
   }
 

@@ -16,8 +16,9 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 
 `to_openvino` does the same without ONNX between (`openvino_form`), `to_openvino_narrow` for models too large for it
 (`narrow_form`), and `to_program` writes what torch.export itself gives (`program_form`). A generating model
-is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on: one that grows
-(`cached`), or one of a fixed size (`fixed_cache`, `slots`).
+is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on: one that never leaves
+the device (`cached`, `stages`, `encoder_stages`), or one that is written by place (`fixed_cache`, `slots`). What an
+encoder gives is computed once (`encoder_decoder`).
 `to_transformers_js` writes a folder in the layout of transformers.js (`transformers_js`, `growing`).
 
 What the library's exporters do beside tracing is kept short (`optimising`), by exchanging parts of it (`replacing`).

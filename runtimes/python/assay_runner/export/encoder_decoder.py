@@ -20,7 +20,7 @@ from assay_runner.openvino_generation import PROMPT
 from assay_runner.outputs import Tensors
 
 IDS, PAST = "decoder_input_ids", "past_key_values"
-_ENCODED, _CROSS = "encoder_outputs", "cross_attention"
+ENCODED, CROSS = "encoder_outputs", "cross_attention"  # before the names of what decoding reads of the encoding
 _DROPPED = ("logits_to_keep", "cache_position")  # how much is wanted of the first call, and what follows from the past
 
 
@@ -49,6 +49,10 @@ class Encoding(torch.nn.Module):
 
     def forward(self, **given: torch.Tensor) -> Tensors:
         """The prompt, and by name what the decoding reads."""
+        return self.called(given)[1]
+
+    def called(self, given: Mapping[str, torch.Tensor]) -> tuple[Any, Tensors]:
+        """What the model gives for the prompt, and what the decoding reads."""
         prompt = torch.cat([self.begin, given[IDS]], 1) if IDS in given else self.begin
         seen: list[Any] = []
         hook = self.model.get_encoder().register_forward_hook(lambda _module, _args, out: seen.append(out))
@@ -56,7 +60,7 @@ class Encoding(torch.nn.Module):
             out = self.model(**{**given, IDS: prompt}, use_cache=True, return_dict=True)
         finally:
             hook.remove()
-        return {PROMPT: prompt, **_tensors(seen[0]), **_cross(out.past_key_values)}
+        return out, {PROMPT: prompt, **_tensors(seen[0]), **_cross(out.past_key_values)}
 
 
 class Decoding(torch.nn.Module):
@@ -64,7 +68,7 @@ class Decoding(torch.nn.Module):
 
     def __init__(self, model: PreTrainedModel, call: Mapping[str, Any], encoded: type) -> None:
         super().__init__()
-        self.model, self._call, self._encoded = model, dict(call), encoded
+        self.model, self.call, self.encoded = model, dict(call), encoded
 
     @property
     def config(self) -> Any:
@@ -73,12 +77,12 @@ class Decoding(torch.nn.Module):
 
     def forward(self, **given: Any) -> dict[str, Any]:
         """Logits, and the past with the new ids in it."""
-        fields = {_bare(name, _ENCODED): t for name, t in given.items() if name.startswith(_ENCODED)}
-        cross = [t for name, t in given.items() if name.startswith(_CROSS)]
-        plain = {name: t for name, t in given.items() if not name.startswith((_ENCODED, _CROSS, PAST))}
+        fields = {_bare(name, ENCODED): t for name, t in given.items() if name.startswith(ENCODED)}
+        cross = [t for name, t in given.items() if name.startswith(CROSS)]
+        plain = {name: t for name, t in given.items() if not name.startswith((ENCODED, CROSS, PAST))}
         past = EncoderDecoderCache(given[PAST], DynamicCache(list(zip(cross[::2], cross[1::2], strict=True))))
         out = self.model(
-            **self._call, **plain, encoder_outputs=self._encoded(**fields), past_key_values=past, use_cache=True
+            **self.call, **plain, encoder_outputs=self.encoded(**fields), past_key_values=past, use_cache=True
         )
         return {"logits": out.logits, PAST: out.past_key_values.self_attention_cache}
 
@@ -104,7 +108,7 @@ def parts(model: PreTrainedModel, tensors: Mapping[str, torch.Tensor]) -> Parts:
         PAST: later[PAST].self_attention_cache,
         **{name: value for name, value in encoded.items() if name != PROMPT},
     }
-    return Parts(encoding, encoded, Decoding(model, call, type(later[_ENCODED])), step)
+    return Parts(encoding, encoded, Decoding(model, call, type(later[ENCODED])), step)
 
 
 def _begin(prompt: torch.Tensor, given: torch.Tensor | None) -> torch.Tensor:
@@ -115,13 +119,13 @@ def _begin(prompt: torch.Tensor, given: torch.Tensor | None) -> torch.Tensor:
 
 
 def _tensors(encoded: Mapping[str, Any]) -> Tensors:
-    return {f"{_ENCODED}_{name}": t for name, t in encoded.items() if isinstance(t, torch.Tensor)}
+    return {f"{ENCODED}_{name}": t for name, t in encoded.items() if isinstance(t, torch.Tensor)}
 
 
 def _cross(past: EncoderDecoderCache) -> Tensors:
     """Keys and values of each layer, in turns."""
     layers = enumerate(past.cross_attention_cache.layers)
-    return {f"{_CROSS}_{i}_{what}": getattr(layer, what) for i, layer in layers for what in ("keys", "values")}
+    return {f"{CROSS}_{i}_{what}": getattr(layer, what) for i, layer in layers for what in ("keys", "values")}
 
 
 def _bare(name: str, prefix: str) -> str:

@@ -18,7 +18,7 @@ import torch
 from assay_runner import cached_generation, generation, numerics
 from assay_runner.cached_generation import DECODE, PAST, PREFILL
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.export import checking, slots, trying, writing
+from assay_runner.export import checking, slots, steps, trying, writing
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject
 from assay_runner.outputs import Tensors
@@ -93,19 +93,14 @@ def _check(folder: Path, subject: Subject, new: int) -> dict[str, Any]:
 
 def _joined(prefill: Graph, decode: Graph, subject: Subject, check: dict[str, Any]) -> Graph:
     """Both graphs as one: what goes into a generation and comes out of it."""
-    steps = {step["name"]: step for graph in (prefill, decode) for step in graph.steps}
     return Graph(
         file=f"{PREFILL}/{prefill.file}",
         opset=decode.opset,
-        inputs=_described(subject.tensors),
-        outputs=_described(subject.expected),
+        inputs=writing.told(subject.tensors),
+        outputs=writing.told(subject.expected),
         exporter=decode.exporter,
-        steps=list(steps.values()),
+        steps=steps.joined(prefill.steps, decode.steps),
         tried=prefill.tried + decode.tried,
         operators=dict(sorted((Counter(prefill.operators) + Counter(decode.operators)).items())),
         check=check,
     )
-
-
-def _described(tensors: Tensors) -> list[dict[str, Any]]:
-    return [{"name": n, "shape": list(t.shape), "dtype": str(t.numpy().dtype)} for n, t in tensors.items()]

@@ -25,6 +25,7 @@ from assay_runner.export.subject import Subject
 GRAPHS = "onnx"  # the folder that transformers.js looks for graphs in
 CALL = "pipeline.json"
 RATE = 16_000
+DECODED = "decoder_input_ids"  # a model with a decoder of its own has pipelines that generate, and no other
 
 _NORMAL = {"do_resize": True, "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True, "resample": 2}
 _AROUND = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
@@ -56,7 +57,7 @@ def task(name: str, tensors: Mapping[str, Any]) -> str:
     """The pipeline for a class, by what it reads."""
     read = [given for given in _TASKS if given in tensors]
     found = [pipe for given in read for end, pipe in _TASKS[given].items() if name.endswith(end)]
-    if len(read) != 1 or not found:
+    if len(read) != 1 or not found or DECODED in tensors:
         raise ExportFailed(f"no pipeline of transformers.js is called for {name}, which reads {', '.join(tensors)}")
     return found[0]
 

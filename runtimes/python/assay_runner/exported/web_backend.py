@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from assay_runner import generation, timing
-from assay_runner.errors import BadRecipe, PageError, PageLost, RefusedGraph, TooLarge
+from assay_runner.errors import BadRecipe, BrokenDown, PageError, PageLost, RefusedGraph, TooLarge
 
 from . import web_dtypes, web_limits, web_placement
 from .backend import Arrays, Asked, Exported, Placement
@@ -28,6 +28,7 @@ from .web_page import Page
 _CREATE_S = 300.0  # ONNX Runtime never settles some graphs: every wait has an end
 RUN_S = 300.0
 SHORT_S = 60.0
+_GPU = {"min_s": 0.2, "min_n": 3, "max_s": 3.0}  # how long the GPU's own time is looked at
 
 
 class Web:
@@ -77,6 +78,7 @@ class Session:
         self._created = self._create(prepared)
         self._heap: int | None = None
         self._front: Mapping[str, Any] | None = None
+        self._gpu_clock: Mapping[str, Any] | None = None
         self.evidence = "emulated" if asked.platform == "webgpu" and self._software() else ""
         self.clock = PageClock(page)
 
@@ -120,6 +122,14 @@ class Session:
         """As ONNX Runtime told when it made the session."""
         return web_placement.read(self._created["log"], self._asked.platform)
 
+    def device_ms(self) -> list[float] | None:
+        """What the GPU itself took for each of some runs, which are not timed otherwise: its clock is in their way."""
+        if self._asked.platform != "webgpu":
+            return None
+        told, _ = self._page.call("gpu", RUN_S, **_GPU)
+        self._gpu_clock = {name: told[name] for name in ("passes", "step_ms", "why")}
+        return told["ms"]
+
     def memory(self) -> dict[str, int | None]:
         """Of the browser's processes, where they are this cell's alone; this process holds no model."""
         return {"host_baseline_bytes": None, "host_peak_bytes": self._page.peak_bytes()}
@@ -130,7 +140,7 @@ class Session:
 
     def facts(self) -> dict[str, Any]:
         """The browser, its adapter, and ONNX Runtime's build in it."""
-        created, about, hello = self._created, self._page.about, self._page.hello
+        asked, created, about, hello = self._asked, self._created, self._page.about, self._page.hello
         return {
             "versions": {"onnxruntime-web": created.get("version", ""), about["browser"]: about["version"]},
             "browser": {
@@ -138,8 +148,10 @@ class Session:
                 "version": about["version"],
                 "software": about["software"],
                 **{name: hello[name] for name in ("user_agent", "isolated", "cores")},
-                **{name: created[name] for name in ("threads", "build", "adapter")},
+                **{name: created[name] for name in ("threads", "build", "adapter", "device_features")},
+                "f16": asked.dtype == "fp16",
                 "heap_bytes": self._heap,
+                "gpu_clock": self._gpu_clock,
                 "steps": [step["name"] for step in self._prepared.steps],
             },
             "engine_settings": self._settings(),
@@ -161,21 +173,26 @@ class Session:
 def created(page: Page, files: Mapping[str, Path], fits: str, op: str = "create", **asked: Any) -> dict[str, Any]:
     """What the page says of the session it made. A graph that it cannot take is refused, as by every other engine; one
     that it has no memory for with the words of what fits."""
+    held = sum(path.stat().st_size for path in files.values())
+    loaded = f", while it loaded {held / 1e9:.1f} GB; {fits}" if held >= _MUCH_BYTES else ""
     try:
         return page.call(op, _CREATE_S, files=files, **asked)[0]
     except PageError as error:
         if _MEMORY.search(str(error)):
             raise TooLarge(f"the page ran out of memory: {error}; {fits}") from error
+        if _TRAP.search(str(error)):
+            raise BrokenDown(f"ONNX Runtime Web broke down in WebAssembly: {error}{loaded}") from error
         raise RefusedGraph(f"ONNX Runtime Web refuses the graph: {error}") from error
     except PageLost as error:  # a renderer that gets no memory ends without a word
-        if (held := sum(path.stat().st_size for path in files.values())) < _MUCH_BYTES:
-            raise
-        raise PageLost(f"{error}, while it loaded {held / 1e9:.1f} GB; {fits}") from error
+        raise PageLost(f"{error}{loaded}") from error
 
 
 _MUCH_BYTES = 500_000_000  # of weights: a page that ends over fewer has another reason
 
-_MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array|memory access out of bounds")
+_MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array")
+
+_TRAP = re.compile(r"RuntimeError: .*(out of bounds|unreachable|signature mismatch|divide by zero)")
+"""What WebAssembly says where its code goes wrong, which is an error of the engine's and says nothing of memory."""
 
 
 def seen(told: Mapping[str, Any]) -> timing.Samples:

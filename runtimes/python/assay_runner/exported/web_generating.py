@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from assay_runner import timing
-from assay_runner.export.cached import IDS, PRESENT
+from assay_runner.export.stages import LOGITS, PRESENT
 from assay_runner.generation import NEW_TOKENS, Clock, prompted
 
 from . import web_placement
@@ -37,12 +37,16 @@ class Generating(Session):
 
     def _create(self, prepared: Prepared, **more: Any) -> dict[str, Any]:
         """Both graphs, one after the other: a page makes one session at a time."""
-        self._once = super()._create(_required(prepared), part=PROMPT, stays=_kept(_required(prepared)), **more)
-        return super()._create(prepared, part=STEP, stays=_kept(_required(prepared)), **more)
+        prompt = _required(prepared)
+        names = [spec["name"] for spec in prompt.exported.outputs if spec["name"] != LOGITS]
+        self._once = super()._create(prompt, part=PROMPT, stays=names, **more)
+        past = [name for name in names if name.startswith(PRESENT)]  # a step gives it under the same names
+        return super()._create(prepared, part=STEP, stays=past, **more)
 
     def bind(self, feeds: Arrays) -> None:
-        """The prompt."""
-        self._feeds = {IDS: feeds[IDS].astype(self._once["input_types"][IDS], copy=False)}
+        """The prompt, and what an encoder reads."""
+        types = self._once["input_types"]
+        self._feeds = {name: feeds[name].astype(dtype, copy=False) for name, dtype in types.items()}
         self._page.call("bind", SHORT_S, self._feeds)
 
     def outputs(self) -> dict[str, np.ndarray]:
@@ -77,11 +81,6 @@ def _required(prepared: Prepared) -> Prepared:
     if prepared.before is None:
         raise ValueError("a generation needs the graph of its prompt")
     return prepared.before
-
-
-def _kept(prompt: Prepared) -> list[str]:
-    """The outputs that are the next run's inputs: those of both graphs have the same names."""
-    return [spec["name"] for spec in prompt.exported.outputs if spec["name"].startswith(PRESENT)]
 
 
 @dataclass(frozen=True)

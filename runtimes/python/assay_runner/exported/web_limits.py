@@ -1,8 +1,9 @@
-"""What fits into a browser: three limits, and the largest model that each dtype leaves room for.
+"""What fits into a browser by its size alone: three limits, and the largest model that each dtype leaves room for.
 
 A file is one array of the page, and an array holds 2 GB in every browser. ONNX Runtime Web has 4 GB of WebAssembly's
 memory in all, through which every weight goes. And WebGPU binds no buffer larger than its adapter says, which the
-largest single tensor must fit into: in a language model the embedding.
+largest single tensor must fit into: in a language model the embedding. What an engine needs beside the weights, no
+formula tells: a model that fits by these limits may still not run.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def stated(dtype: str, graphs: int) -> str:
     smaller = [name for name in BYTES if BYTES[name] < BYTES[dtype]]
     rows = [f"{largest(name, graphs) / 1e9:.1f} in {name}" for name in (dtype, *smaller)]
     how = " as two graphs" if graphs == 2 else ""
-    return f"models of at most so many billion parameters fit into a browser{how}: {', '.join(rows)}"
+    return f"by size alone models of at most so many billion parameters fit into a browser{how}: {', '.join(rows)}"
 
 
 def _gb(count: int) -> str:

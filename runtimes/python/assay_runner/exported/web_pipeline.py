@@ -1,7 +1,8 @@
 """A model through a pipeline of transformers.js, in a page: what a web application does with it.
 
-The pipeline runs whole, with its own build of ONNX Runtime Web. What is compared is what its model gives inside: it is
-given the recipe's tensors there, or generates after the recipe's text.
+The pipeline runs whole, with its own build of ONNX Runtime Web. Its model is given the recipe's tensors inside, or
+generates after the recipe's text, and is compared as everywhere; what the pipeline makes before and after it is
+compared with transformers (`web_around`).
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from assay_runner import generation
 from assay_runner.export.transformers_js import CALL, GRAPHS
 from assay_runner.generation import NEW_TOKENS, Clock, prompted
 
-from . import web_limits
+from . import web_around, web_limits
 from .backend import Arrays, Asked
 from .web_backend import SHORT_S, Session, created
 from .web_generating import TokenClock
 from .web_graph import Prepared
 from .web_page import Page
+
+_MADE, _RESULT = "made:", "result:"
+"""Before the names of tensors that the pipeline made for its model, and of the one that it gives."""
 
 
 class Piped(Session):
@@ -32,6 +36,8 @@ class Piped(Session):
         self._tokens = Clock()
         self.clock = TokenClock(page, self._tokens)
         self._feeds: Arrays = {}
+        self._made: Arrays = {}
+        self._result: Any = None
 
     def _create(self, prepared: Prepared, **more: Any) -> dict[str, Any]:
         """What the page says of the pipeline that it made."""
@@ -63,7 +69,15 @@ class Piped(Session):
         """What the model gave inside the pipeline."""
         told, found = self._page.call("outputs", SHORT_S)
         self._heap = told.get("heap_bytes")
-        return found
+        inside = {name: array for name, array in found.items() if not name.startswith((_MADE, _RESULT))}
+        self._made = {name.removeprefix(_MADE): a for name, a in found.items() if name.startswith(_MADE)}
+        self._result = found.get(_RESULT, told.get("result"))
+        return inside
+
+    def around(self, found: Arrays) -> list[dict[str, Any]]:
+        """What the pipeline made by itself in the last run, whose model gave this."""
+        folder = self._prepared.graph.parent.parent
+        return web_around.rows(web_around.Ran(folder, self._call, self._feeds, self._made, found, self._result))
 
     def generation(self) -> dict[str, Any] | None:
         """What the generations so far took; None where nothing is generated."""
@@ -73,7 +87,7 @@ class Piped(Session):
     def facts(self) -> dict[str, Any]:
         """The usual ones, the library's version, and which pipeline it was."""
         facts = super().facts()
-        settings = {"pipeline": self._call["task"], "compared": "what the model gives inside the pipeline"}
+        settings = {"pipeline": self._call["task"]}
         return facts | {"versions": facts["versions"] | self._created["versions"], "engine_settings": settings}
 
 

@@ -79,6 +79,19 @@ def largest_by_comparing(model: onnx_ir.Model) -> int:
     return done
 
 
+def negations_by_subtracting(model: onnx_ir.Model) -> int:
+    """A whole number is negated by taking it from zero."""
+    done = 0
+    for node in editing.nodes(model, "Neg"):
+        value = node.inputs[0]
+        if value is None or value.dtype is None or not value.dtype.is_integer():
+            continue
+        zero = editing.known(node.graph, np.zeros((), value.dtype.numpy()), node.outputs[0])
+        editing.replace(node, "Sub", [zero, value])
+        done += 1
+    return done
+
+
 STEPS = (
     Step("gathers of one value are known", "WebNN gathers elements by constant indices only", gathers_of_one_value),
     Step(
@@ -95,6 +108,7 @@ STEPS = (
     Step("resizes are products of matrices", "WebNN resizes by one rule alone", web_spatial.resizes),
     Step("places of the largest by comparing", "WebGPU gives them in 64 bits only", largest_by_comparing),
     Step("gathers along one axis", "WebGPU's GatherND wants indices of 64 bits", gathers_along_one_axis),
+    Step("whole numbers negated by subtracting", "WebGPU negates no whole numbers", negations_by_subtracting),
     Step("clips by comparing", "neither platform clips whole numbers", clips.to_limits),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", web_integers.narrow)

@@ -1,5 +1,7 @@
 // A WebGPU device for kernels of our own: compiling, running, reading back, and timing by the finest clock there is.
 
+import { busyMs } from "./timestamps.mjs";
+
 const WIDEST = [
   "maxComputeInvocationsPerWorkgroup",
   "maxComputeWorkgroupSizeX",
@@ -100,7 +102,7 @@ export class Gpu {
     return out;
   }
 
-  /** The milliseconds of a program that is run so many times in one pass. */
+  /** The milliseconds of a program that is run so many times in one pass; null where the device's clock went backwards. */
   async time(program, loops) {
     const encoder = this.#device.createCommandEncoder();
     const [query, resolved, read] = this.#marks ?? [];
@@ -118,9 +120,9 @@ export class Gpu {
     const waited = performance.now() - start;
     if (!query) return waited;
     await read.mapAsync(GPUMapMode.READ);
-    const [began, ended] = new BigUint64Array(read.getMappedRange().slice(0));
+    const stamps = new BigUint64Array(read.getMappedRange().slice(0));
     read.unmap();
-    return Number(ended - began) / 1e6;
+    return busyMs(stamps);
   }
 
   /** Gives the device back. */

@@ -6,6 +6,7 @@ import { distance } from "./numbers.mjs";
 
 const LEAST_MS = 5; // of a pass: clocks are coarse, in some browsers a tenth of a millisecond
 const MOST_LOOPS = 256;
+const BACKWARDS = "the GPU's clock went backwards";
 
 /** A kernel at a size, ready, after its numbers were compared with the reference; or why it is refused. */
 async function checked(gpu, name, size, task, expected) {
@@ -26,8 +27,15 @@ async function checked(gpu, name, size, task, expected) {
 /** How often a program must run in a pass for the clock to see it well. */
 async function loopsFor(gpu, program) {
   let loops = 1;
-  while (loops < MOST_LOOPS && (await gpu.time(program, loops)) < LEAST_MS) loops *= 2;
+  while (loops < MOST_LOOPS && ((await gpu.time(program, loops)) ?? 0) < LEAST_MS) loops *= 2;
   return loops;
+}
+
+/** Times a kernel once more, or refuses it where its time is not known. */
+async function timeOnce(gpu, row, loops) {
+  const ms = await gpu.time(row.program, loops);
+  if (ms === null) Object.assign(row, { ms: undefined, refused: BACKWARDS });
+  else (row.ms ??= []).push(ms / loops);
 }
 
 /** Times a kernel at each size, `rounds` times, all sizes in turn: rows of {size, error, ms} or {size, refused}. */
@@ -43,7 +51,7 @@ export async function search({ kernel, shape, sizes, rounds, seed }) {
     for (let round = 0; round < rounds; round++) {
       // Every other round goes backwards, so that a drift of the machine favours no size.
       for (const row of round % 2 ? [...good].reverse() : good) {
-        (row.ms ??= []).push((await gpu.time(row.program, loops)) / loops);
+        if (!row.refused) await timeOnce(gpu, row, loops);
       }
     }
     return { clock: gpu.clock, loops, rows: rows.map(({ program, ...row }) => row) };

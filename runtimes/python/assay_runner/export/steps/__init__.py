@@ -7,7 +7,7 @@ each once; the table says why each one is there, and a graph's manifest names th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -61,6 +61,15 @@ def apply(model: onnx_ir.Model, steps: Sequence[Step] = STEPS) -> list[dict[str,
     """Applies steps, each once and in order, and gives those that changed something."""
     done = [(step, step.apply(model)) for step in steps]
     return [{"name": step.name, "count": count, "why": step.why} for step, count in done if count]
+
+
+def joined(*parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What was done to several graphs of one model: each step once, with the sum of its counts."""
+    total: dict[str, dict[str, Any]] = {}
+    for row in (row for part in parts for row in part):
+        known = total.setdefault(row["name"], {**row, "count": 0})
+        known["count"] += row["count"]
+    return list(total.values())
 
 
 def modules(steps: Iterable[Step]) -> list[ModuleType]:
