@@ -112,7 +112,7 @@ func TestDTypesOfEngines(t *testing.T) {
 		"mps/coreml": "fp16, fp32", "webgpu": "fp32, fp16, w8, w4",
 	} {
 		target, err := ParseTarget(in)
-		if got := List(target.DTypes()); err != nil || got != want || string(target.DType()) != strings.Split(want, ",")[0] {
+		if got := Join(target.DTypes()); err != nil || got != want || string(target.DType()) != strings.Split(want, ",")[0] {
 			t.Errorf("%s runs in %s by default, and in %s, %v; want %s", in, target.DType(), got, err, want)
 		}
 	}
