@@ -228,3 +228,11 @@ func (m Model) Checks() string {
 
 // FileName is the name of its test file.
 func (m Model) FileName() string { return Name(m.Type) }
+
+// NoGraph is why no engine that runs graphs runs the model; "" where one may.
+func (m Model) NoGraph() string {
+	if m.recipe.Program == "" {
+		return ""
+	}
+	return "it is run as several calls, which no single graph holds"
+}

@@ -12,8 +12,8 @@ import (
 type place struct {
 	platform.Platform
 	width int // of lines that its settings fill; 0: each has its own
-	// Never is why no machine runs the model there; "" where one may.
-	Never string
+	// Never says that no machine runs the model there: NoGraph says why.
+	Never bool
 }
 
 func (p place) inBrowser() bool { return p.Engines[0].InPages() }

@@ -84,9 +84,7 @@ func file(m Model, on []platform.Name) (generate.File, error) {
 	names := make([]string, len(ordered))
 	for i, p := range ordered {
 		ordered[i].width = m.layout.platforms
-		if m.recipe.Program != "" && p.Engines[0].RunsGraphs() {
-			ordered[i].Never = "it is run as several calls, which no single graph holds"
-		}
+		ordered[i].Never = p.Engines[0].RunsGraphs() && m.NoGraph() != ""
 		names[i] = string(p.Name)
 		view.Browsers = view.Browsers || p.inBrowser()
 		view.Subjects = view.Subjects || !p.inBrowser()
