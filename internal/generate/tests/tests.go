@@ -46,7 +46,7 @@ type layout struct{ values, platforms int }
 
 // layouts are tried until a file is short enough. Few models need lines that are
 // wider than ruff's: those made of several, whose configuration is long.
-var layouts = []layout{{0, 0}, {0, pytext.Width}, {pytext.Width, pytext.Width}, {120, 120}, {160, 160}}
+var layouts = []layout{{0, 0}, {0, pytext.Width}, {pytext.Width, pytext.Width}, {120, 120}, {160, 160}, {200, 200}, {240, 240}}
 
 // TooLongError is why a model has no file: it would have too many lines.
 type TooLongError struct {
