@@ -56,8 +56,7 @@ func all(t *testing.T) []Model {
 
 // tooLong are the models whose files would be longer than is promised, with all
 // platforms.
-var tooLong = map[string]string{
-}
+var tooLong = map[string]string{}
 
 // TestEveryModel: each model of the catalogue has a file, which is written alike
 // twice, is not too long, and has a name that no other has, also where names
