@@ -12,12 +12,13 @@ import (
 	"assay/internal/generate"
 	"assay/internal/generate/tests"
 	"assay/internal/platform"
+	"assay/internal/pytests"
 
 	"github.com/spf13/cobra"
 )
 
 func generateTestCommand(a *app) *cobra.Command {
-	f := &generateFlags{}
+	f, how := &generateFlags{}, &runFlags{}
 	c := &cobra.Command{
 		Use:   "test [MODEL…]",
 		Short: "Write a pytest file for each model, and one conftest.py",
@@ -29,18 +30,24 @@ on openvino, qnn and the web platforms it asks assay for what runs there, and sk
 
 Files that nobody edited are brought up to date; edited ones are kept unless --force is given.
 
-Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some file was edited and kept, or, with --check, differs.`,
+With --run-tests the files are run, and what they come to is held against what is stored of their models ("assay matrix"):
+a test that passes where the stored result fails, or the other way round, is listed.
+
+Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some file was edited and kept, with --check, differs, or,
+with --run-tests, fails.`,
 		Example: `  assay generate test bert --out tests
   assay generate test --key --platform cpu,cuda --out tests
   assay generate test --missing --priority high --out tests
+  assay generate test bert vit --run-tests --device cpu --out tests
   assay generate test --all --check --out tests`,
-		RunE: func(c *cobra.Command, args []string) error { return a.generateTests(c.Context(), f, args) },
+		RunE: func(c *cobra.Command, args []string) error { return a.generateTests(c.Context(), f, how, args) },
 	}
 	f.add(c, "tests")
+	how.add(c)
 	return c
 }
 
-func (a *app) generateTests(ctx context.Context, f *generateFlags, args []string) error {
+func (a *app) generateTests(ctx context.Context, f *generateFlags, how *runFlags, args []string) error {
 	chosen, on, cat, err := a.meant(ctx, f, args)
 	if err != nil {
 		return err
@@ -50,7 +57,10 @@ func (a *app) generateTests(ctx context.Context, f *generateFlags, args []string
 		return err
 	}
 	files := []generate.File{shared}
-	var without []unwritten
+	var (
+		without []unwritten
+		models  []ran
+	)
 	for _, ch := range chosen {
 		made, skip, err := f.testOf(cat, ch, on)
 		switch {
@@ -60,9 +70,13 @@ func (a *app) generateTests(ctx context.Context, f *generateFlags, args []string
 			without = append(without, skip)
 		case made.Name != "":
 			files = append(files, made)
+			models = append(models, ran{Model: ch.Entry.Type, Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: made.Name}})
 		}
 	}
-	return a.settle(f, files, without)
+	if err := a.settle(f, files, without); err != nil || !how.run || f.check {
+		return err
+	}
+	return a.runGenerated(ctx, how, f.out, models)
 }
 
 // testOf is the test of one model; no file where it is not wanted, or why there

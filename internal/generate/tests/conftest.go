@@ -90,3 +90,12 @@ func KeepsArtefacts(n platform.Name) bool {
 	p, ok := platform.Get(n)
 	return ok && slices.Contains([]string{"openvino", "qnn"}, place{Platform: p}.engine())
 }
+
+// DType is the dtype that tests on a platform run in unless another is asked for.
+func DType(n platform.Name) string {
+	p, ok := platform.Get(n)
+	if !ok {
+		return ""
+	}
+	return string(p.DTypes[0])
+}

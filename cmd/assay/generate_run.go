@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/generate/tests"
+	"assay/internal/platform"
+	"assay/internal/pytests"
+	"assay/internal/report"
+	"assay/internal/store"
+
+	"github.com/spf13/cobra"
+)
+
+// runFlags say how generated files are run.
+type runFlags struct {
+	run     bool
+	device  string
+	workers int
+}
+
+func (f *runFlags) add(c *cobra.Command) {
+	fs := c.Flags()
+	fs.BoolVar(&f.run, "run-tests", false, "run the files under pytest in the managed environment, and compare with what is stored of their models")
+	fs.StringVar(&f.device, "device", "cpu", "where --run-tests runs them: names of platforms, or auto")
+	fs.IntVar(&f.workers, "workers", 2, "processes of --run-tests")
+}
+
+// ran is a model whose file was run.
+type ran struct {
+	Model    string `json:"model"`
+	Pipeline string `json:"pipeline"`
+	pytests.File
+	// Disagrees is how the outcome stands against what is stored; "" where they
+	// agree, or nothing is stored.
+	Disagrees string `json:"disagrees,omitempty"`
+}
+
+// runGenerated runs the files of models, and prints what became of them.
+func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models []ran) error {
+	if f.workers < 1 {
+		return usage("--workers %d is out of range: it must be at least 1", f.workers)
+	}
+	m, err := a.maker()
+	if err != nil {
+		return err
+	}
+	env, err := m.Open(ctx, a.choice())
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
+	run := pytests.Run{
+		Python: env.Command, Program: self, Dir: dir, Workers: f.workers, Limit: 5 * time.Minute,
+		Options: []string{"--device", f.device},
+		Done: func(file pytests.File) {
+			if len(file.Failed) > 0 {
+				a.say(fmt.Sprintf("%s: %s: %s", file.Name, file.Failed[0].Test, file.Failed[0].Why))
+			}
+		},
+	}
+	artefacts, done, err := a.artefacts(ctx, f, self, models)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if artefacts != "" {
+		run.Options = append(run.Options, "--artefacts", artefacts)
+	}
+	names := make([]string, len(models))
+	for i, m := range models {
+		names[i] = m.Name
+	}
+	files, err := run.Files(ctx, names)
+	progress.Close()
+	if err != nil {
+		return err
+	}
+	for i := range models {
+		j := slices.IndexFunc(files, func(x pytests.File) bool { return x.Name == models[i].Name })
+		models[i].File = files[j]
+	}
+	if err := a.crossCheck(ctx, f.device, models); err != nil {
+		return err
+	}
+	return a.tellRan(models, time.Since(began))
+}
+
+// artefacts makes what the files take from assay in one go, where they take
+// anything: a child for each would take most of the time.
+func (a *app) artefacts(ctx context.Context, f *runFlags, self string, models []ran) (dir string, done func(), err error) {
+	done = func() {}
+	for _, name := range strings.Split(f.device, ",") {
+		if !tests.KeepsArtefacts(platform.Name(name)) {
+			continue
+		}
+		if dir == "" {
+			if dir, err = os.MkdirTemp("", "assay-artefacts-"); err != nil {
+				return "", done, fmt.Errorf("make a folder for artefacts: %w", err)
+			}
+			done = func() { os.RemoveAll(dir) }
+		}
+		args := []string{"export", "--format", name, "--dtype", tests.DType(platform.Name(name)), "--batch", "1,2", "--out", dir, "--force", "--json"}
+		if a.python != "" {
+			args = append(args, "--python", a.python)
+		}
+		for _, m := range models {
+			args = append(args, m.Model)
+		}
+		cmd := exec.CommandContext(ctx, self, args...)
+		cmd.Stderr, cmd.Env = a.stderr, a.environ()
+		// What cannot be exported is each file's own to say.
+		if err := cmd.Run(); err != nil && ctx.Err() != nil {
+			return dir, done, ctx.Err()
+		}
+	}
+	return dir, done, nil
+}
+
+// crossCheck holds what the files came to against what is stored of their
+// models on the same platform: the newest result, tiny, of the platform's own
+// engine and dtype. What is partial there may be either.
+func (a *app) crossCheck(ctx context.Context, device string, models []ran) error {
+	p, ok := platform.Get(platform.Name(device))
+	if !ok {
+		return nil
+	}
+	st, err := a.store()
+	if err != nil {
+		return err
+	}
+	stored, err := st.Results(ctx, store.Filter{Platforms: []string{device}, Sizes: []string{cell.Tiny}})
+	if err != nil {
+		return err
+	}
+	newest := map[string]cell.Verdict{}
+	for _, x := range stored {
+		c := x.Result.Cell
+		usual := c.Engine == p.Engines[0] && c.Batch <= 1 && c.Browser == "" && c.Mode == cell.Infer && c.Task != "" && c.DType == p.DTypes[0]
+		if _, had := newest[c.Type]; usual && !had && x.Result.Context.Versions["assay"] != "" {
+			newest[c.Type] = x.Result.Verdict
+		}
+	}
+	for i := range models {
+		models[i].Disagrees = disagreement(models[i].File, newest[models[i].Model])
+	}
+	return nil
+}
+
+func disagreement(f pytests.File, v cell.Verdict) string {
+	switch {
+	case v == cell.Fails && f.Green():
+		return "the test passes, and the stored result fails"
+	case v == cell.Works && len(f.Failed) > 0:
+		return "the test fails, and the stored result works"
+	}
+	return ""
+}
+
+// tellRan prints a row for each pipeline, then what failed and what disagrees.
+func (a *app) tellRan(models []ran, took time.Duration) error {
+	green, red := 0, 0
+	for _, m := range models {
+		if m.Green() {
+			green++
+		} else if len(m.Failed) > 0 {
+			red++
+		}
+	}
+	if a.asJSON {
+		if err := a.printJSON(map[string]any{"schema": 1, "files": models, "passed": green, "failed": red, "skipped": len(models) - green - red, "seconds": took.Seconds()}); err != nil {
+			return err
+		}
+	} else if err := a.printRan(models, green, red, took); err != nil {
+		return err
+	}
+	if red > 0 {
+		return &statusError{exitFails, nil}
+	}
+	return nil
+}
+
+func (a *app) printRan(models []ran, green, red int, took time.Duration) error {
+	type sum struct{ files, green, red int }
+	sums := map[string]*sum{}
+	var order []string
+	for _, m := range models {
+		if sums[m.Pipeline] == nil {
+			sums[m.Pipeline] = &sum{}
+			order = append(order, m.Pipeline)
+		}
+		s := sums[m.Pipeline]
+		s.files++
+		if m.Green() {
+			s.green++
+		} else if len(m.Failed) > 0 {
+			s.red++
+		}
+	}
+	slices.Sort(order)
+	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "PIPELINE\tFILES\tPASS\tFAIL\tSKIPPED\t")
+	for _, name := range order {
+		s := sums[name]
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t\n", orOther(name), s.files, s.green, s.red, s.files-s.green-s.red)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, m := range models {
+		for _, c := range m.Failed {
+			fmt.Fprintf(a.stdout, "✗ %s %s: %s\n", filepath.Base(m.Name), c.Test, shortened(c.Why, 150))
+		}
+	}
+	for _, m := range models {
+		if m.Disagrees != "" {
+			fmt.Fprintf(a.stdout, "≠ %s: %s\n", m.Model, m.Disagrees)
+		}
+	}
+	fmt.Fprintf(a.stdout, "\n%s in %s: %d pass, %d fail, %d skipped\n", counted(len(models), "file", "files"), took.Round(time.Second), green, red, len(models)-green-red)
+	return nil
+}
+
+func orOther(name string) string {
+	if name == "" {
+		return "other"
+	}
+	return name
+}

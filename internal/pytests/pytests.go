@@ -1,0 +1,216 @@
+// Package pytests runs generated files under pytest and says what became of
+// each.
+//
+// Many files share a process, since importing torch takes longer than most of
+// them; a Run has as many processes as workers. A process that dies takes only
+// its own file with it: what it left unsaid is run again in two halves, until
+// the file that killed it stands alone. What pytest found is read from the
+// JUnit file that it writes.
+package pytests
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// perProcess is how many files share a process at most: enough that importing
+// torch is nothing, few enough that what stays in memory is not much.
+const perProcess = 48
+
+// Run is how files are run.
+type Run struct {
+	// Python starts the environment's Python.
+	Python func(ctx context.Context, args ...string) *exec.Cmd
+	// Program is the path of assay itself: what the files call.
+	Program string
+	Dir     string   // where the files are
+	Options []string // of pytest
+	Workers int
+	Limit   time.Duration // for one file; a process has that for each of its own
+	// Done is told of each file as soon as it is known; it may be nil.
+	Done func(File)
+}
+
+// File is what became of a file's tests.
+type File struct {
+	Name    string `json:"file"`
+	Passed  int    `json:"passed"`
+	Skipped []Case `json:"skipped"`
+	Failed  []Case `json:"failed"`
+}
+
+// Case is a test and what was said of it.
+type Case struct {
+	Test string `json:"test"`
+	Why  string `json:"why"`
+}
+
+// Green reports whether the file has tests that passed and none that failed.
+func (f File) Green() bool { return f.Passed > 0 && len(f.Failed) == 0 }
+
+// Idle reports whether every test was skipped.
+func (f File) Idle() bool { return f.Passed == 0 && len(f.Failed) == 0 }
+
+// Files runs the files and returns what became of each, sorted by name.
+func (r Run) Files(ctx context.Context, names []string) ([]File, error) {
+	parts := slices.Collect(slices.Chunk(slices.Clone(names), max(1, min(perProcess, (len(names)+r.Workers-1)/r.Workers))))
+	next := make(chan []string)
+	var (
+		wait  sync.WaitGroup
+		mu    sync.Mutex
+		found []File
+		fails error
+	)
+	for range r.Workers {
+		wait.Go(func() {
+			for part := range next {
+				files, err := r.part(ctx, part)
+				mu.Lock()
+				found, fails = append(found, files...), errors.Join(fails, err)
+				for _, f := range files {
+					if r.Done != nil {
+						r.Done(f)
+					}
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, p := range parts {
+		select {
+		case next <- p:
+		case <-ctx.Done():
+		}
+	}
+	close(next)
+	wait.Wait()
+	slices.SortFunc(found, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	return found, cmp.Or(ctx.Err(), fails)
+}
+
+// part runs files in one process, and again in halves where it died.
+func (r Run) part(ctx context.Context, names []string) ([]File, error) {
+	files, died, err := r.process(ctx, names)
+	switch {
+	case err != nil || died == "":
+		return files, err
+	case len(names) == 1:
+		return []File{{Name: names[0], Failed: []Case{{"(process)", died}}}}, nil
+	}
+	half := len(names) / 2
+	first, err := r.part(ctx, names[:half])
+	if err != nil {
+		return first, err
+	}
+	second, err := r.part(ctx, names[half:])
+	return append(first, second...), err
+}
+
+// process runs pytest once. died says how it ended without saying what it found.
+func (r Run) process(ctx context.Context, names []string) (files []File, died string, err error) {
+	out, err := os.CreateTemp("", "assay-junit-*.xml")
+	if err != nil {
+		return nil, "", fmt.Errorf("make a file for the results: %w", err)
+	}
+	out.Close()
+	defer os.Remove(out.Name())
+	limited, cancel := context.WithTimeout(ctx, r.Limit*time.Duration(len(names)))
+	defer cancel()
+	args := slices.Concat([]string{"-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", "--tb", "line", "--junitxml", out.Name()}, r.Options, names)
+	cmd := r.Python(limited, args...)
+	cmd.Dir = r.Dir
+	cmd.Env = append(cmd.Env, "ASSAY="+r.Program)
+	var told bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &told, &told
+	ended := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, "", ctx.Err()
+	}
+	if limited.Err() != nil {
+		return nil, fmt.Sprintf("it took longer than %s", r.Limit), nil
+	}
+	if exit := (*exec.ExitError)(nil); ended != nil && !errors.As(ended, &exit) {
+		return nil, "", fmt.Errorf("start pytest: %w", ended)
+	}
+	files, err = read(out.Name(), names)
+	if errors.Is(err, fs.ErrNotExist) || err != nil {
+		if code := cmd.ProcessState.ExitCode(); code == usageStatus {
+			return nil, "", fmt.Errorf("pytest refuses its options: %s", lastLine(told.String()))
+		}
+		return nil, fmt.Sprintf("pytest ended with %s: %s", cmd.ProcessState, lastLine(told.String())), nil
+	}
+	return files, "", nil
+}
+
+// usageStatus is pytest's exit status for wrong options.
+const usageStatus = 4
+
+// suites is pytest's JUnit file.
+type suites struct {
+	Cases []struct {
+		Class   string   `xml:"classname,attr"`
+		Name    string   `xml:"name,attr"`
+		Skipped *message `xml:"skipped"`
+		Failure *message `xml:"failure"`
+		Error   *message `xml:"error"`
+	} `xml:"testsuite>testcase"`
+}
+
+type message struct {
+	Message string `xml:"message,attr"`
+}
+
+// read returns what a JUnit file says of the files.
+func read(path string, names []string) ([]File, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var all suites
+	if err := xml.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("read what pytest found: %w", err)
+	}
+	byModule := map[string]*File{}
+	files := make([]File, len(names))
+	for i, name := range names {
+		files[i] = File{Name: name, Skipped: []Case{}, Failed: []Case{}}
+		byModule[strings.TrimSuffix(filepath.Base(name), ".py")] = &files[i]
+	}
+	for _, c := range all.Cases {
+		f := byModule[cmp.Or(c.Class, c.Name)]
+		if f == nil {
+			continue
+		}
+		switch bad := cmp.Or(c.Failure, c.Error); {
+		case bad != nil:
+			f.Failed = append(f.Failed, Case{c.Name, firstLine(bad.Message)})
+		case c.Skipped != nil:
+			f.Skipped = append(f.Skipped, Case{c.Name, firstLine(c.Skipped.Message)})
+		default:
+			f.Passed++
+		}
+	}
+	return files, nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
