@@ -29,12 +29,18 @@ type Pool struct {
 	closed bool
 }
 
-// warm is a browser that cells share. Whoever needs it first starts it, without
-// the pool's lock: a start takes seconds, and cells of other browsers go on.
+// warm is a browser that cells share. Whoever needs it first has it started,
+// without the pool's lock: a start takes seconds, and cells of other browsers go on.
 type warm struct {
 	ready   chan struct{} // closed when the start is over
 	browser *browser.Browser
 	err     error // why there is no browser
+}
+
+// start starts the browser, once.
+func (w *warm) start(ctx context.Context, o browser.Options) {
+	w.browser, w.err = browser.Start(ctx, o)
+	close(w.ready)
 }
 
 // started reports whether the start is over, well or not: what came of it may be
@@ -119,8 +125,7 @@ func (p *Pool) shared(ctx context.Context, o browser.Options) (*browser.Browser,
 		return nil, err
 	}
 	if mine {
-		w.browser, w.err = browser.Start(p.ctx, o)
-		close(w.ready)
+		go w.start(p.ctx, o) // who asked first may leave, and others wait for it
 	}
 	select {
 	case <-w.ready:

@@ -48,3 +48,23 @@ func TestMemoryOfABrowser(t *testing.T) {
 		t.Errorf("in a report: %q", got)
 	}
 }
+
+// Every printer has a column for what ran in a browser's processor, where
+// somebody tried it, and none where nobody did.
+func TestWasmHasAColumn(t *testing.T) {
+	t.Parallel()
+	names := map[Format]string{Text: "cpu/wasm", Markdown: "cpu/wasm", HTML: "WebAssembly (browser)", SVG: "WebAssembly", JSON: `"cpu/wasm"`}
+	for _, tried := range []bool{false, true} {
+		w := &sweep{}
+		w.put(subjects[0], gpu, "cpu", bench(20, 6))
+		if tried {
+			w.put(subjects[0], gpu, "cpu/wasm", bench(30, 6))
+		}
+		d := NewDocument(w.list, Options{Hosts: []cell.Host{gpu}})
+		for format, name := range names {
+			if text := written(t, format, d); strings.Contains(text, name) != tried {
+				t.Errorf("%s, tried %t:\n%s", format, tried, text)
+			}
+		}
+	}
+}
