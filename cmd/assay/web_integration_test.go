@@ -149,6 +149,10 @@ func TestIntegrationWebTranslates(t *testing.T) {
 			t.Errorf("%s: the past was kept elsewhere: %v", r.Cell.Target, r.Context.EngineSettings)
 		}
 	}
+	through := p.report(t, exitOK, "test", "t5", "--mode", "generate", "--via", "transformers.js", "--platform", "cpu/wasm").Results[0]
+	if ranInPage(t, through) && (through.Context.EngineSettings["pipeline"] != "text2text-generation" || len(through.Numerics.Around) != 3) {
+		t.Errorf("through transformers.js: %v, %+v", through.Context.EngineSettings, through.Numerics.Around)
+	}
 }
 
 // TestIntegrationTransformersJS: the same models go through the library that

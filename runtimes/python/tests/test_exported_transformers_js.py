@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from assay_runner import generation, torch_engine
 from assay_runner.errors import ExportFailed
-from assay_runner.export import Subject, growing, transformers_js
+from assay_runner.export import Subject, growing, growing_encoder, transformers_js
 from assay_runner.exported.attempts import attempts
 from assay_runner.exported.web_pipeline import layout
 
@@ -53,6 +53,32 @@ def test_a_model_that_generates_has_its_past_as_input_and_output(tmp_path):
     assert all(isinstance(given.shape[i], int) for given in session.get_inputs()[-2:] for i in (1, 3))
     made = growing.continued(session, tensors["input_ids"].numpy(), generation.NEW_TOKENS)
     assert made["generated"].tolist() == expected["generated"].tolist()
+
+
+def test_a_model_with_an_encoder_has_two_graphs_and_what_its_decoder_begins_with(tmp_path):
+    graph, tensors, expected = written(torch_recipes.T5, tmp_path, mode="generate")
+    assert graph.check["pass"]
+    assert graph.file == "onnx/decoder_model_merged.onnx"
+    names = set(layout(tmp_path))
+    assert {"onnx/encoder_model.onnx", "generation_config.json"} <= names
+    assert "onnx/model.onnx" not in names
+    call = json.loads((tmp_path / "pipeline.json").read_text())
+    assert call["task"] == "text2text-generation"
+    assert call["decoder_input_ids"] == [[0, *tensors["decoder_input_ids"][0].tolist()]]  # T5 begins with its padding
+    encoder, decoder = (
+        onnxruntime.InferenceSession(str(tmp_path / "onnx" / name), providers=["CPUExecutionProvider"])
+        for name in (growing_encoder.ENCODER, growing_encoder.DECODER)
+    )
+    kept = [given.name for given in decoder.get_inputs() if "past" in given.name]
+    assert kept == [f"past_key_values.0.decoder.{what}" for what in ("key", "value")]
+    given = {name: t.numpy() for name, t in tensors.items()}
+    made = growing_encoder.continued(encoder, decoder, given, np.asarray(call["decoder_input_ids"]))
+    assert made["generated"].tolist() == expected["generated"].tolist()
+
+
+def test_what_is_heard_is_not_generated_of(tmp_path):
+    with pytest.raises(ExportFailed, match=r"generates of input_features.* here: of texts alone"):
+        written(torch_recipes.WHISPER, tmp_path, mode="generate")
 
 
 @pytest.mark.parametrize(

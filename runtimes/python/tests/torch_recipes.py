@@ -142,4 +142,27 @@ WHISPER = {
     "parameters": 300000,
 }
 
+T5 = {
+    "type": "t5",
+    "class": "T5ForConditionalGeneration",
+    "config_class": "T5Config",
+    "task": "text2text-generation",
+    "size": "tiny",
+    "config": {
+        "vocab_size": 256,
+        "d_model": 64,
+        "d_kv": 16,
+        "d_ff": 128,
+        "num_layers": 1,
+        "num_decoder_layers": 1,
+        "num_heads": 4,
+    },
+    "sizes": {"seq": 8},
+    "inputs": [*TEXT, {**TEXT[0], "name": "decoder_input_ids"}],
+    "call": {"use_cache": False},
+    "gain": 1.0,
+    "control": {"kind": "zero-attention"},
+    "parameters": 110000,
+}
+
 ALL = {r["type"]: r for r in (BERT, LLAMA, VIT, DETR, WHISPER)}

@@ -65,6 +65,7 @@ export class Pipeline {
   #pipe;
   #input;
   #tokens;
+  #begun; // the ids that a decoder begins with, where the model has an encoder
   #given = {};
   #made; // what the pipeline made for its model, in the first call of a run
   #result;
@@ -88,9 +89,10 @@ export class Pipeline {
       session_options: { logSeverityLevel: verbose ? 0 : 2, externalData: externalData(files) },
     };
     this.#pipe = await timed(phases, "create", () => library.pipeline(call.task, MODEL, options));
-    this.#watch();
     this.#input = asked(library, call);
     this.#tokens = tokens ?? 0;
+    this.#begun = call.decoder_input_ids;
+    this.#watch();
     const { onnx } = library.env.backends;
     return {
       phases_ms: phases,
@@ -107,15 +109,20 @@ export class Pipeline {
   // What a generation chose, its model's generate gives.
   #watch() {
     const { model } = this.#pipe;
+    // Not every class says that its decoder may be given the ids that it begins with: they would be dropped.
+    if (this.#begun) model.forward_params = [...new Set([...model.forward_params, "decoder_input_ids"])];
     const [forward, generate] = [model.forward.bind(model), model.generate?.bind(model)];
     model.forward = async (inputs) => {
-      this.#made ??= { ...inputs }; // a generation changes its own
+      this.#made ??= inputs;
       const out = await forward(this.#tokens ? inputs : { ...inputs, ...this.#given });
       if (this.#tokens) await this.#see(out.logits);
       else this.#out = out;
       return out;
     };
-    model.generate = async (options) => (this.#chosen = await generate(options));
+    model.generate = async (options) => {
+      this.#made = { ...options };
+      return (this.#chosen = await generate(options));
+    };
   }
 
   async #see(logits) {
@@ -139,10 +146,16 @@ export class Pipeline {
     const start = now();
     this.#stamps = [start];
     this.#logits = [];
-    const more = this.#tokens ? { max_new_tokens: this.#tokens, do_sample: false, return_full_text: false } : {};
+    const more = this.#tokens ? this.#generating() : {};
     this.#made = undefined;
     this.#result = await this.#pipe(this.#input, more);
     return now() - start;
+  }
+
+  // Settings of a generation; a model without an encoder would give its prompt back too.
+  #generating() {
+    const own = this.#begun ? { decoder_input_ids: this.#begun } : { return_full_text: false };
+    return { max_new_tokens: this.#tokens, do_sample: false, ...own };
   }
 
   /** The pipeline once: the milliseconds it took, and when each token was there. */

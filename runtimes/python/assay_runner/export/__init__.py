@@ -19,7 +19,7 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 is written with its cache of past tokens inside (`stateful`), or as two graphs that hand it on: one that never leaves
 the device (`cached`, `stages`, `encoder_stages`), or one that is written by place (`fixed_cache`, `slots`). What an
 encoder gives is computed once (`encoder_decoder`).
-`to_transformers_js` writes a folder in the layout of transformers.js (`transformers_js`, `growing`).
+`to_transformers_js` writes a folder in the layout of transformers.js (`transformers_js`, `growing`, `growing_encoder`).
 
 What the library's exporters do beside tracing is kept short (`optimising`), by exchanging parts of it (`replacing`).
 

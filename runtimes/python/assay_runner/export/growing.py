@@ -8,6 +8,7 @@ with an empty past and continues the same prompt on ONNX Runtime's CPU.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,11 @@ def _exported(subject: Subject) -> onnx_ir.Model:
     model = OnnxExporter().export(part, dict(given), OnnxConfig(dynamic=True)).model
     for value in (*model.graph.inputs, *model.graph.outputs):
         value.name = named(str(value.name), output=value.is_graph_output())
-    _pin(model, given["past_key_values"])
+    pin(model, given["past_key_values"])
     return model
 
 
-def _pin(model: onnx_ir.Model, cache: Any) -> None:
+def pin(model: onnx_ir.Model, cache: Any) -> None:
     """Gives the past's inputs the numbers of heads and channels: an exporter leaves free what no layer insists on."""
     for value in model.graph.inputs:
         if not str(value.name).startswith(PAST) or value.shape is None:
@@ -78,10 +79,11 @@ def _pin(model: onnx_ir.Model, cache: Any) -> None:
         value.shape = onnx_ir.Shape([value.shape[0], heads, value.shape[2], channels])
 
 
-def named(name: str, output: bool) -> str:
-    """The name that the ecosystem has for an input or output that transformers' exporter named."""
+def named(name: str, output: bool, part: str = "") -> str:
+    """The name that the ecosystem has for an input or output that transformers' exporter named; with an encoder it says
+    whose past it is."""
     found = _KEPT.fullmatch(name)
-    return name if found is None else f"{PRESENT if output else PAST}{found[2]}.{found[3]}"
+    return name if found is None else f"{PRESENT if output else PAST}{found[2]}.{part}{found[3]}"
 
 
 def _check(file: Path, subject: Subject) -> dict[str, Any]:
@@ -92,8 +94,10 @@ def _check(file: Path, subject: Subject) -> dict[str, Any]:
     return checking.continued(f"onnxruntime {ort.__version__}", made, subject.expected)
 
 
-def continued(session: Any, ids: np.ndarray, new: int) -> dict[str, np.ndarray]:
-    """Continues a prompt by so many tokens, on a session of ONNX Runtime."""
+def continued(
+    session: Any, ids: np.ndarray, new: int, beside: Mapping[str, np.ndarray] | None = None
+) -> dict[str, np.ndarray]:
+    """Continues a prompt by so many tokens, on a session of ONNX Runtime; what stands beside is read in each step."""
     read = {given.name: given.shape for given in session.get_inputs()}
     outputs = [out.name for out in session.get_outputs()]
     past = {n: np.zeros([len(ids), s[1], 0, s[3]], np.float32) for n, s in read.items() if n.startswith(PAST)}
@@ -103,6 +107,7 @@ def continued(session: Any, ids: np.ndarray, new: int) -> dict[str, np.ndarray]:
             IDS: ids,
             POSITIONS: np.broadcast_to(np.arange(seen, seen + ids.shape[1]), ids.shape).copy(),
             MASK: np.ones((len(ids), seen + ids.shape[1]), np.int64),
+            **(beside or {}),
         }
         found = dict(zip(outputs, session.run(outputs, {n: {**own, **past}[n] for n in read}), strict=True))
         past.update({PAST + n.removeprefix(PRESENT): t for n, t in found.items() if n.startswith(PRESENT)})

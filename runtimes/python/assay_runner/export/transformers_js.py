@@ -18,7 +18,7 @@ import torch
 
 from assay_runner.diffusion import tokenizers
 from assay_runner.errors import ExportFailed
-from assay_runner.export import growing, trying
+from assay_runner.export import growing, growing_encoder, trying
 from assay_runner.export.graph import Graph
 from assay_runner.export.subject import Subject
 
@@ -30,6 +30,17 @@ DECODED = "decoder_input_ids"  # a model with a decoder of its own has pipelines
 _NORMAL = {"do_resize": True, "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True, "resample": 2}
 _AROUND = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
 _AUDIO = {"feature_extractor_type": "Wav2Vec2FeatureExtractor", "processor_class": "Wav2Vec2Processor"}
+
+_ENDS = ("eos_token_id", "forced_eos_token_id")
+_TOLD = (
+    "bos_token_id",
+    "pad_token_id",
+    "decoder_start_token_id",
+    "forced_bos_token_id",
+    "suppress_tokens",
+    "begin_suppress_tokens",
+)
+"""What a generation is told of a model's own settings: what decides its tokens. The library stumbles over others."""
 
 _TASKS: Mapping[str, Mapping[str, str]] = {
     "input_ids": {"": "feature-extraction"},
@@ -44,13 +55,30 @@ def write(subject: Subject, folder: Path) -> Graph:
     """Writes the folder for a plain model, or for one that continues texts (`programs.continuing`)."""
     generates = "generated" in subject.expected
     model = subject.model.model if generates else subject.model
-    call = {"task": "text-generation" if generates else task(type(model).__name__, subject.tensors)}
     (folder / GRAPHS).mkdir()
-    graph = (growing.write if generates else trying.first_good)(subject, folder / GRAPHS)
-    _configuration(model.config, folder)
+    graph, call = (_continuing if generates else _plain)(subject, folder / GRAPHS)
+    _configuration(model, folder)
     call |= _beside(model.config, subject.tensors, folder)
     (folder / CALL).write_text(json.dumps(call))
     return replace(graph, file=f"{GRAPHS}/{graph.file}")
+
+
+def _plain(subject: Subject, folder: Path) -> tuple[Graph, dict[str, Any]]:
+    """One call of a model, and its pipeline."""
+    called = {"task": task(type(subject.model).__name__, subject.tensors)}
+    return trying.first_good(subject, folder), called
+
+
+def _continuing(subject: Subject, folder: Path) -> tuple[Graph, dict[str, Any]]:
+    """A model that makes a text of one, and its pipeline."""
+    if not subject.model.model.config.is_encoder_decoder:
+        return growing.write(subject, folder), {"task": "text-generation"}
+    if "input_ids" not in subject.tensors:
+        raise ExportFailed(
+            f"no pipeline of transformers.js generates of {', '.join(subject.tensors)} here: of texts alone"
+        )
+    graph, begun = growing_encoder.write(subject, folder)
+    return graph, {"task": "text2text-generation", DECODED: begun}
 
 
 def task(name: str, tensors: Mapping[str, Any]) -> str:
@@ -62,10 +90,13 @@ def task(name: str, tensors: Mapping[str, Any]) -> str:
     return found[0]
 
 
-def _configuration(config: Any, folder: Path) -> None:
-    """The model's own, without an end of text: every engine generates as many tokens."""
-    values = json.loads(config.to_json_string(use_diff=False))
-    (folder / "config.json").write_text(json.dumps({**values, "eos_token_id": None}))
+def _configuration(model: Any, folder: Path) -> None:
+    """The model's own, without an end of text: every engine generates as many tokens. How it generates is told too."""
+    values = json.loads(model.config.to_json_string(use_diff=False))
+    (folder / "config.json").write_text(json.dumps({**values, **dict.fromkeys(_ENDS)}))
+    if getattr(model, "generation_config", None) is not None:
+        told = {name: value for name in _TOLD if (value := getattr(model.generation_config, name, None)) is not None}
+        (folder / "generation_config.json").write_text(json.dumps({**told, **dict.fromkeys(_ENDS)}))
 
 
 def _beside(config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str, Any]:

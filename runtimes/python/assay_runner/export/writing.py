@@ -21,8 +21,13 @@ def write(model: onnx_ir.Model, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in (FILE, WEIGHTS):
         (folder / name).unlink(missing_ok=True)
+    save(model, folder, FILE)
+
+
+def save(model: onnx_ir.Model, folder: Path, name: str) -> None:
+    """The same under a name, beside others."""
     held = sum(value.const_value.nbytes for value in model.graph.initializers.values())
-    onnx_ir.save(model, folder / FILE, external_data=WEIGHTS if held > INLINE_BYTES else None)
+    onnx_ir.save(model, folder / name, external_data=f"{name}.data" if held > INLINE_BYTES else None)
 
 
 def describe(values: Iterable[onnx_ir.Value]) -> list[dict[str, Any]]:

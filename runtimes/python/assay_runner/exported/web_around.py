@@ -116,6 +116,13 @@ def _written(ran: Ran) -> dict[str, Any]:
     return _row("text, after the model", first["generated_text"], expected)
 
 
+def _translated(ran: Ran) -> dict[str, Any]:
+    """A decoder's text has the ids in it that it began with."""
+    ids = [*ran.call["decoder_input_ids"][0], *ran.found[IDS][0]]
+    expected = _tokenizer(ran).decode(ids, skip_special_tokens=True)
+    return _row("text, after the model", ran.result[0]["generated_text"], expected)
+
+
 def _tokenizer(ran: Ran) -> Any:
     from transformers import PreTrainedTokenizerFast
 
@@ -129,5 +136,6 @@ _AFTER: Mapping[str, Callable[[Ran], dict[str, Any]]] = {
     "audio-classification": _scores,
     "automatic-speech-recognition": _heard,
     "text-generation": _written,
+    "text2text-generation": _translated,
 }
 """A pipeline → how that is judged which it makes of its model's outputs."""

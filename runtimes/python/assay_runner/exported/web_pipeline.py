@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from assay_runner import generation
-from assay_runner.export.transformers_js import CALL, GRAPHS
+from assay_runner.export.transformers_js import CALL, DECODED, GRAPHS
 from assay_runner.generation import NEW_TOKENS, Clock, prompted
 
 from . import web_around, web_limits
@@ -88,6 +88,8 @@ class Piped(Session):
         """The usual ones, the library's version, and which pipeline it was."""
         facts = super().facts()
         settings = {"pipeline": self._call["task"]}
+        if DECODED in self._call:
+            settings["cross_attention"] = "keys and values made anew for each token"
         return facts | {"versions": facts["versions"] | self._created["versions"], "engine_settings": settings}
 
 
