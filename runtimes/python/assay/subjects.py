@@ -17,7 +17,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HFValidationError
 
 from assay_runner import adopting, checkpoints, given, making
-from assay_runner.errors import MissingWeights
+from assay_runner.errors import MissingWeights, RunnerError
 
 from . import catalogue
 from .catalogue import FULL, TINY, Named
@@ -52,16 +52,26 @@ def find(model: str | os.PathLike[str], size: str | None = None, weights: str | 
     """The model that a name or a folder means."""
     if size not in (None, TINY, FULL):
         raise Unsupported(f"unknown size {size!r}: the sizes are {TINY} and {FULL}")
-    if _is_path(model):
-        return _described(Path(model).expanduser(), str(model), weights)
     try:
-        named = catalogue.resolve(str(model))
+        return _found(model, size, weights)
+    except RunnerError as error:
+        raise told(error)[0] from error
+
+
+def _found(model: str | os.PathLike[str], size: str | None, weights: str | None) -> Subject:
+    name = str(model)
+    if _is_path(model):
+        if size == TINY:
+            raise Unsupported(f"{name} is a folder, whose model has its true size: name its type for a tiny one")
+        return _described(Path(model).expanduser(), name, weights)
+    try:
+        named = catalogue.resolve(name)
     except UnknownModel:
-        if (folder := _cached(str(model))) is None:
+        if (folder := _cached(name)) is None:
             raise
-        return _described(folder, str(model), weights)
+        return _described(folder, name, weights, checkpoint=name)
     size = size or (FULL if named.checkpoint else TINY)
-    return _tiny(str(model), named, weights) if size == TINY else _full(str(model), named, weights)
+    return _tiny(name, named, weights) if size == TINY else _full(name, named, weights)
 
 
 def _tiny(name: str, named: Named, weights: str | None) -> Subject:
@@ -77,7 +87,7 @@ def _full(name: str, named: Named, weights: str | None) -> Subject:
     except Unsupported:
         if (cached := _cached(named.checkpoint)) is None:
             raise
-        return _described(cached, name, weights)
+        return _described(cached, name, weights, checkpoint=named.checkpoint)
     chosen, folder, notes = _published(recipe["checkpoint"], weights)
     return Subject(name, recipe, named.entry["family"], chosen, folder, notes)
 
@@ -95,21 +105,20 @@ def _published(checkpoint: str, weights: str | None) -> tuple[str, str, tuple[st
     return RANDOM, "", (f"random weights: {absent}",)
 
 
-def _described(folder: Path, name: str, weights: str | None) -> Subject:
-    """A model by the config.json of a folder, with the weights beside it where there are any."""
+def _described(folder: Path, name: str, weights: str | None, checkpoint: str = "") -> Subject:
+    """A model by the config.json of a folder, with the weights beside it where there are any. The folder may be the
+    cache's, of a checkpoint."""
     folder = folder.parent if folder.suffix == ".json" else folder
     if not (folder / "config.json").is_file():
         raise UnknownModel(f"{name} holds no config.json: name a type, a checkpoint, or the folder of one")
-    try:
-        recipe = given.recipe(folder)
-    except Exception as error:
-        raise told(error)[0] from error
-    entry = catalogue.types().get(recipe["type"], {})
-    notes: tuple[str, ...] = ()
-    if weights is None and not _whole(folder):
-        weights, notes = RANDOM, (f"random weights: {folder} holds no whole safetensors files",)
-    chosen = weights if weights and weights != HUB else str(folder)
-    return Subject(name, recipe, entry.get("family", "other"), chosen, _given(chosen), notes)
+    recipe = {**given.recipe(folder), "checkpoint": checkpoint}
+    family = catalogue.types().get(recipe["type"], {}).get("family", "other")
+    if weights and weights != HUB:
+        return Subject(name, recipe, family, weights, _given(weights))
+    if weights or _whole(folder):
+        return Subject(name, recipe, family, HUB if checkpoint else str(folder), str(folder))
+    note = f"random weights: {folder} holds no whole safetensors files"
+    return Subject(name, recipe, family, RANDOM, notes=(note,))
 
 
 def _given(weights: str) -> str:

@@ -52,6 +52,17 @@ def test_a_folder_without_weights_has_drawn_ones(bert, tmp_path):
         assay.load(bert, "cpu", weights=str(tmp_path))
 
 
+def test_a_folder_has_its_true_size(bert):
+    with pytest.raises(assay.Unsupported, match="true size"):
+        assay.load(bert, "cpu", size="tiny")
+
+
+def test_a_configuration_of_no_model(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "no-such-type"}')
+    with pytest.raises(assay.Unsupported, match="no-such-type"):
+        assay.load(tmp_path, "cpu")
+
+
 def test_weights_of_another_model_are_refused(bert):
     with pytest.raises(assay.Unsupported, match="another model"):
         assay.load("bert", "cpu", weights=str(bert))
@@ -69,6 +80,8 @@ def test_the_cache_is_looked_at(bert, tmp_path, monkeypatch):
     (home / "snapshots" / commit).symlink_to(bert)
     with assay.load("somebody/small-bert", "cpu") as model, assay.load(bert, "cpu") as same:
         assert model.run("the [MASK] ran") == same.run("the [MASK] ran")
+        assert (model.settings()["checkpoint"], model.settings()["weights"]) == ("somebody/small-bert", "hub")
+        assert (same.settings()["checkpoint"], same.settings()["weights"]) == ("", str(bert))
 
 
 def test_labels_and_pictures_are_the_checkpoints_own(tmp_path):
