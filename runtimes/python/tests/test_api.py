@@ -125,6 +125,11 @@ def test_what_does_not_generate_says_so(bert):
         bert.generate("hello")
 
 
+def test_a_class_that_generates_its_own_way_says_so():
+    with assay.load("blip-2", "cpu") as model, pytest.raises(assay.Unsupported, match="way of its own"):
+        model.run({"image": PICTURE, "text": "what is it?"})
+
+
 def test_the_callers_generator_stays(bert):
     torch.manual_seed(7)
     expected = torch.rand(2)
