@@ -46,7 +46,14 @@ of the check). What fails its check is not given out.
   assay export bert vit --format openvino --dtype int8 --out exported --force
   assay export t5 --parts --out exported
   assay export bert --format qnn --device sm8650 --out exported --force`,
-		RunE: func(c *cobra.Command, args []string) error { return a.giveOut(c.Context(), f, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, name := range []string{"platform", "plan", "strict"} {
+				if c.Flags().Changed(name) {
+					return usage("export has no --%s: --format and --device say what is made", name)
+				}
+			}
+			return a.giveOut(c.Context(), f, args)
+		},
 	}
 	f.add(c, "")
 	fs := c.Flags()

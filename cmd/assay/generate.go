@@ -110,6 +110,9 @@ type unwritten struct {
 // settle compares the files with the folder, writes them unless --check was
 // given, and says what became of each.
 func (a *app) settle(f *generateFlags, files []generate.File, without []unwritten) error {
+	if at, err := os.Stat(f.out); err == nil && !at.IsDir() {
+		return usage("%s is a file: --out names a folder", f.out)
+	}
 	plan, err := generate.Plan(f.out, files)
 	if err != nil {
 		return err
@@ -118,11 +121,8 @@ func (a *app) settle(f *generateFlags, files []generate.File, without []unwritte
 		return a.checked(plan)
 	}
 	written, err := plan.Write(f.force)
-	if errors.Is(err, fs.ErrPermission) {
-		return usage("cannot write into %s: %w", f.out, err)
-	}
 	if err != nil {
-		return err
+		return usage("cannot write into %s: %w; give another --out", f.out, err)
 	}
 	kept := plan.Of(generate.Edited, generate.Foreign)
 	if f.force {

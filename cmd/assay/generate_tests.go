@@ -73,6 +73,9 @@ func (a *app) generateTests(ctx context.Context, f *generateFlags, how *runFlags
 			models = append(models, ran{Model: ch.Entry.Type, Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: made.Name}})
 		}
 	}
+	if len(models) == 0 {
+		files = nil // conftest.py alone is of no use
+	}
 	if err := a.settle(f, files, without); err != nil || !how.run || f.check {
 		return err
 	}
