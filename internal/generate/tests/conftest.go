@@ -74,7 +74,11 @@ func Conftest(on []platform.Name) (generate.File, error) {
 		}
 	}
 	slices.Sort(c.Stamp.Platforms)
-	return render(ConftestName, "conftest/whole.tmpl", c)
+	text, err := render("conftest/whole.tmpl", c)
+	if err != nil {
+		return generate.File{}, err
+	}
+	return generate.File{Name: ConftestName, Text: generate.Seal(text)}, nil
 }
 
 // engine is the class of tests that a platform's are.

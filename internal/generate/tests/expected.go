@@ -51,13 +51,13 @@ func (m Model) MattersText() string {
 // Causal says that no output looks at what comes later.
 func (m Model) Causal() bool { return m.seen.Causal }
 
-// NoBatch, NoTrain and NoSave are why something cannot be asked of the model.
+// NoBatch is why a batch cannot be compared with its samples; "" where it can.
 func (m Model) NoBatch() string { return m.seen.NoBatch }
 
-// NoTrain is why it cannot be trained; see NoBatch.
+// NoTrain is why it cannot be trained; "" where it can.
 func (m Model) NoTrain() string { return m.seen.NoTrain }
 
-// NoSave is why it cannot be saved and loaded; see NoBatch.
+// NoSave is why it cannot be saved and loaded; "" where it can.
 func (m Model) NoSave() string { return m.seen.NoSave }
 
 // EvalTrains is whether a step of the optimiser is done in eval mode.

@@ -88,11 +88,11 @@ var pipelines = map[string]bool{
 // Imports are the lines that bring the model's classes in, and what else its
 // builder needs of transformers.
 func (m Model) Imports(more ...string) string {
-	names := append(more, m.ConfigClass)
+	more = append(more, m.ConfigClass)
 	if m.Module == "transformers" {
-		return importLine("transformers", append(names, m.Class)...)
+		return importLine("transformers", append(more, m.Class)...)
 	}
-	return importLine("transformers", names...) + "\n" + importLine(m.Module, m.Class)
+	return importLine("transformers", more...) + "\n" + importLine(m.Module, m.Class)
 }
 
 func importLine(module string, names ...string) string {

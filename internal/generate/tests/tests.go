@@ -62,15 +62,19 @@ func (e *TooLongError) Error() string {
 func File(m Model, on []platform.Name) (generate.File, error) {
 	lines := 0
 	for _, m.layout = range layouts {
-		made, err := file(m, on)
-		if lines = strings.Count(made.Text, "\n"); err != nil || lines <= Longest {
-			return made, err
+		text, err := file(m, on)
+		if err != nil {
+			return generate.File{}, err
+		}
+		if lines = strings.Count(text, "\n"); lines <= Longest {
+			return generate.File{Name: Name(m.Type), Text: generate.Seal(text)}, nil
 		}
 	}
 	return generate.File{}, &TooLongError{m.Type, lines}
 }
 
-func file(m Model, on []platform.Name) (generate.File, error) {
+// file is its text, in the model's layout.
+func file(m Model, on []platform.Name) (string, error) {
 	ordered := inOrder(m.Family, on)
 	view := struct {
 		Model
@@ -90,7 +94,7 @@ func file(m Model, on []platform.Name) (generate.File, error) {
 		view.Subjects = view.Subjects || !p.inBrowser()
 	}
 	view.Stamp = generate.Stamp{Kind: "test", Model: m.Type, Versions: m.Versions, Template: Template, Platforms: names}
-	return render(Name(m.Type), "file.tmpl", view)
+	return render("file.tmpl", view)
 }
 
 // Name is the name of a type's test file.
@@ -107,16 +111,17 @@ func Identifier(modelType string) string {
 	}, modelType)
 }
 
-func render(name, root string, view any) (generate.File, error) {
+// render is the text of a template, not sealed yet.
+func render(root string, view any) (string, error) {
 	all, err := templates()
 	if err != nil {
-		return generate.File{}, err
+		return "", err
 	}
 	var b bytes.Buffer
 	if err := all.ExecuteTemplate(&b, root, view); err != nil {
-		return generate.File{}, fmt.Errorf("write %s: %w", name, err)
+		return "", fmt.Errorf("write from %s: %w", root, err)
 	}
-	return generate.File{Name: name, Text: generate.Seal(b.String())}, nil
+	return b.String(), nil
 }
 
 // templates are the embedded sources, parsed once. One that another chooses by a
