@@ -11,7 +11,7 @@ import pytest
 import torch
 import torch_recipes
 from torch_emit import Emit, job
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, WhisperFeatureExtractor
 
 from assay_runner import generation, torch_engine
 from assay_runner.errors import ExportFailed
@@ -76,9 +76,33 @@ def test_a_model_with_an_encoder_has_two_graphs_and_what_its_decoder_begins_with
     assert made["generated"].tolist() == expected["generated"].tolist()
 
 
-def test_what_is_heard_is_not_generated_of(tmp_path):
-    with pytest.raises(ExportFailed, match=r"generates of input_features.* here: of texts alone"):
-        written(torch_recipes.WHISPER, tmp_path, mode="generate")
+def test_what_is_heard_has_the_models_own_features_and_words(tmp_path):
+    graph, tensors, _ = written(torch_recipes.WHISPER, tmp_path, mode="generate")
+    assert graph.check["pass"]
+    call = json.loads((tmp_path / "pipeline.json").read_text())
+    assert call["task"] == "automatic-speech-recognition"
+    extractor = WhisperFeatureExtractor.from_pretrained(tmp_path)
+    made = extractor(np.zeros(call["samples"]), sampling_rate=16000, padding="max_length", max_length=call["samples"])
+    assert np.shape(made["input_features"]) == tuple(tensors["input_features"].shape)
+    assert json.loads((tmp_path / "tokenizer_config.json").read_text())["tokenizer_class"] == "WhisperTokenizer"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "pipe"),
+    [
+        ("t5", ["input_ids", "decoder_input_ids"], "text2text-generation"),
+        ("whisper", ["input_features", "decoder_input_ids"], "automatic-speech-recognition"),
+        ("speech_to_text", ["input_features", "decoder_input_ids"], None),
+        ("vision-encoder-decoder", ["pixel_values", "decoder_input_ids"], None),
+    ],
+)
+def test_a_text_is_made_in_the_pipeline_for_it(kind, given, pipe):
+    tensors = dict.fromkeys(given)
+    if pipe:
+        assert transformers_js.generating(kind, tensors) == pipe
+        return
+    with pytest.raises(ExportFailed, match=f"makes a text of {given[0]}.* with {kind}"):
+        transformers_js.generating(kind, tensors)
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,8 @@ export class Pipeline {
     };
     model.generate = async (options) => {
       this.#made = { ...options };
-      return (this.#chosen = await generate(options));
+      const { input_features } = this.#given; // a text is the pipeline's own; what is heard is Assay's
+      return (this.#chosen = await generate(input_features ? { ...options, inputs: input_features } : options));
     };
   }
 

@@ -25,11 +25,24 @@ from assay_runner.export.subject import Subject
 GRAPHS = "onnx"  # the folder that transformers.js looks for graphs in
 CALL = "pipeline.json"
 RATE = 16_000
+WHISPER = "whisper"
+_FFT, _HOP = 400, 160  # of its feature extractor
 DECODED = "decoder_input_ids"  # a model with a decoder of its own has pipelines that generate, and no other
 
 _NORMAL = {"do_resize": True, "do_rescale": True, "rescale_factor": 1 / 255, "do_normalize": True, "resample": 2}
 _AROUND = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
 _AUDIO = {"feature_extractor_type": "Wav2Vec2FeatureExtractor", "processor_class": "Wav2Vec2Processor"}
+
+_WHISPER = {
+    "feature_extractor_type": "WhisperFeatureExtractor",
+    "processor_class": "WhisperProcessor",
+    "sampling_rate": RATE,
+    "n_fft": _FFT,
+    "hop_length": _HOP,
+    "padding_value": 0.0,
+    "return_attention_mask": False,
+}
+_WORDS = "tokenizer_config.json"
 
 _ENDS = ("eos_token_id", "forced_eos_token_id")
 _TOLD = (
@@ -49,6 +62,12 @@ _TASKS: Mapping[str, Mapping[str, str]] = {
 }
 """What a model reads → how its class ends → the pipeline. That of texts shows a graph's own outputs, whatever the head
 is."""
+
+_MADE_OF = (
+    ("input_ids", "", "text2text-generation"),
+    ("input_features", WHISPER, "automatic-speech-recognition"),
+)
+"""What an encoder reads, of which type its model is ("" is any), and the pipeline that makes a text of it."""
 
 
 def write(subject: Subject, folder: Path) -> Graph:
@@ -73,12 +92,17 @@ def _continuing(subject: Subject, folder: Path) -> tuple[Graph, dict[str, Any]]:
     """A model that makes a text of one, and its pipeline."""
     if not subject.model.model.config.is_encoder_decoder:
         return growing.write(subject, folder), {"task": "text-generation"}
-    if "input_ids" not in subject.tensors:
-        raise ExportFailed(
-            f"no pipeline of transformers.js generates of {', '.join(subject.tensors)} here: of texts alone"
-        )
+    pipe = generating(str(subject.model.model.config.model_type), subject.tensors)
     graph, begun = growing_encoder.write(subject, folder)
-    return graph, {"task": "text2text-generation", DECODED: begun}
+    return graph, {"task": pipe, DECODED: begun}
+
+
+def generating(kind: str, tensors: Mapping[str, Any]) -> str:
+    """The pipeline in which a type of model with an encoder makes a text, by what it reads."""
+    for given, of, pipe in _MADE_OF:
+        if given in tensors and of in ("", kind):
+            return pipe
+    raise ExportFailed(f"no pipeline of transformers.js makes a text of {', '.join(tensors)} with {kind}")
 
 
 def task(name: str, tensors: Mapping[str, Any]) -> str:
@@ -107,6 +131,8 @@ def _beside(config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> d
         (folder / "preprocessor_config.json").write_text(json.dumps({**_NORMAL, **_AROUND, **size}))
         return {"image": [width, height]}
     made = _tokenizer(config, folder)
+    if "input_features" in tensors:
+        return {"samples": _hearing(folder, *tensors["input_features"].shape[-2:])}
     if "input_values" in tensors:
         values = {**_AUDIO, "sampling_rate": RATE, "do_normalize": True, "feature_size": 1, "padding_value": 0.0}
         (folder / "preprocessor_config.json").write_text(json.dumps(values))
@@ -114,9 +140,20 @@ def _beside(config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> d
     return {"texts": [" ".join(made.convert_ids_to_tokens(row)) for row in tensors["input_ids"].tolist()]}
 
 
+def _hearing(folder: Path, bands: int, frames: int) -> int:
+    """Writes the settings of Whisper's feature extractor, and gives how many samples have so many frames."""
+    samples = frames * _HOP
+    values = {**_WHISPER, "feature_size": bands, "nb_max_frames": frames, "n_samples": samples}
+    (folder / "preprocessor_config.json").write_text(json.dumps({**values, "chunk_length": samples / RATE}))
+    return samples
+
+
 def _tokenizer(config: Any, folder: Path) -> Any:
     values = config.to_dict()
     longest = {"longest": 1 << 20, "around": []}  # neither cut nor enclosed: a text has just the ids that it stands for
     made = tokenizers.make(tokenizers.config_for(values) | longest)
     made.save_pretrained(folder)
+    if config.model_type == WHISPER:  # its pipeline asks for a tokenizer of its own class
+        told = json.loads((folder / _WORDS).read_text())
+        (folder / _WORDS).write_text(json.dumps({**told, "tokenizer_class": "WhisperTokenizer"}))
     return made

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from assay_runner.export.transformers_js import DECODED
 from assay_runner.generation import IDS
 
 from .backend import Arrays
@@ -76,9 +77,23 @@ def _image(ran: Ran) -> Arrays:
 
 
 def _samples(ran: Ran) -> Arrays:
+    wave = np.sin(np.arange(ran.call["samples"]) / 20).astype(np.float32)  # the page draws the same
+    return _mels(ran, wave) if DECODED in ran.call else _values(ran, wave)
+
+
+def _mels(ran: Ran, wave: np.ndarray) -> Arrays:
+    """Whisper's features, which its generation has under another name."""
+    from transformers import WhisperFeatureExtractor
+
+    extractor = WhisperFeatureExtractor.from_pretrained(ran.folder)
+    rate, length = extractor.sampling_rate, wave.size
+    made = extractor(wave, sampling_rate=rate, padding="max_length", max_length=length, return_tensors="np")
+    return {"inputs": np.asarray(made["input_features"])}
+
+
+def _values(ran: Ran, wave: np.ndarray) -> Arrays:
     from transformers import Wav2Vec2FeatureExtractor
 
-    wave = np.sin(np.arange(ran.call["samples"]) / 20).astype(np.float32)  # the page draws the same
     extractor = Wav2Vec2FeatureExtractor.from_pretrained(ran.folder)
     made = extractor(wave, sampling_rate=extractor.sampling_rate, return_tensors="np")
     return {"input_values": np.asarray(made["input_values"])}
@@ -101,6 +116,8 @@ def _scores(ran: Ran) -> dict[str, Any]:
 
 
 def _heard(ran: Ran) -> dict[str, Any]:
+    if DECODED in ran.call:
+        return _row("text, after the model", ran.result["text"], _decoded(ran))
     ids = ran.found["logits"].argmax(-1)[0]
     return _row(
         "text, after the model", ran.result["text"], _tokenizer(ran).decode(ids, skip_special_tokens=True).strip()
@@ -117,10 +134,12 @@ def _written(ran: Ran) -> dict[str, Any]:
 
 
 def _translated(ran: Ran) -> dict[str, Any]:
+    return _row("text, after the model", ran.result[0]["generated_text"], _decoded(ran))
+
+
+def _decoded(ran: Ran) -> str:
     """A decoder's text has the ids in it that it began with."""
-    ids = [*ran.call["decoder_input_ids"][0], *ran.found[IDS][0]]
-    expected = _tokenizer(ran).decode(ids, skip_special_tokens=True)
-    return _row("text, after the model", ran.result[0]["generated_text"], expected)
+    return _tokenizer(ran).decode([*ran.call[DECODED][0], *ran.found[IDS][0]], skip_special_tokens=True)
 
 
 def _tokenizer(ran: Ran) -> Any:
