@@ -52,6 +52,12 @@ def test_nodes_that_webnn_joined_are_counted() -> None:
     assert (placement.nodes, placement.left_over) == ({"webnn": 91}, [])
 
 
+def test_the_nodes_of_several_sessions_are_added_up() -> None:
+    found = web_placement.read([*WEBNN.splitlines(), *WEBNN.splitlines()], "webnn")
+    assert found is not None
+    assert found.nodes == {"webnn": 182}
+
+
 def test_nodes_that_are_all_elsewhere_are_left_over() -> None:
     placement = web_placement.read([WEBNN.splitlines()[1].replace("WebNNExecution", "CPUExecution")], "webnn")
     assert placement is not None

@@ -31,13 +31,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay_runner.errors import ExportFailed
-from assay_runner.export.graph import Graph, Options
+from assay_runner.export.graph import Graph, Options, opset
 from assay_runner.export.subject import Subject
 
 __all__ = [
     "Graph",
     "Options",
     "Subject",
+    "opset",
     "to_onnx",
     "to_onnx_fixed_cache",
     "to_onnx_pair",

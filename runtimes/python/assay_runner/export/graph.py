@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from assay_runner.errors import ExportFailed
+
+OLDEST_OPSET = 18  # what torch's exporter is written in: older ones would need operators translated back
+
 
 @dataclass(frozen=True)
 class Options:
@@ -14,6 +18,19 @@ class Options:
     dynamic: bool = False  # batch and sequence axes stay free where the model allows it
     constant_masks: bool = False  # masks that hide nothing are constants: a leaner graph, for inputs without padding
     seed: int = 0  # what noise the model draws, where it draws any: the seed of the expected outputs
+
+
+def opset(asked: Any) -> int | None:
+    """The asked opset, or None for the exporter's own choice."""
+    import onnx
+
+    newest = onnx.defs.onnx_opset_version()
+    if asked and not OLDEST_OPSET <= int(asked) <= newest:
+        raise ExportFailed(
+            f"opset {asked} cannot be written: the exporters write {OLDEST_OPSET}, and onnx {onnx.__version__} knows "
+            f"{newest} at most"
+        )
+    return int(asked) if asked else None
 
 
 @dataclass(frozen=True)

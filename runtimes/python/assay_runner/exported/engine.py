@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from assay_runner import export, front_ends, generation, inputs, linux, memory, numerics, outputs, timing
-from assay_runner.errors import BadRecipe, ExportFailed
+from assay_runner.errors import BadRecipe
 from assay_runner.outputs import Tensors
 
 from .artefact import Artefact, Exporter, versions
@@ -28,7 +28,6 @@ from .choosing import Chooser, Running
 from .files import FileExporter
 from .store import Store
 
-OLDEST_OPSET = 18  # what torch's exporter is written in: older ones would need operators translated back
 INSIDE = "inference only; inputs bound before"
 WHOLE = "front end and inference; raw input bound before"
 IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound before"
@@ -56,7 +55,7 @@ class Session:
             raise BadRecipe("the job does not say in which folder exported models lie: options.exports")
         self.store = Store(Path(self.options["exports"]))
         options = export.Options(
-            opset=_opset(self.options.get("opset")),
+            opset=export.opset(self.options.get("opset")),
             dynamic=self.cell.get("shapes") == "dynamic",
             seed=int(self.cell.get("seed") or 0),
         )
@@ -201,19 +200,6 @@ def _by_device(compiled: Compiled) -> list[float] | None:
 
 def _share(ms: float | None, items: int) -> float | None:
     return None if ms is None else ms / items
-
-
-def _opset(asked: Any) -> int | None:
-    """The asked opset, or None for the exporter's own choice."""
-    import onnx
-
-    newest = onnx.defs.onnx_opset_version()
-    if asked and not OLDEST_OPSET <= int(asked) <= newest:
-        raise ExportFailed(
-            f"opset {asked} cannot be written: the exporters write {OLDEST_OPSET}, and onnx {onnx.__version__} knows "
-            f"{newest} at most"
-        )
-    return int(asked) if asked else None
 
 
 def _plain(array: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Reads off ONNX Runtime's log where a session's nodes were placed: in a browser it tells nowhere else.
 
-WebNN's provider joins the nodes that it takes into one, or a few: how many they were stands in a line of its own.
+WebNN's provider joins the nodes that it takes into one, or a few: how many they were stands in a line of its own. A
+log may be that of several sessions, made one after the other.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ NO_KERNEL = "no kernel for these types"
 
 
 def read(log: Sequence[str], platform: str) -> Placement | None:
-    """The placement of a session, or None where its log does not tell."""
+    """The placement of all sessions that a log tells of, or None where it does not tell."""
     nodes: Counter[str] = Counter()
     left: Counter[str] = Counter()
     refused: set[str] = set()
@@ -42,7 +43,7 @@ def read(log: Sequence[str], platform: str) -> Placement | None:
             elif provider != _OWN[platform]:
                 left[found[1]] += 1
         elif found := _WEBNN.search(line):
-            joined = int(found[2])
+            joined = (joined or 0) + int(found[2])
         elif found := _NO_KERNEL.search(line):
             refused.add(found[2])
     if not nodes or CUT in log:
