@@ -65,6 +65,8 @@ var later = map[string]string{
 	"assay tune --web":                                                                      "minutes on a software adapter: TestIntegrationKernels and TestIntegrationDuel measure smaller problems",
 	"assay tune --web --all --platform webgpu,webnn":                                        "minutes on a software adapter: the same",
 	"assay tune --web --parallel-load clip --platform webnn --repeats 2":                    "TestIntegrationParallelLoad runs it once",
+	"assay verify --platforms openvino,webnn --json":                                        "half an hour: TestIntegrationVerify verifies one combination",
+	"assay verify --workers 2":                                                              "an hour: TestIntegrationVerify verifies one combination",
 	"assay matrix --key --platform mps,rocm":                                                "TestIntegrationDerived runs it in another dtype",
 	"assay test clap xclip --platform webnn --front-end page":                               "a minute of exporting: TestIntegrationFrontEnd runs smaller models",
 	"assay test whisper wav2vec2 --platform webgpu --front-end page":                        "TestIntegrationFrontEnd runs it",
@@ -140,7 +142,7 @@ func examples(t testing.TB) []example {
 // needsTorch tells the lines that the integration tests run: those that run
 // models or ask an environment about itself.
 func (e example) needsTorch() bool {
-	return regexp.MustCompile(`assay(-worker)? (test|bench|export|tune|setup|doctor|run|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
+	return regexp.MustCompile(`assay(-worker)? (test|bench|export|tune|setup|doctor|run|verify|generate \S+ .*--run-tests|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
 }
 
 // TestExamples runs every example that needs no torch, in the order in which

@@ -79,7 +79,8 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 	}
 	defer done()
 	if artefacts != "" {
-		run.Options = append(run.Options, "--artefacts", artefacts)
+		// As one word: pytest would take a folder behind a space for one of tests.
+		run.Options = append(run.Options, "--artefacts="+artefacts)
 	}
 	names := make([]string, len(models))
 	for i, m := range models {

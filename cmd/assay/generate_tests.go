@@ -91,9 +91,9 @@ func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []pla
 			return generate.File{}, unwritten{}, err
 		}
 	}
-	m, err := tests.Of(cat, ch)
-	if err != nil {
-		return generate.File{}, unwritten{ch.Entry.Type, err.Error()}, nil
+	m, why := tests.Of(cat, ch)
+	if why != nil {
+		return generate.File{}, unwritten{ch.Entry.Type, why.Error()}, nil
 	}
 	file, err := tests.File(m, on)
 	if long := new(tests.TooLongError); errors.As(err, &long) {

@@ -33,9 +33,9 @@ silently on the CPU, silently fp32, a constant output): each must turn the test 
 
 Exit status: 0 all that could run passed and every broken model was noticed; 1 the program failed; 2 wrong usage;
 3 some test failed, or some broken model was not noticed.`,
-		Example: `  assay verify --pipelines text,vision --platforms cpu
-  assay verify --platforms openvino --json
-  assay verify`,
+		Example: `  assay verify --pipelines text --platforms cpu
+  assay verify --platforms openvino,webnn --json
+  assay verify --workers 2`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.verify(c.Context(), f) },
 	}

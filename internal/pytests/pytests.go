@@ -189,7 +189,9 @@ func read(path string, names []string) ([]File, error) {
 		byModule[strings.TrimSuffix(filepath.Base(name), ".py")] = &files[i]
 	}
 	for _, c := range all.Cases {
-		f := byModule[cmp.Or(c.Class, c.Name)]
+		// The module, without the folders that pytest puts before it.
+		class := cmp.Or(c.Class, c.Name)
+		f := byModule[class[strings.LastIndex(class, ".")+1:]]
 		if f == nil {
 			continue
 		}

@@ -216,7 +216,7 @@ func (v Verifier) check(ctx context.Context, dir string) error {
 func (v Verifier) run(ctx context.Context, dir, file string, o *Outcome) error {
 	args := []string{"mutants.py", file, string(o.Platform)}
 	if tests.KeepsArtefacts(o.Platform) {
-		args = append(args, "--artefacts", filepath.Join(dir, "artefacts"))
+		args = append(args, "--artefacts="+filepath.Join(dir, "artefacts"))
 	}
 	cmd := v.Python(ctx, args...)
 	cmd.Dir = dir
