@@ -1,0 +1,108 @@
+//go:build integration
+
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestIntegrationSkillPages: the page of a skill, with the artefact that export
+// makes beside it, runs its model in a real browser and says where.
+func TestIntegrationSkillPages(t *testing.T) {
+	t.Parallel()
+	p, _ := withTorch(t)
+	dir := t.TempDir()
+	p.ok(t, "generate", "skill", "bert", "vit", "llama", "--out", dir)
+	p.ok(t, "export", "bert", "vit", "--format", "onnx", "--out", dir)
+	p.ok(t, "export", "llama", "--format", "onnx", "--seq", "32", "--out", dir)
+	site := skillSite(t, dir)
+	tab := somebody(t)
+	for _, tc := range []struct{ model, platform, answer string }{
+		{"bert", "webnn", `answer.length === 5 && answer.every(({ word, score }) => typeof word === "string" && score > 0)`},
+		{"bert", "cpu", `answer[0].score >= answer[4].score`},
+		{"vit", "webnn", `Math.abs(answer[0].score + answer[1].score - 1) < 1e-5`},
+		{"vit", "cpu", `answer[0].label.startsWith("LABEL_")`},
+		{"llama", "cpu", `answer.length === 16`},
+	} {
+		address := site + "/skill_hf_" + tc.model + ".html?platform=" + tc.platform + "&ort=/ort/"
+		for _, step := range []chromedp.Action[chromedp.Void]{chromedp.Navigate(address), chromedp.Click("button")} {
+			if _, err := chromedp.Run(tab, step); err != nil {
+				t.Fatalf("%s: %v", address, err)
+			}
+		}
+		see(tab, t, `!["", "Loading …"].includes(document.querySelector("#answer").textContent)`)
+		shown, err := chromedp.Run(tab, chromedp.Evaluate[string](`document.querySelector("#answer").textContent`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told struct {
+			Settings struct {
+				Model, Asked, Platform, DType string
+				Parameters                    int
+				Fallback                      []map[string]string
+			}
+		}
+		if err := json.Unmarshal([]byte(shown), &told); err != nil {
+			t.Errorf("%s on %s says %s", tc.model, tc.platform, shown)
+			continue
+		}
+		if s := told.Settings; s.Model != tc.model || s.Asked != tc.platform || s.Platform != tc.platform || s.Parameters == 0 || len(s.Fallback) != 0 {
+			t.Errorf("%s on %s says %+v", tc.model, tc.platform, s)
+		}
+		see(tab, t, `(({ answer }) => `+tc.answer+`)(JSON.parse(document.querySelector("#answer").textContent))`)
+	}
+}
+
+// skillSite serves a folder of skills, and ONNX Runtime Web under /ort/.
+func skillSite(t *testing.T, dir string) string {
+	t.Helper()
+	web, err := webEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := http.StripPrefix("/ort/", http.FileServer(http.Dir(filepath.Join(web, "node_modules", "onnxruntime-web", "dist"))))
+	files := http.FileServer(http.Dir(dir))
+	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, ".mjs") {
+			w.Header().Set("Content-Type", "text/javascript")
+		}
+		if strings.HasPrefix(r.URL.Path, "/ort/") {
+			packages.ServeHTTP(w, r)
+			return
+		}
+		files.ServeHTTP(w, r)
+	}))
+	t.Cleanup(site.Close)
+	return site.URL
+}
+
+// TestIntegrationSkills: every file that generate skill writes is Python that
+// ruff has nothing to say of, and the tests of a few skills pass.
+func TestIntegrationSkills(t *testing.T) {
+	t.Parallel()
+	p, python := withTorch(t)
+	dir := t.TempDir()
+	p.ok(t, "generate", "skill", "--all", "--out", dir)
+	pytest := []string{"-m", "pytest", "-q", "-p", "no:cacheprovider"}
+	for _, model := range []string{"bert", "vit", "qwen2", "wav2vec2", "clip", "rag", "timesfm"} {
+		pytest = append(pytest, filepath.Join(dir, "test_skill_hf_"+model+".py"))
+	}
+	for _, check := range [][]string{
+		{"-m", "compileall", "-q", dir},
+		{"-m", "ruff", "check", "--isolated", "--no-cache", "--output-format", "concise", dir},
+		{"-m", "ruff", "format", "--isolated", "--no-cache", "--check", dir},
+		pytest,
+	} {
+		if out, err := exec.CommandContext(t.Context(), python, check...).CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%.2000s", check[:3], err, out)
+		}
+	}
+}
