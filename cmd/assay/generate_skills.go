@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,6 +87,14 @@ func (a *app) generateSkills(ctx context.Context, f *skillFlags, args []string) 
 		}
 		files = append(files, made...)
 		testing = append(testing, skills.Test(ch.Entry.Type))
+	}
+	if f.runTests && !f.check && a.asJSON {
+		// One object is printed: what became of the tests.
+		outside := *a.env
+		outside.stdout = io.Discard
+		quiet := *a
+		quiet.env = &outside
+		return errors.Join(quiet.settle(&f.generateFlags, files, without), a.runSkillTests(ctx, f, testing))
 	}
 	if err := a.settle(&f.generateFlags, files, without); err != nil || !f.runTests || f.check {
 		return err

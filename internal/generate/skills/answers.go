@@ -81,10 +81,6 @@ func (a answer) that(does string) answer {
 // embeddings are the outputs that stand for the whole input, the best first.
 var embeddings = []string{"pooler_output", "image_embeds", "text_embeds", "audio_embeds", "embeddings", "last_hidden_state"}
 
-// pairs are the types that say how well a text fits, though their task is to
-// make vectors.
-var pairs = []string{"aimv2", "clap", "clvp", "groupvit", "pe_audio", "pe_video", "vision-text-dual-encoder", "xclip"}
-
 // next is what a model gives that continues texts, where its generate does not
 // run at this size.
 var next = words.that("finds the words that a text may go on with")
@@ -122,17 +118,6 @@ var textMap = arrays.that("finds where text is in a picture")
 // random are the types whose forward draws numbers: a batch draws others than
 // its items alone.
 var random = []string{"diffusion_gemma", "informer", "vits", "vit_mae", "vibevoice_acoustic_tokenizer", "vibevoice_asr", "univnet", "qwen2_5_omni_token2wav"}
-
-// alone are the types whose items are not divided along the first axis of
-// their outputs, or see each other in a batch, with what stands against it.
-var alone = map[string]string{
-	"efficientloftr":       "places are numbered over all pictures of a batch",
-	"qwen2_5_omni_bigvgan": "a sound alone has no axis of items",
-	"qwen2_5_omni_dit":     "its condition is laid over all items of a batch",
-	"qwen3_omni_moe":       "what it says is as long as it is",
-	"sam3":                 "its outputs have an axis of layers first",
-	"sam3_lite_text":       "its outputs have an axis of layers first",
-}
 
 // asRead are the types whose configuration must be as one that was read from a
 // file, with lists where its class has tuples: the model joins the two.

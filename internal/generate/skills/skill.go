@@ -31,7 +31,8 @@ type skill struct {
 
 	on      []platform.Name // where it may run
 	family  string
-	natural []string // what is asked, in its natural forms
+	seen    catalog.Expectation // of the model, when the catalogue was made
+	natural []string            // what is asked, in its natural forms
 	reads   []read
 	inputs  []shaped
 }
@@ -68,6 +69,9 @@ func plan(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) (skill,
 	}
 	s.Stamp = generate.Stamp{Kind: "skill", Model: e.Type, Versions: "transformers " + c.Transformers, Template: Template, Platforms: names(s.on)}
 	s.answer = answerOf(s.recipe)
+	if chosen.Task == "" || chosen.Task == e.Task {
+		s.seen, _ = c.Expectation(e.Type)
+	}
 	if how.plan != nil {
 		return s, how.plan(&s)
 	}
@@ -104,7 +108,7 @@ func (s *skill) naturally(reads []read) {
 		}
 	}
 	slices.SortFunc(s.natural, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
-	if slices.Contains(pairs, s.Type) {
+	if s.compares() && s.Piece == vector.Piece {
 		s.answer = fit
 	}
 	s.Rate = rate(s.Type)
@@ -132,16 +136,47 @@ func (s *skill) apart() string {
 	if s.answer.apart != "" {
 		return s.answer.apart
 	}
-	if why, ok := alone[s.Type]; ok {
-		return why
-	}
 	if s.Draws() {
 		return "it draws at random, for a batch otherwise than for its items"
+	}
+	if s.seen.NoBatch != "" && !s.generates {
+		return "a batch is not what its items are"
 	}
 	if slices.ContainsFunc(s.inputs, func(in shaped) bool { return !in.dividedFirst() }) {
 		return "its inputs are not joined along their first axis"
 	}
+	if slices.ContainsFunc(s.used(), func(o catalog.ExpectedOutput) bool { return !slices.Equal(o.Axes, []int{0}) }) {
+		return "its outputs do not have items along their first axis"
+	}
 	return ""
+}
+
+// used are the outputs that the answer is made of, as far as they were seen.
+func (s *skill) used() []catalog.ExpectedOutput {
+	byName := func(name string) int {
+		return slices.IndexFunc(s.seen.Outputs, func(o catalog.ExpectedOutput) bool { return o.Name == name })
+	}
+	switch {
+	case len(s.seen.Outputs) == 0:
+	case s.Piece == arrays.Piece:
+		return s.seen.Outputs
+	case s.Piece == vector.Piece:
+		for _, name := range embeddings {
+			if i := byName(name); i >= 0 {
+				return s.seen.Outputs[i : i+1]
+			}
+		}
+		return s.seen.Outputs[:1]
+	}
+	return nil
+}
+
+// compares reports whether some output holds every item against every other: how
+// well texts fit, of a model whose task is to make vectors.
+func (s *skill) compares() bool {
+	return slices.ContainsFunc(s.seen.Outputs, func(o catalog.ExpectedOutput) bool {
+		return strings.HasPrefix(o.Name, "logits_") && slices.Equal(o.Axes, []int{0, 1})
+	})
 }
 
 // Has reports whether something natural is among what is asked.

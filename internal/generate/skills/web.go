@@ -59,7 +59,10 @@ func (s skill) web() skill {
 
 // module is the composition of the ES module.
 func (s skill) module() []part {
-	parts := []part{{"web head"}, {"web tensors"}}
+	parts := []part{{"web head"}}
+	if s.Counts() {
+		parts = append(parts, part{"web tensors"})
+	}
 	if s.Naturals() {
 		parts = append(parts, part{"web example"}, part{"web plain"})
 	} else {
@@ -121,6 +124,13 @@ func (s skill) WebMade() []made {
 		}
 	}
 	return out
+}
+
+// Counts reports whether the numbers of a shape are counted: not where all
+// inputs are ids.
+func (s skill) Counts() bool {
+	others := func(m made) bool { return !strings.HasPrefix(m.Made, "ids(") }
+	return s.Grows == "decoder_input_ids" || slices.ContainsFunc(s.WebMade(), others)
 }
 
 // Fills reports whether some input has one number all over.
