@@ -403,6 +403,16 @@ func Stem(modelType string) string { return "skill_hf_" + identifier(modelType) 
 // Test is the name of the file with a type's test.
 func Test(modelType string) string { return "test_" + Stem(modelType) + ".py" }
 
+// Platforms are those of the asked ones that a model's skill knows: all, but
+// for models that only torch runs.
+func Platforms(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) []platform.Name {
+	s, err := plan(c, chosen, on)
+	if err != nil {
+		return on
+	}
+	return s.on
+}
+
 // identifier is a type as a part of a name: what is no letter, digit or
 // underscore becomes an underscore.
 func identifier(modelType string) string {
