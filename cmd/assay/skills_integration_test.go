@@ -26,11 +26,11 @@ func TestIntegrationSkillPages(t *testing.T) {
 	site := skillSite(t, dir)
 	tab := somebody(t)
 	for _, tc := range []struct{ model, platform, answer string }{
-		{"bert", "webnn", `answer.length === 5 && answer.every(({ word, score }) => typeof word === "string" && score > 0)`},
+		{"bert", "webnn", `answer.length === 5 && answer.every(({ token, id, score }) => typeof token === "string" && id >= 0 && score > 0)`},
 		{"bert", "cpu", `answer[0].score >= answer[4].score`},
 		{"vit", "webnn", `Math.abs(answer[0].score + answer[1].score - 1) < 1e-5`},
 		{"vit", "cpu", `answer[0].label.startsWith("LABEL_")`},
-		{"llama", "cpu", `answer.length === 16`},
+		{"llama", "cpu", `typeof answer === "string" && answer.length <= 16`},
 	} {
 		address := site + "/skill_hf_" + tc.model + ".html?platform=" + tc.platform + "&ort=/ort/"
 		for _, step := range []chromedp.Action[chromedp.Void]{chromedp.Navigate(address), chromedp.Click("button")} {

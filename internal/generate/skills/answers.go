@@ -98,6 +98,7 @@ var special = map[string]answer{
 	"univnet":                       vocoder,
 	"pop2piano":                     arrays,                                             // generate needs a table of composers that comes with the checkpoint
 	"mgp-str":                       arrays.that("reads a word in a picture"),           // by three readings: characters, pieces, words
+	"videoprism":                    vector,                                             // what it gives are chances over the texts of a batch: 1 for one text
 	"pp_lcnet":                      vector,                                             // its class gives scores as a hidden state
 	"pp_doclayout_v4":               arrays.that("finds the parts of a page"),           // as shapes of five corners
 	"sam3":                          arrays.that("finds in a picture what a text says"), // masks beside boxes

@@ -161,6 +161,7 @@ func (s *skill) used() []catalog.ExpectedOutput {
 	case s.Piece == arrays.Piece:
 		return s.seen.Outputs
 	case s.Piece == vector.Piece:
+		// The first that was seen stands for all, where none is known to.
 		for _, name := range embeddings {
 			if i := byName(name); i >= 0 {
 				return s.seen.Outputs[i : i+1]
@@ -175,7 +176,7 @@ func (s *skill) used() []catalog.ExpectedOutput {
 // well texts fit, of a model whose task is to make vectors.
 func (s *skill) compares() bool {
 	return slices.ContainsFunc(s.seen.Outputs, func(o catalog.ExpectedOutput) bool {
-		return strings.HasPrefix(o.Name, "logits_") && slices.Equal(o.Axes, []int{0, 1})
+		return strings.HasPrefix(o.Name, "logits_per_") && slices.Equal(o.Axes, []int{0, 1})
 	})
 }
 
