@@ -84,6 +84,64 @@ func skillSite(t *testing.T, dir string) string {
 	return site.URL
 }
 
+// checkpoint makes a folder with a tiny BERT and a tokenizer of its own.
+const checkpoint = `
+import sys, transformers
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+words = ["[PAD]", "[UNK]", "[MASK]", "paris", "is", "the", "of", "france"]
+made = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, "[UNK]"))
+made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+marks = {"pad_token": "[PAD]", "unk_token": "[UNK]", "mask_token": "[MASK]"}
+transformers.PreTrainedTokenizerFast(tokenizer_object=made, **marks).save_pretrained(sys.argv[1])
+config = transformers.BertConfig(vocab_size=8, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+transformers.BertForMaskedLM(config).save_pretrained(sys.argv[1])
+`
+
+// TestIntegrationSkillOfFolder: with the weights of a folder a skill reads texts
+// with the folder's own tokenizer, and its command line says all of it.
+func TestIntegrationSkillOfFolder(t *testing.T) {
+	t.Parallel()
+	p, python := withTorch(t)
+	dir, weights := t.TempDir(), t.TempDir()
+	p.ok(t, "generate", "skill", "bert", "--platform", "cpu,cuda,webgpu", "--out", dir)
+	if out, err := exec.CommandContext(t.Context(), python, "-c", checkpoint, weights).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	asked := []string{"skill_hf_bert.py", "paris is the [MASK] of france", "--platform", "webgpu", "--weights", weights, "--settings", "--json"}
+	cmd := exec.CommandContext(t.Context(), python, asked...)
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	var told struct {
+		Answer []struct {
+			Token string
+			ID    int
+			Score float64
+		}
+		Settings struct {
+			Reading, Platform, Weights string
+			Parameters                 int
+			Fallback                   []struct{ From, To, Reason string }
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(out, &told)
+	}
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if a := told.Answer; len(a) != 5 || a[0].Score < a[4].Score || a[0].Token == "" && a[1].Token == "" {
+		t.Errorf("the answer is %+v", a)
+	}
+	s := told.Settings
+	if s.Platform != "cpu" || s.Weights != weights || s.Parameters == 0 || s.Reading == "bytes as ids" {
+		t.Errorf("the settings are %+v", s)
+	}
+	if f := s.Fallback; len(f) != 1 || f[0].From != "webgpu" || f[0].To != "cpu" || !strings.Contains(f[0].Reason, "skill_hf_bert.html") {
+		t.Errorf("the fallbacks are %+v", f)
+	}
+}
+
 // TestIntegrationSkills: every file that generate skill writes is Python that
 // ruff has nothing to say of, and the tests of a few skills pass.
 func TestIntegrationSkills(t *testing.T) {

@@ -335,7 +335,16 @@ func (s skill) Kinds() string {
 }
 
 // Padding is how sounds of different lengths are made equal.
-func (s skill) Padding() string { return "True" }
+func (s skill) Padding() string {
+	if slices.Contains(wholeWindow, s.Type) {
+		return `"max_length"`
+	}
+	return "True"
+}
+
+// wholeWindow are the types that hear a window of one length, however long the
+// sound in it is.
+var wholeWindow = []string{"whisper"}
 
 // Arguments are the positional ones of the command line.
 func (s skill) Arguments() []argument {
