@@ -31,7 +31,6 @@ Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some file was edited
 with --run-tests, some test failed.`,
 		Example: `  assay generate skill bert --out skills
   assay generate skill --key --platform cpu,cuda --out skills
-  assay generate skill bert vit --out skills --run-tests
   assay generate skill --all --check --out skills`,
 		RunE: func(c *cobra.Command, args []string) error { return a.generateSkills(c.Context(), f, how, args) },
 	}

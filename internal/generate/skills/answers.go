@@ -79,7 +79,7 @@ func (a answer) that(does string) answer {
 }
 
 // embeddings are the outputs that stand for the whole input, the best first.
-var embeddings = []string{"pooler_output", "image_embeds", "text_embeds", "audio_embeds", "embeddings", "last_hidden_state"}
+var embeddings = []string{"pooler_output", "image_embeds", "text_embeds", "audio_embeds", "video_embeds", "embeddings", "last_hidden_state"}
 
 // next is what a model gives that continues texts, where its generate does not
 // run at this size.
@@ -96,6 +96,11 @@ var special = map[string]answer{
 	"fastspeech2_conformer_hifigan": vocoder,
 	"speecht5_hifigan":              vocoder,
 	"univnet":                       vocoder,
+	"bridgetower_vision_model":      arrays, // its output has an axis of layers first
+	"dac":                           codec,
+	"encodec":                       codec,
+	"mimi":                          codec,
+	"xcodec":                        codec,
 	"pop2piano":                     arrays,                                             // generate needs a table of composers that comes with the checkpoint
 	"mgp-str":                       arrays.that("reads a word in a picture"),           // by three readings: characters, pieces, words
 	"videoprism":                    vector,                                             // what it gives are chances over the texts of a batch: 1 for one text
@@ -110,6 +115,9 @@ var special = map[string]answer{
 	"pp_ocrv6_tiny_det":             textMap,
 }
 
+// codec is the answer of models that write a sound down and make it again.
+var codec = arrays.that("encodes a sound and makes it again")
+
 // vocoder is the answer of models that make sound of a spectrum.
 var vocoder = arrays.that("makes sound of a spectrum")
 
@@ -123,3 +131,7 @@ var random = []string{"diffusion_gemma", "informer", "vits", "vit_mae", "vibevoi
 // asRead are the types whose configuration must be as one that was read from a
 // file, with lists where its class has tuples: the model joins the two.
 var asRead = []string{"vitmatte"}
+
+// saturated are the types whose tiny model gives one label all chances, or both
+// the same, whatever it is shown: its layers have no statistics of pictures yet.
+var saturated = []string{"efficientnet", "resnet", "timm_wrapper"}

@@ -61,7 +61,7 @@ var naturals = map[string]natural{
 		takes: "int", example: "0", other: "1", argument: "0", help: "the number of the noise", reads: "int(%s)",
 	},
 	video: {
-		takes: "list", example: "[np.full((64, 64, 3), 16 * i, np.uint8) for i in range(8)]", other: "example()%s[::-1]",
+		takes: "list", example: "[np.full((64, 64, 3), 16 * i, np.uint8) for i in range(8)]", other: "[255 - frame for frame in example()%s]",
 		argument: "frames/", help: "a folder of frames", reads: "sorted(Path(%s).iterdir())",
 		plain: "frames from -1 to 1", processor: "videos", gathers: "[_picture(f) for f in %s]", pieces: []string{"picture", "pixels", "frames"},
 	},

@@ -108,7 +108,7 @@ func (s *skill) naturally(reads []read) {
 		}
 	}
 	slices.SortFunc(s.natural, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
-	if s.compares() && s.Piece == vector.Piece {
+	if _, own := special[s.Type]; !own && s.Piece == vector.Piece && s.compares() {
 		s.answer = fit
 	}
 	s.Rate = rate(s.Type)

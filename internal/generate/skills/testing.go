@@ -2,6 +2,7 @@ package skills
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"assay/internal/generate"
@@ -43,6 +44,9 @@ func filled(expression, key string) string { return strings.ReplaceAll(expressio
 // Differ is how two answers differ; "" where those of random weights may well
 // be the same: the likeliest word, the nearest class.
 func (s skill) Differ() string {
+	if slices.Contains(saturated, s.Type) {
+		return ""
+	}
 	return map[string]string{
 		"words": "one != two", "labels": "one != two", "similarity": "one != two", "boxes": "one != two",
 		"embedding": "not np.array_equal(one, two)",
