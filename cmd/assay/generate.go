@@ -32,7 +32,7 @@ func generateCommand(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(generateTestCommand(a))
+	c.AddCommand(generateTestCommand(a), generateSkillCommand(a))
 	return c
 }
 
