@@ -59,14 +59,14 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
+	program, err := a.itself()
 	if err != nil {
 		return err
 	}
 	began := time.Now()
 	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
 	run := pytests.Run{
-		Python: env.Command, Program: self, Dir: dir, Workers: f.workers, Limit: 5 * time.Minute,
+		Python: env.Command, Program: program, Dir: dir, Workers: f.workers, Limit: 5 * time.Minute,
 		Options: []string{"--device", f.device},
 		Done: func(file pytests.File) {
 			if len(file.Failed) > 0 {
@@ -74,7 +74,7 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 			}
 		},
 	}
-	artefacts, done, err := a.artefacts(ctx, f, self, models)
+	artefacts, done, err := a.artefacts(ctx, f, models)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,12 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 
 // artefacts makes what the files take from assay in one go, where they take
 // anything: a child for each would take most of the time.
-func (a *app) artefacts(ctx context.Context, f *runFlags, self string, models []ran) (dir string, done func(), err error) {
+func (a *app) artefacts(ctx context.Context, f *runFlags, models []ran) (dir string, done func(), err error) {
 	done = func() {}
+	self, err := os.Executable()
+	if err != nil {
+		return "", done, err
+	}
 	if f.alone {
 		return "", done, nil
 	}
@@ -245,4 +249,18 @@ func orOther(name string) string {
 		return "other"
 	}
 	return name
+}
+
+// itself is this program as a command of a shell, with the Python that it was
+// told to use: what generated files call.
+func (a *app) itself() (string, error) {
+	self, err := os.Executable()
+	words := []string{self}
+	if a.python != "" {
+		words = append(words, "--python", a.python)
+	}
+	for i, w := range words {
+		words[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+	}
+	return strings.Join(words, " "), err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -106,7 +105,7 @@ func (a *app) verifier(ctx context.Context, f *verifyFlags) (verify.Verifier, er
 	if err != nil {
 		return verify.Verifier{}, err
 	}
-	self, err := os.Executable()
+	self, err := a.itself()
 	return verify.Verifier{Catalog: cat, Python: env.Command, Program: self, Limit: f.limit}, err
 }
 

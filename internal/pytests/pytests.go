@@ -33,7 +33,8 @@ const perProcess = 48
 type Run struct {
 	// Python starts the environment's Python.
 	Python func(ctx context.Context, args ...string) *exec.Cmd
-	// Program is the path of assay itself: what the files call.
+	// Program is the command of assay itself, as a shell takes it: what the
+	// files call.
 	Program string
 	Dir     string   // where the files are
 	Options []string // of pytest

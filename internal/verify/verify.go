@@ -127,7 +127,8 @@ type Verifier struct {
 	Catalog *catalog.Catalog
 	// Python starts the environment's Python.
 	Python func(ctx context.Context, args ...string) *exec.Cmd
-	// Program is the path of assay itself: what the files call.
+	// Program is the command of assay itself, as a shell takes it: what the
+	// files call.
 	Program string
 	// Limit ends a combination.
 	Limit time.Duration
