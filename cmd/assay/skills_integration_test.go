@@ -24,11 +24,13 @@ func TestIntegrationSkillPages(t *testing.T) {
 	p.ok(t, "export", "bert", "vit", "--format", "onnx", "--out", dir)
 	p.ok(t, "export", "llama", "--format", "onnx", "--seq", "32", "--out", dir)
 	site := skillSite(t, dir)
-	tab := somebody(t)
+	tab := somebody(t, chromedp.Flag("enable-unsafe-webgpu", true), chromedp.Flag("use-webgpu-adapter", "swiftshader"))
 	for _, tc := range []struct{ model, platform, answer string }{
 		{"bert", "webnn", `answer.length === 5 && answer.every(({ token, id, score }) => typeof token === "string" && id >= 0 && score > 0)`},
+		{"bert", "webgpu", `answer.length === 5 && answer[0].score >= answer[4].score`},
 		{"bert", "cpu", `answer[0].score >= answer[4].score`},
 		{"vit", "webnn", `Math.abs(answer[0].score + answer[1].score - 1) < 1e-5`},
+		{"vit", "webgpu", `answer.length === 2`},
 		{"vit", "cpu", `answer[0].label.startsWith("LABEL_")`},
 		{"llama", "cpu", `typeof answer === "string" && answer.length <= 16`},
 	} {

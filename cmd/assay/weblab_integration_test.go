@@ -22,7 +22,7 @@ import (
 )
 
 // somebody is a person with the packed Chromium.
-func somebody(t *testing.T) context.Context {
+func somebody(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
 	dir, err := webEnvironment()
 	if err != nil {
@@ -38,7 +38,7 @@ func somebody(t *testing.T) context.Context {
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	browser, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	browser, stop := chromedp.NewExecAllocator(t.Context(), append(options, more...)...)
 	t.Cleanup(stop)
 	tab, leave := chromedp.NewContext(browser)
 	t.Cleanup(leave)

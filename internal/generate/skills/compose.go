@@ -65,13 +65,24 @@ func (s skill) engines() []part {
 	if len(s.Graphs()) > 0 {
 		parts = append(parts, graph)
 	}
-	var reached []string
+	var reached once
 	for _, n := range s.on {
-		if p := places[n].piece; p != "" && !slices.Contains(reached, p) {
-			reached = append(reached, p)
+		if p := places[n].piece; p != "" {
+			reached.add(p)
 		}
 	}
 	return append(append(parts, singly(reached)...), part{"tables"})
+}
+
+// once are names in the order in which they came first, each once.
+type once []string
+
+func (o *once) add(names ...string) {
+	for _, n := range names {
+		if !slices.Contains(*o, n) {
+			*o = append(*o, n)
+		}
+	}
 }
 
 // singly are pieces that stand each for itself.
@@ -88,26 +99,19 @@ var grows = map[string]string{"input_ids": "continue", "decoder_input_ids": "ans
 
 // pieces are the functions that the natural inputs and the answer need.
 func (s skill) pieces() []string {
-	var out []string
-	add := func(names ...string) {
-		for _, n := range names {
-			if !slices.Contains(out, n) {
-				out = append(out, n)
-			}
-		}
-	}
+	var out once
 	for _, n := range s.natural {
-		add(naturals[n].pieces...)
+		out.add(naturals[n].pieces...)
 	}
 	for _, in := range s.reads {
 		if in.piece != "" {
-			add(in.piece)
+			out.add(in.piece)
 		}
 		if in.Grid > 0 {
-			add("gridded")
+			out.add("gridded")
 		}
 	}
-	add(s.answer.pieces...)
+	out.add(s.answer.pieces...)
 	return out
 }
 

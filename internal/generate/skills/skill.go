@@ -9,7 +9,6 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/generate"
-	"assay/internal/generate/pytext"
 	"assay/internal/platform"
 )
 
@@ -37,12 +36,6 @@ type skill struct {
 	inputs  []shaped
 }
 
-// made is an input and the expression that makes it.
-type made struct{ Name, Made string }
-
-// argument is a positional one of the command line.
-type argument struct{ Name, Number, Help string }
-
 // newTokens is how many tokens are generated where nobody says.
 const newTokens = 16
 
@@ -67,7 +60,7 @@ func plan(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) (skill,
 	if how.torch {
 		s.on = onTorch(s.on)
 	}
-	s.Stamp = generate.Stamp{Kind: "skill", Model: e.Type, Versions: "transformers " + c.Transformers, Template: Template, Platforms: names(s.on)}
+	s.Stamp = generate.Stamp{Kind: "skill", Model: e.Type, Versions: versions(c, e), Template: Template, Platforms: names(s.on)}
 	s.answer = answerOf(s.recipe)
 	if chosen.Task == "" || chosen.Task == e.Task {
 		s.seen, _ = c.Expectation(e.Type)
@@ -82,6 +75,14 @@ func plan(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) (skill,
 	}
 	s.Apart = s.apart()
 	return s, nil
+}
+
+// versions are those of the library that the model is of.
+func versions(c *catalog.Catalog, e catalog.Entry) string {
+	if e.Library == catalog.Diffusers {
+		return "diffusers " + c.Diffusers
+	}
+	return "transformers " + c.Transformers
 }
 
 // byName makes it a skill that is given tensors.
@@ -103,7 +104,7 @@ func (s *skill) naturally(reads []read) {
 		if in.Kind == "ids" && in.source == text && s.generates && s.Grows == "" {
 			s.Grows, s.Room = "input_ids", s.Sizes["seq"]+newTokens
 		}
-		if in.Name == "decoder_input_ids" {
+		if in.Name == "decoder_input_ids" && s.generates {
 			s.Grows, s.Room = in.Name, 0
 		}
 	}
@@ -180,267 +181,4 @@ func (s *skill) compares() bool {
 	})
 }
 
-// Has reports whether something natural is among what is asked.
-func (s skill) Has(name string) bool { return slices.Contains(s.natural, name) }
-
-// Naturals reports whether what is asked has a natural form.
-func (s skill) Naturals() bool { return len(s.natural) > 0 }
-
-// Arrays reports whether the file has need of numpy.
-func (s skill) Arrays() bool {
-	return s.Has(image) || s.Has(audio) || s.Has(video) || strings.Contains(s.Gives, "np.")
-}
-
-// Paths reports whether the file has need of paths.
-func (s skill) Paths() bool {
-	return s.Has(image) || s.Has(audio) || s.Has(video) || len(s.Graphs()) > 0 || s.Browsers() != ""
-}
-
-// Package is where the module of the class is that is not at the top of transformers.
-func (s skill) Package() string { return s.Module[:max(0, strings.LastIndex(s.Module, "."))] }
-
-// File is that module.
-func (s skill) File() string { return s.Module[strings.LastIndex(s.Module, ".")+1:] }
-
-// Whole are the outputs that stand for all of the input, the best first.
-func (s skill) Whole() []string { return embeddings }
-
-// Usage is the command line in the head of the file.
-func (s skill) Usage() string {
-	words := []string{"python", s.Stem + ".py"}
-	for _, n := range s.natural {
-		words = append(words, naturals[n].argument)
-	}
-	return strings.Join(append(words, "--platform auto --weights hub"), " ")
-}
-
-// Takes is the type of what is asked.
-func (s skill) Takes() string {
-	if len(s.natural) == 1 {
-		return naturals[s.natural[0]].takes
-	}
-	return "dict"
-}
-
-// Example is the expression of something to try the skill with.
-func (s skill) Example() string {
-	d := pytext.Dict{}
-	for _, n := range s.natural {
-		d = append(d, pytext.Pair{Key: n, Value: pytext.Code(naturals[n].example)})
-	}
-	if len(d) == 1 {
-		return pytext.Value(d[0].Value, 4, 11, 0)
-	}
-	return pytext.Value(d, 4, 11, 0)
-}
-
-// Drawn are the inputs of a skill that takes tensors, each with its expression.
-func (s skill) Drawn() []made {
-	var out []made
-	for _, in := range s.inputs {
-		if s.Program != "sample" || in.Name != "noise" {
-			out = append(out, made{in.Name, in.fixed()})
-		}
-	}
-	return out
-}
-
-// Draws reports whether the model draws numbers at random.
-func (s skill) Draws() bool { return slices.Contains(random, s.Type) }
-
-// AsRead reports whether its configuration must be as one read from a file.
-func (s skill) AsRead() bool { return slices.Contains(asRead, s.Type) }
-
-// Speaks reports whether a speaker is described to it, beside its inputs.
-func (s skill) Speaks() bool {
-	told := func(in shaped) bool { return strings.HasPrefix(in.Name, "speaker_") }
-	return s.Program == "generate" && slices.ContainsFunc(s.inputs, told)
-}
-
-// Made are the inputs of random weights, each with its expression.
-func (s skill) Made() []made {
-	var out []made
-	for _, in := range s.reads {
-		if in.Name != "decoder_input_ids" || !s.generates {
-			out = append(out, made{in.Name, in.made(len(s.natural) > 1)})
-		}
-	}
-	return out
-}
-
-// Fixed are inputs whose values are given.
-func (s skill) Fixed() (pytext.Dict, error) {
-	d := pytext.Dict{}
-	for _, in := range s.inputs {
-		if in.Kind != "value" {
-			continue
-		}
-		v, err := pytext.Parse(in.Value)
-		if err != nil {
-			return nil, fmt.Errorf("input %s of %s: %w", in.Name, s.Type, err)
-		}
-		d = append(d, pytext.Pair{Key: in.Name, Value: v})
-	}
-	return d, nil
-}
-
-// Start is the id that an answer of random weights begins with.
-func (s skill) Start() (int, error) {
-	var c struct {
-		Start   *int `json:"decoder_start_token_id"`
-		Padding int  `json:"pad_token_id"`
-	}
-	if err := json.Unmarshal(s.Config, &c); err != nil {
-		return 0, fmt.Errorf("configuration of %s: %w", s.Type, err)
-	}
-	if c.Start != nil {
-		return *c.Start, nil
-	}
-	return c.Padding, nil
-}
-
-// Marks are the ids that have their place in an input.
-func (s skill) Marks() pytext.Dict {
-	d := pytext.Dict{}
-	for _, in := range s.inputs {
-		list := []any{}
-		for _, p := range in.places {
-			list = append(list, pytext.Tuple{p[0], p[1], p[2]})
-		}
-		if len(list) > 0 && in.Name != "bbox" {
-			d = append(d, pytext.Pair{Key: in.Name, Value: list})
-		}
-	}
-	return d
-}
-
-// Gathered is what a processor of several things is given.
-func (s skill) Gathered() []made {
-	var out []made
-	for _, n := range s.natural {
-		out = append(out, made{naturals[n].processor, fmt.Sprintf(naturals[n].gathers, fmt.Sprintf("x[%q]", n))})
-	}
-	return out
-}
-
-// Kinds are the marks of what is asked beside a text, in a turn of a chat.
-func (s skill) Kinds() string {
-	list := []any{}
-	for _, n := range s.natural {
-		if n != text {
-			list = append(list, pytext.Dict{{Key: "type", Value: n}})
-		}
-	}
-	return pytext.Value(list, 0, 0, 0)
-}
-
-// Padding is how sounds of different lengths are made equal.
-func (s skill) Padding() string {
-	if slices.Contains(wholeWindow, s.Type) {
-		return `"max_length"`
-	}
-	return "True"
-}
-
-// wholeWindow are the types that hear a window of one length, however long the
-// sound in it is.
-var wholeWindow = []string{"whisper"}
-
-// Arguments are the positional ones of the command line.
-func (s skill) Arguments() []argument {
-	var out []argument
-	for _, n := range s.natural {
-		out = append(out, argument{n, "?", naturals[n].help})
-	}
-	if s.Has(question) {
-		out = append(out, argument{"documents", "*", "documents that answer it"})
-	}
-	return out
-}
-
-// Reads are the lines that read them.
-func (s skill) Reads() []string {
-	lines := []string{"x = example()"}
-	for _, n := range s.natural {
-		to := "x"
-		if len(s.natural) > 1 {
-			to = fmt.Sprintf("x[%q]", n)
-		}
-		lines = append(lines, "if asked."+n+":", "    "+to+" = "+fmt.Sprintf(naturals[n].reads, "asked."+n))
-	}
-	return lines
-}
-
-// LongCall reports whether those of a call have a name of their own.
-func (s skill) LongCall() bool { return len(s.Call) > 30 }
-
-// Called are the arguments of a forward beside the inputs.
-func (s skill) Called() (string, error) {
-	if s.LongCall() {
-		return ", **CALL", nil
-	}
-	v, err := pytext.Parse(s.Call)
-	if err != nil {
-		return "", fmt.Errorf("call of %s: %w", s.Type, err)
-	}
-	var b strings.Builder
-	for _, p := range v.(pytext.Dict) {
-		b.WriteString(", " + p.Key + "=" + pytext.Value(p.Value, 0, 0, 0))
-	}
-	return b.String(), nil
-}
-
-// Widened reports whether random weights are widened.
-func (s skill) Widened() bool { return s.Gain != 1 && s.Gain != 0 }
-
-// Settled is how a model generates that cannot do so without being told.
-func (s skill) Settled() (json.RawMessage, error) {
-	var parts struct {
-		How struct{ Config json.RawMessage } `json:"generation_config"`
-	}
-	if len(s.Parts) == 0 {
-		return nil, nil
-	}
-	err := json.Unmarshal(s.Parts, &parts)
-	return parts.How.Config, err
-}
-
 var order = []string{text, image, audio, video}
-
-// Stem is the name of a type's files, without what tells them apart.
-func Stem(modelType string) string { return "skill_hf_" + identifier(modelType) }
-
-// Test is the name of the file with a type's test.
-func Test(modelType string) string { return "test_" + Stem(modelType) + ".py" }
-
-// Platforms are those of the asked ones that a model's skill knows: all, but
-// for models that only torch runs.
-func Platforms(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) []platform.Name {
-	s, err := plan(c, chosen, on)
-	if err != nil {
-		return on
-	}
-	return s.on
-}
-
-// identifier is a type as a part of a name: what is no letter, digit or
-// underscore becomes an underscore.
-func identifier(modelType string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '_'
-	}, modelType)
-}
-
-// camel is a type as the name of a class.
-func camel(modelType string) string {
-	var b strings.Builder
-	for _, w := range strings.Split(identifier(modelType), "_") {
-		if w != "" {
-			b.WriteString(strings.ToUpper(w[:1]) + w[1:])
-		}
-	}
-	return b.String()
-}

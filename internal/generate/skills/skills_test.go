@@ -73,6 +73,43 @@ func TestPiecesFit(t *testing.T) {
 	}
 }
 
+var (
+	declared = regexp.MustCompile(`(?m)^(?:const|function|async function|class) (\w+)`)
+	exported = regexp.MustCompile(`(?m)^export (?:const|async function|class) (\w+)`)
+)
+
+// TestModulePiecesFit: what an ES module declares it uses, and it exports what
+// its readers import.
+func TestModulePiecesFit(t *testing.T) {
+	t.Parallel()
+	modules := 0
+	for model, files := range all(t) {
+		for _, f := range files {
+			if !strings.HasSuffix(f.Name, ".mjs") {
+				continue
+			}
+			modules++
+			for _, m := range declared.FindAllStringSubmatch(f.Text, -1) {
+				if len(regexp.MustCompile(`\b`+m[1]+`\b`).FindAllString(f.Text, 2)) < 2 {
+					t.Errorf("%s of %s declares %s, which nothing uses", f.Name, model, m[1])
+				}
+			}
+			var out []string
+			for _, m := range exported.FindAllStringSubmatch(f.Text, -1) {
+				out = append(out, m[1])
+			}
+			for _, name := range []string{"load", "example", "Unavailable"} {
+				if !slices.Contains(out, name) {
+					t.Errorf("%s of %s does not export %s", f.Name, model, name)
+				}
+			}
+		}
+	}
+	if modules < 700 {
+		t.Errorf("only %d modules are written", modules)
+	}
+}
+
 func TestEveryRecipeGetsASkill(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{}

@@ -1,0 +1,46 @@
+package skills
+
+import (
+	"strings"
+
+	"assay/internal/catalog"
+	"assay/internal/platform"
+)
+
+// Stem is the name of a type's files, without what tells them apart.
+func Stem(modelType string) string { return "skill_hf_" + identifier(modelType) }
+
+// Test is the name of the file with a type's test.
+func Test(modelType string) string { return "test_" + Stem(modelType) + ".py" }
+
+// Platforms are those of the asked ones that a model's skill knows: all, but
+// for models that only torch runs.
+func Platforms(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) []platform.Name {
+	s, err := plan(c, chosen, on)
+	if err != nil {
+		return on
+	}
+	return s.on
+}
+
+// identifier is a type as a part of a name: what is no letter, digit or
+// underscore becomes an underscore.
+func identifier(modelType string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, modelType)
+}
+
+// camel is a type as the name of a class.
+func camel(modelType string) string {
+	var b strings.Builder
+	for _, w := range strings.Split(identifier(modelType), "_") {
+		if w != "" {
+			b.WriteString(strings.ToUpper(w[:1]) + w[1:])
+		}
+	}
+	return b.String()
+}
