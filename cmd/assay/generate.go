@@ -101,11 +101,13 @@ func (a *app) generatedFor(ctx context.Context, names []string) ([]platform.Name
 	return slices.Compact(on), nil
 }
 
-// unwritten is a model that got no file, and why.
+// unwritten is a model that got no file, and why: an error that ends nothing.
 type unwritten struct {
 	Model  string `json:"model"`
 	Reason string `json:"reason"`
 }
+
+func (u *unwritten) Error() string { return u.Reason }
 
 // settle compares the files with the folder, writes them unless --check was
 // given, and says what became of each.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 
 	"assay/internal/catalog"
@@ -54,12 +55,13 @@ func (a *app) generateSkills(ctx context.Context, f *generateFlags, how *runFlag
 		models  []ran
 	)
 	for _, ch := range chosen {
-		made, skip, err := f.skillOf(cat, ch, on)
+		made, err := f.skillOf(cat, ch, on)
+		skip := (*unwritten)(nil)
 		switch {
+		case errors.As(err, &skip):
+			without = append(without, *skip)
 		case err != nil:
 			return err
-		case skip.Reason != "":
-			without = append(without, skip)
 		case len(made) > 0:
 			files = append(files, made...)
 			models = append(models, ran{Model: ch.Entry.Type, Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: skills.Test(ch.Entry.Type)}})
@@ -72,17 +74,17 @@ func (a *app) generateSkills(ctx context.Context, f *generateFlags, how *runFlag
 }
 
 // skillOf are the files of one model's skill; none where they are not wanted,
-// or why there are none.
-func (f *generateFlags) skillOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) ([]generate.File, unwritten, error) {
+// and an *unwritten where there are none.
+func (f *generateFlags) skillOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) ([]generate.File, error) {
 	if f.missing {
 		wanted, err := lacks(filepath.Join(f.out, skills.Stem(ch.Entry.Type)+".py"), skills.Platforms(cat, ch, on))
 		if err != nil || !wanted {
-			return nil, unwritten{}, err
+			return nil, err
 		}
 	}
 	made, err := skills.Files(cat, ch, on)
 	if err != nil {
-		return nil, unwritten{ch.Entry.Type, err.Error()}, nil
+		return nil, &unwritten{ch.Entry.Type, err.Error()}
 	}
-	return made, unwritten{}, nil
+	return made, nil
 }

@@ -62,12 +62,13 @@ func (a *app) generateTests(ctx context.Context, f *generateFlags, how *runFlags
 		models  []ran
 	)
 	for _, ch := range chosen {
-		made, skip, err := f.testOf(cat, ch, on)
+		made, err := f.testOf(cat, ch, on)
+		skip := (*unwritten)(nil)
 		switch {
+		case errors.As(err, &skip):
+			without = append(without, *skip)
 		case err != nil:
 			return err
-		case skip.Reason != "":
-			without = append(without, skip)
 		case made.Name != "":
 			files = append(files, made)
 			models = append(models, ran{Model: ch.Entry.Type, Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: made.Name}})
@@ -82,24 +83,24 @@ func (a *app) generateTests(ctx context.Context, f *generateFlags, how *runFlags
 	return a.runGenerated(ctx, how, f.out, models)
 }
 
-// testOf is the test of one model; no file where it is not wanted, or why there
-// is none.
-func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (generate.File, unwritten, error) {
+// testOf is the test of one model; no file where it is not wanted, and an
+// *unwritten where there is none.
+func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (generate.File, error) {
 	if f.missing {
 		wanted, err := lacks(filepath.Join(f.out, tests.Name(ch.Entry.Type)), on)
 		if err != nil || !wanted {
-			return generate.File{}, unwritten{}, err
+			return generate.File{}, err
 		}
 	}
-	m, why := tests.Of(cat, ch)
-	if why != nil {
-		return generate.File{}, unwritten{ch.Entry.Type, why.Error()}, nil
+	m, err := tests.Of(cat, ch)
+	if err != nil {
+		return generate.File{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
 	file, err := tests.File(m, on)
 	if long := new(tests.TooLongError); errors.As(err, &long) {
-		return generate.File{}, unwritten{ch.Entry.Type, err.Error()}, nil
+		return generate.File{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
-	return file, unwritten{}, err
+	return file, err
 }
 
 // conftest is what the files of the folder share: those that are written now,

@@ -144,7 +144,7 @@ func (s skill) class() part {
 		methods = append(methods, "answer "+s.Piece)
 	}
 	for _, m := range []string{"decoded", "label"} {
-		if slices.Contains(s.answer.methods, m) {
+		if slices.Contains(s.methods, m) {
 			methods = append(methods, m)
 		}
 	}

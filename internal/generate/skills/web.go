@@ -48,7 +48,7 @@ func (s skill) inPages() bool { return s.Browsers() != "" }
 // web is the same skill as pages know it.
 func (s skill) web() skill {
 	if _, ok := webAnswers[s.Piece]; !ok && !s.generates {
-		s.answer.Piece, s.Says = "arrays", arrays.Says
+		s.Piece, s.Says = "arrays", arrays.Says
 	}
 	if slices.ContainsFunc(s.reads, func(in read) bool { return in.script(true) == "" }) {
 		s.natural, s.reads, s.Grows = nil, nil, ""
