@@ -132,7 +132,8 @@ func (r Run) process(ctx context.Context, names []string) (files []File, died st
 	args := slices.Concat([]string{"-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", "--tb", "line", "--junitxml", out.Name()}, r.Options, names)
 	cmd := r.Python(limited, args...)
 	cmd.Dir = r.Dir
-	cmd.Env = append(cmd.Env, "ASSAY="+r.Program)
+	// Tiny models gain nothing from threads, and processes side by side lose.
+	cmd.Env = append(cmd.Env, "ASSAY="+r.Program, "OMP_NUM_THREADS=1")
 	var told bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &told, &told
 	ended := cmd.Run()

@@ -221,7 +221,7 @@ func (v Verifier) run(ctx context.Context, dir, file string, o *Outcome) error {
 	}
 	cmd := v.Python(ctx, args...)
 	cmd.Dir = dir
-	cmd.Env = append(cmd.Env, "ASSAY="+v.Program, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(cmd.Env, "ASSAY="+v.Program, "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1")
 	var out, told bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &told
 	err := cmd.Run()
