@@ -97,6 +97,15 @@ func (s skill) Start() (int, error) {
 	return c.Padding, nil
 }
 
+// Silence is the id of nothing said, of random weights.
+func (s skill) Silence() (int, error) {
+	var c struct {
+		Padding int `json:"pad_token_id"`
+	}
+	err := json.Unmarshal(s.Config, &c)
+	return c.Padding, err
+}
+
 // Marks are the ids that have their place in an input.
 func (s skill) Marks() pytext.Dict {
 	d := pytext.Dict{}

@@ -28,11 +28,13 @@ var webNaturals = map[string]webNatural{
 // webAnswers are the answers that a page gives in their natural form; others
 // give every output by its name.
 var webAnswers = map[string][]string{
-	"words":      {"web text", "web best"},
-	"labels":     {"web best"},
-	"boxes":      {"web best"},
-	"similarity": nil,
-	"arrays":     nil,
+	"words":         {"web text", "web best"},
+	"labels":        {"web best"},
+	"boxes":         {"web best"},
+	"similarity":    nil,
+	"arrays":        nil,
+	"embedding":     nil,
+	"transcription": {"web likeliest"},
 }
 
 // piped are the tasks that transformers.js has a pipeline for.
