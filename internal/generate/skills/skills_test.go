@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"assay/internal/catalog"
@@ -34,6 +35,18 @@ func all(t *testing.T) map[string][]generate.File {
 }
 
 var (
+	shared  sync.Once
+	skilled map[string][]generate.File
+)
+
+// everything is all, made once for the tests that only read it.
+func everything(t *testing.T) map[string][]generate.File {
+	t.Helper()
+	shared.Do(func() { skilled = all(t) })
+	return skilled
+}
+
+var (
 	defined = regexp.MustCompile(`(?m)^(?:    )?def (_\w+)\(`)
 	called  = regexp.MustCompile(`\b(_[a-z]\w*)\b`)
 	dunder  = regexp.MustCompile(`^__`)
@@ -43,7 +56,7 @@ var (
 // what it defines it calls.
 func TestPiecesFit(t *testing.T) {
 	t.Parallel()
-	for model, files := range all(t) {
+	for model, files := range everything(t) {
 		for _, f := range files {
 			if !strings.HasSuffix(f.Name, ".py") || strings.HasPrefix(f.Name, "test_") {
 				continue
@@ -83,14 +96,14 @@ var (
 func TestModulePiecesFit(t *testing.T) {
 	t.Parallel()
 	modules := 0
-	for model, files := range all(t) {
+	for model, files := range everything(t) {
 		for _, f := range files {
 			if !strings.HasSuffix(f.Name, ".mjs") {
 				continue
 			}
 			modules++
 			for _, m := range declared.FindAllStringSubmatch(f.Text, -1) {
-				if len(regexp.MustCompile(`\b`+m[1]+`\b`).FindAllString(f.Text, 2)) < 2 {
+				if strings.Count(f.Text, m[1]) < 2 {
 					t.Errorf("%s of %s declares %s, which nothing uses", f.Name, model, m[1])
 				}
 			}
@@ -113,8 +126,8 @@ func TestModulePiecesFit(t *testing.T) {
 func TestEveryRecipeGetsASkill(t *testing.T) {
 	t.Parallel()
 	names := map[string]string{}
-	written := all(t)
-	for model, files := range written {
+	once := everything(t)
+	for model, files := range once {
 		for _, f := range files {
 			if other, had := names[f.Name]; had {
 				t.Errorf("%s and %s would both be written to %s", model, other, f.Name)
@@ -126,7 +139,7 @@ func TestEveryRecipeGetsASkill(t *testing.T) {
 		}
 	}
 	for model, files := range all(t) {
-		if !slices.Equal(files, written[model]) {
+		if !slices.Equal(files, once[model]) {
 			t.Errorf("the skill of %s is not the same twice", model)
 		}
 	}
