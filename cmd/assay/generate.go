@@ -23,6 +23,7 @@ type generateFlags struct {
 	platforms             []string
 	out                   string
 	missing, force, check bool
+	silent                bool // what was written is not told: another JSON object follows
 }
 
 func generateCommand(a *app) *cobra.Command {
@@ -130,9 +131,11 @@ func (a *app) settle(f *generateFlags, files []generate.File, without []unwritte
 	if f.force {
 		kept = nil
 	}
-	if a.asJSON {
+	switch {
+	case f.silent:
+	case a.asJSON:
 		err = a.printJSON(map[string]any{"schema": 1, "written": paths(written), "same": paths(plan.Of(generate.Same)), "kept": paths(kept), "without": append([]unwritten{}, without...)})
-	} else {
+	default:
 		a.tellWritten(f, written, plan.Of(generate.Same), without)
 	}
 	if err != nil || len(kept) == 0 {

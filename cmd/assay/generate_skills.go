@@ -41,6 +41,7 @@ with --run-tests, some test failed.`,
 }
 
 func (a *app) generateSkills(ctx context.Context, f *generateFlags, how *runFlags, args []string) error {
+	f.silent = a.asJSON && how.run && !f.check
 	chosen, on, cat, err := a.meant(ctx, f, args)
 	if err != nil {
 		return err

@@ -48,6 +48,7 @@ with --run-tests, fails.`,
 }
 
 func (a *app) generateTests(ctx context.Context, f *generateFlags, how *runFlags, args []string) error {
+	f.silent = a.asJSON && how.run && !f.check
 	chosen, on, cat, err := a.meant(ctx, f, args)
 	if err != nil {
 		return err

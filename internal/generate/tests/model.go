@@ -42,6 +42,11 @@ type recipe struct {
 	Diffusers   string          `json:"diffusers"`
 }
 
+// unheard are types whose outputs say nothing with random weights, and why.
+var unheard = map[string]string{
+	"efficientnet": "with random weights its signal dies on the way through fifty convolutions: the outputs are nought, and nothing can be compared",
+}
+
 // Of returns the model of a choice. It fails with the catalogue's own reason
 // where there is no recipe.
 func Of(c *catalog.Catalog, chosen catalog.Choice) (Model, error) {
@@ -71,6 +76,9 @@ func Of(c *catalog.Catalog, chosen catalog.Choice) (Model, error) {
 	m.Versions = "transformers " + c.Transformers
 	if r.Library == catalog.Diffusers {
 		m.Versions = "diffusers " + c.Diffusers
+	}
+	if why, ok := unheard[e.Type]; ok {
+		return Model{}, errors.New(why)
 	}
 	m.seen, m.known = c.Expectation(e.Type)
 	if chosen.Task != "" && chosen.Task != e.Task {

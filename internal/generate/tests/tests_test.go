@@ -26,11 +26,12 @@ func choices(t *testing.T) (*catalog.Catalog, []catalog.Choice) {
 	return cat, chosen
 }
 
-// of is the model of a choice; false where the catalogue has no recipe for it.
+// of is the model of a choice; false where the catalogue has no recipe for it,
+// or its outputs say nothing.
 func of(t *testing.T, cat *catalog.Catalog, ch catalog.Choice) (Model, bool) {
 	t.Helper()
 	m, err := Of(cat, ch)
-	if none := new(catalog.NoRecipeError); errors.As(err, &none) {
+	if none := new(catalog.NoRecipeError); errors.As(err, &none) || unheard[ch.Entry.Type] != "" {
 		return Model{}, false
 	}
 	if err != nil {
