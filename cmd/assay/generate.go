@@ -23,6 +23,7 @@ type generateFlags struct {
 	platforms             []string
 	out                   string
 	missing, force, check bool
+	usual                 bool // the platforms were not named
 	silent                bool // what was written is not told: another JSON object follows
 }
 
@@ -49,6 +50,12 @@ func (f *generateFlags) add(c *cobra.Command, out string) {
 
 // meant returns the models that are meant and the platforms.
 func (a *app) meant(ctx context.Context, f *generateFlags, args []string) ([]catalog.Choice, []platform.Name, *catalog.Catalog, error) {
+	if slices.Contains(args, "") {
+		return nil, nil, nil, usage("a model's name is empty")
+	}
+	if at, err := os.Stat(f.out); err == nil && !at.IsDir() {
+		return nil, nil, nil, usage("%s is a file: --out names a folder", f.out)
+	}
 	if f.none(args) {
 		if !f.missing && !f.check {
 			return nil, nil, nil, usage("generate needs a model: a type (bert), a checkpoint (bert-base-uncased), or a selector such as --key or --all")
@@ -113,12 +120,9 @@ func (u *unwritten) Error() string { return u.Reason }
 // settle compares the files with the folder, writes them unless --check was
 // given, and says what became of each.
 func (a *app) settle(f *generateFlags, files []generate.File, without []unwritten) error {
-	if at, err := os.Stat(f.out); err == nil && !at.IsDir() {
-		return usage("%s is a file: --out names a folder", f.out)
-	}
 	plan, err := generate.Plan(f.out, files)
 	if err != nil {
-		return err
+		return usage("%w", err)
 	}
 	if f.check {
 		return a.checked(plan)
@@ -194,26 +198,36 @@ func states(changes generate.Changes) []map[string]string {
 	return out
 }
 
-// lacks reports whether a folder has no generated file of that name, or one
-// that does not know all of the platforms.
-func lacks(path string, on []platform.Name) (bool, error) {
+// wanted are the platforms that a file is written for: those asked for; with
+// --missing also those that it knows, and none where it lacks nothing; with
+// --check, where none were named, those that it knows.
+func (f *generateFlags) wanted(path string, on []platform.Name) ([]platform.Name, error) {
+	if !f.missing && !(f.check && f.usual) {
+		return on, nil
+	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil
+		return on, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read what is there already: %w", err)
+		return nil, fmt.Errorf("read what is there already: %w", err)
 	}
 	stamp, _, ok := generate.Origin(string(text))
 	if !ok {
-		return true, nil
+		return on, nil
 	}
-	for _, n := range on {
-		if !slices.Contains(stamp.Platforms, string(n)) {
-			return true, nil
-		}
+	var knows []platform.Name
+	for _, n := range stamp.Platforms {
+		knows = append(knows, platform.Name(n))
 	}
-	return false, nil
+	lacks := slices.ContainsFunc(on, func(n platform.Name) bool { return !slices.Contains(knows, n) })
+	switch {
+	case f.check && f.usual:
+		return knows, nil
+	case !lacks:
+		return nil, nil
+	}
+	return append(knows, on...), nil
 }
 
 // counted is a number with the word for one or for many.

@@ -33,7 +33,10 @@ with --run-tests, some test failed.`,
 		Example: `  assay generate skill bert --out skills
   assay generate skill --key --platform cpu,cuda --out skills
   assay generate skill --all --check --out skills`,
-		RunE: func(c *cobra.Command, args []string) error { return a.generateSkills(c.Context(), f, how, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			f.usual = !c.Flags().Changed("platform")
+			return a.generateSkills(c.Context(), f, how, args)
+		},
 	}
 	f.add(c, "skills")
 	how.add(c)
@@ -77,11 +80,9 @@ func (a *app) generateSkills(ctx context.Context, f *generateFlags, how *runFlag
 // skillOf are the files of one model's skill; none where they are not wanted,
 // and an *unwritten where there are none.
 func (f *generateFlags) skillOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) ([]generate.File, error) {
-	if f.missing {
-		wanted, err := lacks(filepath.Join(f.out, skills.Stem(ch.Entry.Type)+".py"), skills.Platforms(cat, ch, on))
-		if err != nil || !wanted {
-			return nil, err
-		}
+	on, err := f.wanted(filepath.Join(f.out, skills.Stem(ch.Entry.Type)+".py"), skills.Platforms(cat, ch, on))
+	if err != nil || len(on) == 0 {
+		return nil, err
 	}
 	made, err := skills.Files(cat, ch, on)
 	if err != nil {

@@ -40,7 +40,10 @@ with --run-tests, fails.`,
   assay generate test --missing --priority high --out tests
   assay generate test bert vit --run-tests --device cpu --out tests
   assay generate test --all --check --out tests`,
-		RunE: func(c *cobra.Command, args []string) error { return a.generateTests(c.Context(), f, how, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			f.usual = !c.Flags().Changed("platform")
+			return a.generateTests(c.Context(), f, how, args)
+		},
 	}
 	f.add(c, "tests")
 	how.add(c)
@@ -87,11 +90,9 @@ func (a *app) generateTests(ctx context.Context, f *generateFlags, how *runFlags
 // testOf is the test of one model; no file where it is not wanted, and an
 // *unwritten where there is none.
 func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (generate.File, error) {
-	if f.missing {
-		wanted, err := lacks(filepath.Join(f.out, tests.Name(ch.Entry.Type)), on)
-		if err != nil || !wanted {
-			return generate.File{}, err
-		}
+	on, err := f.wanted(filepath.Join(f.out, tests.Name(ch.Entry.Type)), on)
+	if err != nil || len(on) == 0 {
+		return generate.File{}, err
 	}
 	m, err := tests.Of(cat, ch)
 	if err != nil {
@@ -111,7 +112,10 @@ func (f *generateFlags) conftest(on []platform.Name) (generate.File, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return generate.File{}, fmt.Errorf("read what is there already: %w", err)
 	}
-	stamp, _, _ := generate.Origin(string(text))
+	stamp, _, ok := generate.Origin(string(text))
+	if ok && f.check && f.usual {
+		on = nil // what the folder's own files know
+	}
 	for _, n := range stamp.Platforms {
 		on = append(on, platform.Name(n))
 	}

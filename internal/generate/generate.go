@@ -63,7 +63,7 @@ var (
 	stampLine = regexp.MustCompile(`(?m)^\S+ assay: (test|skill|conftest)(?: (\S+))? \| .*\| (sha256:[0-9a-f]{12})`)
 	platforms = regexp.MustCompile(`\| platforms (\S+) \|`)
 	sealed    = regexp.MustCompile(`sha256:[0-9a-f]{12}`)
-	kept      = regexp.MustCompile(`(?ms)^([^\n]*` + KeepFrom + `[^\n]*\n)(.*?)(^[^\n]*` + KeepTo + `)`)
+	kept      = regexp.MustCompile(`(?ms)^(\S+ ` + KeepFrom + `[^\n]*\n)(.*?)(^\S+ ` + KeepTo + `$)`)
 )
 
 // Seal puts the digest of a text into its stamp.

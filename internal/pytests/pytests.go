@@ -15,7 +15,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -129,7 +128,7 @@ func (r Run) process(ctx context.Context, names []string) (files []File, died st
 	defer os.Remove(out.Name())
 	limited, cancel := context.WithTimeout(ctx, r.Limit*time.Duration(len(names)))
 	defer cancel()
-	args := slices.Concat([]string{"-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", "--tb", "line", "--junitxml", out.Name()}, r.Options, names)
+	args := slices.Concat([]string{"-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", "--tb", "line", "--continue-on-collection-errors", "--junitxml", out.Name()}, r.Options, names)
 	cmd := r.Python(limited, args...)
 	cmd.Dir = r.Dir
 	// Tiny models gain nothing from threads, and processes side by side lose.
@@ -147,17 +146,25 @@ func (r Run) process(ctx context.Context, names []string) (files []File, died st
 		return nil, "", fmt.Errorf("start pytest: %w", ended)
 	}
 	files, err = read(out.Name(), names)
-	if errors.Is(err, fs.ErrNotExist) || err != nil {
-		if code := cmd.ProcessState.ExitCode(); code == usageStatus {
-			return nil, "", fmt.Errorf("pytest refuses its options: %s", lastLine(told.String()))
-		}
-		return nil, fmt.Sprintf("pytest ended with %s: %s", cmd.ProcessState, lastLine(told.String())), nil
+	code := cmd.ProcessState.ExitCode()
+	failed := slices.ContainsFunc(files, func(f File) bool { return len(f.Failed) > 0 })
+	switch {
+	case code == usageStatus:
+		return nil, "", fmt.Errorf("pytest refuses its options: %s", lastLine(told.String()))
+	case err == nil && (code == passedStatus || code == noneStatus || code == failedStatus && failed):
+		return files, "", nil
 	}
-	return files, "", nil
+	return nil, fmt.Sprintf("pytest ended with %s: %s", cmd.ProcessState, lastLine(told.String())), nil
 }
 
-// usageStatus is pytest's exit status for wrong options.
-const usageStatus = 4
+// pytest's exit statuses after which its file of results can be believed, and
+// that for wrong options.
+const (
+	passedStatus = 0
+	failedStatus = 1
+	usageStatus  = 4
+	noneStatus   = 5
+)
 
 // suites is pytest's JUnit file.
 type suites struct {
@@ -191,9 +198,11 @@ func read(path string, names []string) ([]File, error) {
 		byModule[strings.TrimSuffix(filepath.Base(name), ".py")] = &files[i]
 	}
 	for _, c := range all.Cases {
-		// The module, without the folders that pytest puts before it.
-		class := cmp.Or(c.Class, c.Name)
-		f := byModule[class[strings.LastIndex(class, ".")+1:]]
+		// The module, among the folders before it and a class behind it.
+		var f *File
+		for _, part := range strings.Split(cmp.Or(c.Class, c.Name), ".") {
+			f = cmp.Or(byModule[part], f)
+		}
 		if f == nil {
 			continue
 		}

@@ -12,7 +12,7 @@ import (
 
 const junit = `<?xml version="1.0" encoding="utf-8"?><testsuites><testsuite name="pytest">
 <testcase classname="test_hf_a" name="test_loads[cpu]"/>
-<testcase classname="test_hf_a" name="test_batch[cpu]"><failure message="AssertionError: off&#10;more">long</failure></testcase>
+<testcase classname="test_hf_a.TestMine" name="test_batch[cpu]"><failure message="AssertionError: off&#10;more">long</failure></testcase>
 <testcase classname="some.folder.test_hf_b" name="test_loads[cpu]"><skipped type="pytest.skip" message="cuda: none"/></testcase>
 <testcase classname="" name="test_hf_c"><error message="collection failure">SyntaxError</error></testcase>
 <testcase classname="test_hf_other" name="test_loads[cpu]"/>

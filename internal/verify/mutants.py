@@ -49,6 +49,12 @@ class Watch:
         return [node.rpartition("::")[2] for node, (found, _) in self.outcomes.items() if found == outcome]
 
 
+    def noticing(self) -> list[str]:
+        """The tests that failed by what they assert, and not because the mutant itself does not work."""
+        said = {node.rpartition("::")[2]: why for node, (found, why) in self.outcomes.items() if found == "failed"}
+        return [name for name, why in said.items() if "AssertionError" in why or ": assert" in why or "DID NOT RAISE" in why]
+
+
 class Mutation:
     """Breaks the classes of conftest.py before the tests run."""
 
@@ -335,7 +341,7 @@ def tried(name: str, file: str, platform: str, more: list[str], plain: Watch) ->
         if before.named("failed") or not before.named("passed"):
             why = next(iter(before.outcomes.values()), ("", "no test ran"))[1]
             return {"noticed_by": [], "cannot": f"half precision does not pass as it is: {why[:200]}"}
-    return {"noticed_by": run(file, platform, more, [Mutation(apply)]).named("failed")}
+    return {"noticed_by": run(file, platform, more, [Mutation(apply)]).noticing()}
 
 
 if __name__ == "__main__":

@@ -197,17 +197,17 @@ func (v Verifier) generate(dir, model string, on platform.Name) (string, error) 
 func (v Verifier) check(ctx context.Context, dir string) error {
 	for _, step := range [][]string{
 		{"-m", "compileall", "-q", "."},
-		{"-m", "ruff", "check", "--isolated", "--no-cache", "--quiet", "--exclude", "mutants.py", "."},
+		{"-m", "ruff", "check", "--isolated", "--no-cache", "--quiet", "--output-format", "concise", "--exclude", "mutants.py", "."},
 		{"-m", "ruff", "format", "--isolated", "--no-cache", "--check", "--quiet", "--exclude", "mutants.py", "."},
 	} {
 		cmd := v.Python(ctx, step...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := v.late(ctx); err != nil {
+			return err
 		}
 		if err != nil {
-			return &redError{fmt.Errorf("python %s: %s", strings.Join(step[:3], " "), lastLine(out))}
+			return &redError{fmt.Errorf("python %s: %s", strings.Join(step[:3], " "), firstLine(out))}
 		}
 	}
 	return nil
@@ -226,10 +226,8 @@ func (v Verifier) run(ctx context.Context, dir, file string, o *Outcome) error {
 	cmd.Stdout, cmd.Stderr = &out, &told
 	err := cmd.Run()
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return &redError{fmt.Errorf("it took longer than %s", v.Limit)}
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return v.late(ctx)
 	case err != nil:
 		return &redError{fmt.Errorf("the tests could not be run: %s", lastLine(told.Bytes()))}
 	}
@@ -240,6 +238,15 @@ func (v Verifier) run(ctx context.Context, dir, file string, o *Outcome) error {
 	return nil
 }
 
+// late is what a context that ended means: the combination's limit makes it
+// fail, everything else ends the whole.
+func (v Verifier) late(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &redError{fmt.Errorf("it took longer than %s", v.Limit)}
+	}
+	return ctx.Err()
+}
+
 // judge decides the state by what the tests and the mutants came to.
 func (o *Outcome) judge() {
 	tried, noticed := o.Tried()
@@ -247,6 +254,8 @@ func (o *Outcome) judge() {
 	case len(o.Failed) > 0:
 		name := slices.Sorted(keys(o.Failed))[0]
 		o.State, o.Why = Failed, name+": "+o.Failed[name]
+	case len(o.Passed)+len(o.Skipped) == 0:
+		o.State, o.Why = Failed, "no test was found"
 	case len(o.Passed) == 0:
 		o.State, o.Why = NotHere, anyOf(o.Skipped)
 	case noticed < tried:

@@ -66,13 +66,9 @@ func (m Model) EvalTrains() bool { return m.seen.EvalTrains }
 // HasWrong says whether an input is known that the model refuses.
 func (m Model) HasWrong() bool { return m.seen.Wrong != nil }
 
-// Wrong is the statement that makes the inputs wrong.
+// Wrong is the input that is made wrong, and how.
 func (m Model) Wrong() string {
-	name := pytext.Quote(m.seen.Wrong.Input)
-	if m.seen.Wrong.How == "missing" {
-		return "del inputs[" + name + "]"
-	}
-	return "inputs[" + name + "] = inputs[" + name + "][..., :-1]"
+	return pytext.Quote(m.seen.Wrong.Input) + ", " + pytext.Quote(m.seen.Wrong.How)
 }
 
 // WrongWords say what is wrong with them.
