@@ -202,7 +202,7 @@ func states(changes generate.Changes) []map[string]string {
 // --missing also those that it knows, and none where it lacks nothing; with
 // --check, where none were named, those that it knows.
 func (f *generateFlags) wanted(path string, on []platform.Name) ([]platform.Name, error) {
-	if !f.missing && !(f.check && f.usual) {
+	if !f.missing && (!f.check || !f.usual) {
 		return on, nil
 	}
 	text, err := os.ReadFile(path)
