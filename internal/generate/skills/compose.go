@@ -165,6 +165,9 @@ func (s skill) test() []part {
 	if s.Differ() != "" {
 		parts = append(parts, part{"test input matters"})
 	}
+	if s.Compared() {
+		parts = append(parts, part{"test as on cpu"})
+	}
 	if s.Absent() != "" {
 		parts = append(parts, part{"test fallback"})
 	}

@@ -15,6 +15,7 @@ type place struct {
 	here   string // the expression that says whether torch finds it
 	piece  string // the function that another engine brings
 	graph  bool   // that engine runs what `assay export` makes
+	called string // how the name of its device begins, where that is not of the machine
 }
 
 var places = map[platform.Name]place{
@@ -23,7 +24,7 @@ var places = map[platform.Name]place{
 	platform.ROCm:     {device: "cuda", here: "lambda: torch.version.hip and torch.cuda.is_available()"},
 	platform.MPS:      {device: "mps", here: "torch.backends.mps.is_available"},
 	platform.OpenVINO: {piece: "openvino", graph: true},
-	platform.QNN:      {piece: "qnn", graph: true},
+	platform.QNN:      {piece: "qnn", graph: true, called: "HTP on "},
 	platform.WebNN:    {piece: "browser"},
 	platform.WebGPU:   {piece: "browser"},
 }

@@ -59,6 +59,39 @@ func (s skill) TestNear() bool { return s.Kind() != "text" && s.Kind() != "trans
 // TestArrays reports whether the test has need of numpy.
 func (s skill) TestArrays() bool { return s.TestNear() }
 
+// Compared reports whether answers are held against those of the CPU: where they
+// hold numbers, and none that each device draws for itself.
+func (s skill) Compared() bool { return s.TestNear() && !s.Draws() }
+
+// Scores is the expression of an answer's numbers where it also names things,
+// which change places when they are as likely; "" where all of it is compared.
+func (s skill) Scores() string {
+	return map[string]string{
+		"words": `[row["score"] for row in a]`, "labels": `[row["score"] for row in a]`,
+		"tokens": `[row["score"] for row in a]`, "boxes": `[row["score"] for row in a]`,
+		"span": `a["score"]`, "documents": `[row["score"] for row in a["documents"]]`,
+	}[s.Kind()]
+}
+
+// Places are what the platforms that run in Python call their devices, and the
+// dtype of each where nobody says.
+func (s skill) Places() pytext.Dict {
+	d := pytext.Dict{}
+	for _, n := range s.on {
+		p, dtype := places[n], "fp32"
+		if n == platform.QNN {
+			dtype = "fp16"
+		}
+		if p.device != "" || p.graph {
+			d = append(d, pytext.Pair{Key: string(n), Value: pytext.Tuple{p.device + p.called, dtype}})
+		}
+	}
+	return d
+}
+
+// Opens reports whether it runs graphs on a platform.
+func (s skill) Opens(name string) bool { return slices.Contains(s.Graphs(), name) }
+
 // Absent is a platform that never runs in Python: its work goes elsewhere.
 func (s skill) Absent() string {
 	for _, n := range []platform.Name{platform.WebGPU, platform.WebNN} {
