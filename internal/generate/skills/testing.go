@@ -66,11 +66,15 @@ func (s skill) Compared() bool { return s.TestNear() && !s.Draws() }
 // Scores is the expression of an answer's numbers where it also names things,
 // which change places when they are as likely; "" where all of it is compared.
 func (s skill) Scores() string {
-	return map[string]string{
-		"words": `[row["score"] for row in a]`, "labels": `[row["score"] for row in a]`,
-		"tokens": `[row["score"] for row in a]`, "boxes": `[row["score"] for row in a]`,
-		"span": `a["score"]`, "documents": `[row["score"] for row in a["documents"]]`,
-	}[s.Kind()]
+	switch s.Kind() {
+	case "words", "labels", "tokens", "boxes":
+		return `[row["score"] for row in a]`
+	case "span":
+		return `a["score"]`
+	case "documents":
+		return `[row["score"] for row in a["documents"]]`
+	}
+	return ""
 }
 
 // Places are what the platforms that run in Python call their devices, and the
