@@ -128,6 +128,10 @@ var textMap = arrays.that("finds where text is in a picture")
 // its items alone.
 var random = []string{"diffusion_gemma", "informer", "vits", "vit_mae", "vibevoice_acoustic_tokenizer", "vibevoice_asr", "univnet", "qwen2_5_omni_token2wav"}
 
+// undrawn are the types whose experts have no rule of initialisation: what they
+// hold is what memory held.
+var undrawn = []string{"qwen3_omni_moe", "qwen3_omni_moe_talker_text"}
+
 // asRead are the types whose configuration must be as one that was read from a
 // file, with lists where its class has tuples: the model joins the two.
 var asRead = []string{"vitmatte"}

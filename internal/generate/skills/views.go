@@ -37,6 +37,9 @@ func (s skill) Whole() []string { return embeddings }
 // Draws reports whether the model draws numbers at random.
 func (s skill) Draws() bool { return slices.Contains(random, s.Type) }
 
+// Forgets reports whether the library leaves some of its weights undrawn.
+func (s skill) Forgets() bool { return slices.Contains(undrawn, s.Type) }
+
 // AsRead reports whether its configuration must be as one read from a file.
 func (s skill) AsRead() bool { return slices.Contains(asRead, s.Type) }
 
