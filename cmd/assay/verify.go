@@ -106,7 +106,7 @@ func (a *app) verifier(ctx context.Context, f *verifyFlags) (verify.Verifier, er
 		return verify.Verifier{}, err
 	}
 	self, err := a.itself()
-	return verify.Verifier{Catalog: cat, Python: env.Command, Program: self, Limit: f.limit}, err
+	return verify.Verifier{Catalog: cat, Python: env.Group, Program: self, Limit: f.limit}, err
 }
 
 // verifyAll verifies the combinations, so many at a time, and says of each what

@@ -30,6 +30,15 @@ func (e Environment) Command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// Group is Command for what starts programs of its own: it runs in a group of
+// processes that is killed whole when ctx ends. Linux also kills it when the
+// thread that started it ends: whoever runs it stays on that (runtime.LockOSThread).
+func (e Environment) Group(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := e.Command(ctx, args...)
+	inGroup(cmd)
+	return cmd
+}
+
 // Environ returns the environment variables for the environment's Python: the
 // process's own, with those that must hold for a measurement set over them.
 func (e Environment) Environ() []string {

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -135,6 +136,8 @@ func (r Run) process(ctx context.Context, names []string) (files []File, died st
 	cmd.Env = append(cmd.Env, "ASSAY="+r.Program, "OMP_NUM_THREADS=1")
 	var told bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &told, &told
+	runtime.LockOSThread() // see environment.Group
+	defer runtime.UnlockOSThread()
 	ended := cmd.Run()
 	if ctx.Err() != nil {
 		return nil, "", ctx.Err()

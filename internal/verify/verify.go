@@ -21,6 +21,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -144,6 +145,8 @@ func (v Verifier) Verify(ctx context.Context, c Combination) (Outcome, error) {
 		return o, fmt.Errorf("make a folder for the generated files: %w", err)
 	}
 	defer os.RemoveAll(dir)
+	runtime.LockOSThread() // see environment.Group
+	defer runtime.UnlockOSThread()
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, v.Limit)
 	defer cancel()
