@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"assay/internal/detect"
 	"assay/internal/generate"
 	"assay/internal/platform"
+	"assay/internal/pytests"
 
 	"github.com/spf13/cobra"
 )
@@ -46,6 +48,60 @@ func (f *generateFlags) add(c *cobra.Command, out string) {
 	fs.BoolVar(&f.missing, "missing", false, "only models that have no file there, or one that lacks an asked platform; without models, of all")
 	fs.BoolVar(&f.force, "force", false, "also write over files that were edited; what stands between the marked lines survives")
 	fs.BoolVar(&f.check, "check", false, "write nothing; list the files that would be written differently today (exit status 3 if there are any)")
+}
+
+// written are the files of one model, and the one of them that is a test. None
+// are there where they are not wanted; where there can be none, the error is an
+// *unwritten.
+type written struct {
+	files []generate.File
+	test  string
+}
+
+// generate writes the files of the models that are meant, with what they share,
+// and runs their tests where that was asked for.
+func (a *app) generate(ctx context.Context, f *generateFlags, how *runFlags, args []string,
+	of func(*catalog.Catalog, catalog.Choice, []platform.Name) (written, error),
+) error {
+	f.silent = a.asJSON && how.run && !f.check
+	chosen, on, cat, err := a.meant(ctx, f, args)
+	if err != nil {
+		return err
+	}
+	shared, err := f.conftest(on)
+	if err != nil {
+		return err
+	}
+	files := []generate.File{shared}
+	var (
+		without []unwritten
+		models  []ran
+	)
+	for _, ch := range chosen {
+		made, err := of(cat, ch, on)
+		skip := (*unwritten)(nil)
+		switch {
+		case errors.As(err, &skip):
+			without = append(without, *skip)
+		case err != nil:
+			return err
+		case made.test != "":
+			files = append(files, made.files...)
+			models = append(models, ran{Model: ch.Entry.Type, Task: cmp.Or(ch.Task, ch.Entry.Task), Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: made.test}})
+		}
+	}
+	if len(models) == 0 {
+		files = nil // conftest.py alone is of no use
+	}
+	err = a.settle(f, files, without)
+	if !how.run || f.check {
+		return err
+	}
+	if err != nil {
+		a.say("no test was run, because not all files could be written")
+		return err
+	}
+	return a.runGenerated(ctx, how, f.out, models)
 }
 
 // meant returns the models that are meant and the platforms.

@@ -15,7 +15,6 @@ import (
 	"assay/internal/generate/tests"
 	"assay/internal/platform"
 	"assay/internal/pytests"
-	"assay/internal/report"
 	"assay/internal/store"
 
 	"github.com/spf13/cobra"
@@ -39,6 +38,7 @@ func (f *runFlags) add(c *cobra.Command) {
 // ran is a model whose file was run.
 type ran struct {
 	Model    string `json:"model"`
+	Task     string `json:"task"`
 	Pipeline string `json:"pipeline"`
 	pytests.File
 	// Disagrees is how the outcome stands against what is stored; "" where they
@@ -64,9 +64,8 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 		return err
 	}
 	began := time.Now()
-	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
 	run := pytests.Run{
-		Python: env.Command, Program: program, Dir: dir, Workers: f.workers, Limit: 5 * time.Minute,
+		Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: 5 * time.Minute,
 		Options: []string{"--device", f.device},
 		Done: func(file pytests.File) {
 			if len(file.Failed) > 0 {
@@ -88,7 +87,6 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 		names[i] = m.Name
 	}
 	files, err := run.Files(ctx, names)
-	progress.Close()
 	if err != nil {
 		return err
 	}
@@ -141,8 +139,8 @@ func (a *app) artefacts(ctx context.Context, f *runFlags, models []ran) (dir str
 }
 
 // crossCheck holds what the files came to against what is stored of their
-// models on the same platform: the newest result, tiny, of the platform's own
-// engine and dtype. What is partial there may be either.
+// models on the same platform: the newest result of the same task, tiny, of the
+// platform's own engine and dtype. What is partial there may be either.
 func (a *app) crossCheck(ctx context.Context, device string, models []ran) error {
 	p, ok := platform.Get(platform.Name(device))
 	if !ok {
@@ -156,16 +154,18 @@ func (a *app) crossCheck(ctx context.Context, device string, models []ran) error
 	if err != nil {
 		return err
 	}
-	newest := map[string]cell.Verdict{}
+	type head struct{ model, task string }
+	newest := map[head]cell.Verdict{}
 	for _, x := range stored {
 		c := x.Result.Cell
-		usual := c.Engine == p.Engines[0] && c.Batch <= 1 && c.Browser == "" && c.Mode == cell.Infer && c.Task != "" && c.DType == p.DTypes[0]
-		if _, had := newest[c.Type]; usual && !had && x.Result.Context.Versions["assay"] != "" {
-			newest[c.Type] = x.Result.Verdict
+		usual := c.Engine == p.Engines[0] && c.Batch <= 1 && c.Browser == "" && c.Mode == cell.Infer && c.DType == p.DTypes[0]
+		of := head{c.Type, c.Task}
+		if _, had := newest[of]; usual && !had && x.Result.Context.Versions["assay"] != "" {
+			newest[of] = x.Result.Verdict
 		}
 	}
 	for i := range models {
-		models[i].Disagrees = disagreement(models[i].File, newest[models[i].Model])
+		models[i].Disagrees = disagreement(models[i].File, newest[head{models[i].Model, models[i].Task}])
 	}
 	return nil
 }

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"path/filepath"
 
 	"assay/internal/catalog"
-	"assay/internal/generate"
 	"assay/internal/generate/skills"
 	"assay/internal/platform"
-	"assay/internal/pytests"
 
 	"github.com/spf13/cobra"
 )
@@ -35,7 +31,7 @@ with --run-tests, some test failed.`,
   assay generate skill --all --check --out skills`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.usual = !c.Flags().Changed("platform")
-			return a.generateSkills(c.Context(), f, how, args)
+			return a.generate(c.Context(), f, how, args, f.skillOf)
 		},
 	}
 	f.add(c, "skills")
@@ -43,50 +39,15 @@ with --run-tests, some test failed.`,
 	return c
 }
 
-func (a *app) generateSkills(ctx context.Context, f *generateFlags, how *runFlags, args []string) error {
-	f.silent = a.asJSON && how.run && !f.check
-	chosen, on, cat, err := a.meant(ctx, f, args)
-	if err != nil {
-		return err
-	}
-	shared, err := f.conftest(on)
-	if err != nil {
-		return err
-	}
-	files := []generate.File{shared}
-	var (
-		without []unwritten
-		models  []ran
-	)
-	for _, ch := range chosen {
-		made, err := f.skillOf(cat, ch, on)
-		skip := (*unwritten)(nil)
-		switch {
-		case errors.As(err, &skip):
-			without = append(without, *skip)
-		case err != nil:
-			return err
-		case len(made) > 0:
-			files = append(files, made...)
-			models = append(models, ran{Model: ch.Entry.Type, Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: skills.Test(ch.Entry.Type)}})
-		}
-	}
-	if err := a.settle(f, files, without); err != nil || !how.run || f.check {
-		return err
-	}
-	return a.runGenerated(ctx, how, f.out, models)
-}
-
-// skillOf are the files of one model's skill; none where they are not wanted,
-// and an *unwritten where there are none.
-func (f *generateFlags) skillOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) ([]generate.File, error) {
+// skillOf are the files of one model's skill.
+func (f *generateFlags) skillOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (written, error) {
 	on, err := f.wanted(filepath.Join(f.out, skills.Stem(ch.Entry.Type)+".py"), skills.Platforms(cat, ch, on))
 	if err != nil || len(on) == 0 {
-		return nil, err
+		return written{}, err
 	}
 	made, err := skills.Files(cat, ch, on)
 	if err != nil {
-		return nil, &unwritten{ch.Entry.Type, err.Error()}
+		return written{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
-	return made, nil
+	return written{made, skills.Test(ch.Entry.Type)}, nil
 }

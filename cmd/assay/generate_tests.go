@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"assay/internal/generate"
 	"assay/internal/generate/tests"
 	"assay/internal/platform"
-	"assay/internal/pytests"
 
 	"github.com/spf13/cobra"
 )
@@ -42,7 +40,7 @@ with --run-tests, fails.`,
   assay generate test --all --check --out tests`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.usual = !c.Flags().Changed("platform")
-			return a.generateTests(c.Context(), f, how, args)
+			return a.generate(c.Context(), f, how, args, f.testOf)
 		},
 	}
 	f.add(c, "tests")
@@ -50,59 +48,21 @@ with --run-tests, fails.`,
 	return c
 }
 
-func (a *app) generateTests(ctx context.Context, f *generateFlags, how *runFlags, args []string) error {
-	f.silent = a.asJSON && how.run && !f.check
-	chosen, on, cat, err := a.meant(ctx, f, args)
-	if err != nil {
-		return err
-	}
-	shared, err := f.conftest(on)
-	if err != nil {
-		return err
-	}
-	files := []generate.File{shared}
-	var (
-		without []unwritten
-		models  []ran
-	)
-	for _, ch := range chosen {
-		made, err := f.testOf(cat, ch, on)
-		skip := (*unwritten)(nil)
-		switch {
-		case errors.As(err, &skip):
-			without = append(without, *skip)
-		case err != nil:
-			return err
-		case made.Name != "":
-			files = append(files, made)
-			models = append(models, ran{Model: ch.Entry.Type, Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: made.Name}})
-		}
-	}
-	if len(models) == 0 {
-		files = nil // conftest.py alone is of no use
-	}
-	if err := a.settle(f, files, without); err != nil || !how.run || f.check {
-		return err
-	}
-	return a.runGenerated(ctx, how, f.out, models)
-}
-
-// testOf is the test of one model; no file where it is not wanted, and an
-// *unwritten where there is none.
-func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (generate.File, error) {
+// testOf is the test of one model.
+func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (written, error) {
 	on, err := f.wanted(filepath.Join(f.out, tests.Name(ch.Entry.Type)), on)
 	if err != nil || len(on) == 0 {
-		return generate.File{}, err
+		return written{}, err
 	}
 	m, err := tests.Of(cat, ch)
 	if err != nil {
-		return generate.File{}, &unwritten{ch.Entry.Type, err.Error()}
+		return written{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
 	file, err := tests.File(m, on)
 	if long := new(tests.TooLongError); errors.As(err, &long) {
-		return generate.File{}, &unwritten{ch.Entry.Type, err.Error()}
+		return written{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
-	return file, err
+	return written{[]generate.File{file}, file.Name}, err
 }
 
 // conftest is what the files of the folder share: those that are written now,
