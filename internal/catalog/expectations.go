@@ -24,12 +24,13 @@ type Expectation struct {
 	Plain bool `json:"plain,omitempty"`
 }
 
-// ExpectedOutput is an output of one sample; Axes are those that grow with the
-// batch: two where samples are compared with each other.
+// ExpectedOutput is an output of one sample. A length in its shape is nil where
+// it depends on what the sample holds. Axes are those that grow with the batch:
+// two where samples are compared with each other.
 type ExpectedOutput struct {
 	Name  string `json:"name"`
 	DType string `json:"dtype"`
-	Shape []int  `json:"shape"`
+	Shape []*int `json:"shape"`
 	Axes  []int  `json:"axes"`
 }
 

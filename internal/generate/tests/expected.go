@@ -15,14 +15,19 @@ func sorted(names []string) []string {
 	return slices.Compact(names)
 }
 
-// Outputs is the statement that says of each output its dtype, its shape for one sample, and the axes
-// that grow with the batch.
+// Outputs is the statement that says of each output its dtype, its shape for
+// one sample (None is a length that depends on the sample), and the axes that
+// grow with the batch.
 func (m Model) Outputs() string {
 	out := pytext.Dict{}
 	for _, o := range m.seen.Outputs {
 		shape := pytext.Tuple{}
 		for _, n := range o.Shape {
-			shape = append(shape, n)
+			if n == nil {
+				shape = append(shape, nil)
+				continue
+			}
+			shape = append(shape, *n)
 		}
 		axes := pytext.Tuple{}
 		for _, n := range o.Axes {
