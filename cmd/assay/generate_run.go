@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -121,7 +122,7 @@ func (a *app) artefacts(ctx context.Context, f *runFlags, models []ran) (dir str
 			}
 			done = func() { os.RemoveAll(dir) }
 		}
-		args := []string{"export", "--format", name, "--dtype", tests.DType(platform.Name(name)), "--batch", "1,2", "--out", dir, "--force", "--json"}
+		args := []string{"export", "--format", name, "--dtype", tests.DType(platform.Name(name)), "--batch", "1,2", "--workers", strconv.Itoa(f.workers), "--out", dir, "--force", "--json"}
 		if a.python != "" {
 			args = append(args, "--python", a.python)
 		}
