@@ -17,6 +17,8 @@ type Expectation struct {
 	NoBatch string `json:"no_batch,omitempty"`
 	NoTrain string `json:"no_train,omitempty"`
 	NoSave  string `json:"no_save,omitempty"`
+	// SaveNeeds is a package without which its library cannot load it.
+	SaveNeeds string `json:"save_needs,omitempty"`
 	// EvalTrains says that a step of the optimiser works in eval mode only: in
 	// training mode the model wants labels or draws at random.
 	EvalTrains bool `json:"eval_trains,omitempty"`

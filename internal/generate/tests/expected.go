@@ -65,6 +65,9 @@ func (m Model) NoTrain() string { return m.seen.NoTrain }
 // NoSave is why it cannot be saved and loaded; "" where it can.
 func (m Model) NoSave() string { return m.seen.NoSave }
 
+// SaveNeeds is the package without which it cannot be loaded; "" is none.
+func (m Model) SaveNeeds() string { return m.seen.SaveNeeds }
+
 // EvalTrains is whether a step of the optimiser is done in eval mode.
 func (m Model) EvalTrains() bool { return m.seen.EvalTrains }
 
