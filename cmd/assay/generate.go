@@ -187,9 +187,9 @@ func (a *app) settle(f *generateFlags, files []generate.File, without []unwritte
 	if err != nil {
 		return usage("cannot write into %s: %w; give another --out", f.out, err)
 	}
-	kept := plan.Of(generate.Edited, generate.Foreign)
-	if f.force {
-		kept = nil
+	kept := plan.Of(generate.Broken, generate.Foreign)
+	if !f.force {
+		kept = plan.Of(generate.Edited, generate.Broken, generate.Foreign)
 	}
 	switch {
 	case f.silent:
@@ -202,9 +202,16 @@ func (a *app) settle(f *generateFlags, files []generate.File, without []unwritte
 		return err
 	}
 	for _, c := range kept {
-		a.say(fmt.Sprintf("%s was %s and is left as it is", c.Path, map[generate.State]string{generate.Edited: "edited outside of its marked lines", generate.Foreign: "not generated"}[c.State]))
+		a.say(c.Path + " " + leftAlone[c.State])
 	}
-	return &statusError{exitFails, fmt.Errorf("%s kept: give --force to write over them, or another --out", counted(len(kept), "file was", "files were"))}
+	return &statusError{exitFails, fmt.Errorf("%s kept; another --out has room for all", counted(len(kept), "file was", "files were"))}
+}
+
+// leftAlone says why a file was not written, and what to do about it.
+var leftAlone = map[generate.State]string{
+	generate.Edited:  "was edited outside of its marked lines and is left as it is: --force writes over it",
+	generate.Broken:  "has marked lines that are not in pairs, and is left as it is: mend them, or move it away",
+	generate.Foreign: "was not written by assay and is left as it is, also with --force: move it away",
 }
 
 func (a *app) tellWritten(f *generateFlags, written, same generate.Changes, without []unwritten) {
@@ -220,7 +227,7 @@ func (a *app) tellWritten(f *generateFlags, written, same generate.Changes, with
 
 // checked lists the files that are not as they would be written.
 func (a *app) checked(plan generate.Changes) error {
-	differ := plan.Of(generate.New, generate.Outdated, generate.Edited, generate.Foreign)
+	differ := plan.Of(generate.New, generate.Outdated, generate.Edited, generate.Broken, generate.Foreign)
 	there := slices.DeleteFunc(slices.Clone(differ), func(c generate.Change) bool { return c.State == generate.New })
 	if a.asJSON {
 		if err := a.printJSON(map[string]any{"schema": 1, "differ": states(there), "checked": len(plan) - (len(differ) - len(there))}); err != nil {

@@ -63,6 +63,7 @@ var (
 	stampLine = regexp.MustCompile(`(?m)^\S+ assay: (test|skill|conftest)(?: (\S+))? \| .*\| (sha256:[0-9a-f]{12})`)
 	platforms = regexp.MustCompile(`\| platforms (\S+) \|`)
 	sealed    = regexp.MustCompile(`sha256:[0-9a-f]{12}`)
+	marks     = regexp.MustCompile(`(?m)^\S+ assay: (keep|end)\b`)
 	kept      = regexp.MustCompile(`(?ms)^(\S+ ` + KeepFrom + `[^\n]*\n)(.*?)(^\S+ ` + KeepTo + `$)`)
 )
 
@@ -93,6 +94,13 @@ func Origin(text string) (s Stamp, edited, ok bool) {
 		s.Platforms = strings.Split(p[1], ",")
 	}
 	return s, m[3] != "sha256:"+digest(text), true
+}
+
+// Torn reports whether the marked lines of an old text are not those of the new
+// one: what its keeper wrote would have no place there.
+func Torn(text, old string) bool {
+	return len(marks.FindAllString(old, -1)) != len(marks.FindAllString(text, -1)) ||
+		len(kept.FindAllString(old, -1)) != len(kept.FindAllString(text, -1))
 }
 
 // Keep gives a new text what the old one's keeper wrote between the marked

@@ -18,6 +18,7 @@ const (
 	Same     State = "same"     // it is there, to the letter
 	Outdated State = "outdated" // nobody edited it, and today's templates write it differently
 	Edited   State = "edited"   // somebody edited it outside of the marked lines
+	Broken   State = "broken"   // its marked lines are not in pairs any more
 	Foreign  State = "foreign"  // it is there, and was not generated
 )
 
@@ -65,6 +66,8 @@ func compare(path string, f File) (Change, error) {
 		c.State = Same
 	case !ok:
 		c.State, c.Text = Foreign, f.Text
+	case Torn(f.Text, string(old)):
+		c.State = Broken
 	case edited:
 		c.State = Edited
 	default:
@@ -85,11 +88,12 @@ func (p Changes) Of(states ...State) Changes {
 }
 
 // Write carries the plan out: what is new or outdated, and with force also what
-// somebody edited or wrote. Each file is there whole or as it was.
+// somebody edited. What Assay did not write, and what has a keeper's lines that
+// would be lost, is never written over. Each file is there whole or as it was.
 func (p Changes) Write(force bool) (written Changes, err error) {
 	states := []State{New, Outdated}
 	if force {
-		states = append(states, Edited, Foreign)
+		states = append(states, Edited)
 	}
 	for _, c := range p.Of(states...) {
 		if err := write(c.Path, c.Text); err != nil {

@@ -22,6 +22,7 @@ func folder(t *testing.T) (string, []File) {
 		"outdated.py": text("x = 0"),
 		"edited.py":   text("x = 1") + "more\n",
 		"foreign.py":  "import torch\n",
+		"broken.py":   strings.Replace(keptText(), KeepTo, "", 1),
 	}
 	files := []File{{"new.py", text("x = 1")}}
 	for name, old := range there {
@@ -55,7 +56,7 @@ func TestStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]State{"new.py": New, "same.py": Same, "kept.py": Same, "outdated.py": Outdated, "edited.py": Edited, "foreign.py": Foreign}
+	want := map[string]State{"new.py": New, "same.py": Same, "kept.py": Same, "outdated.py": Outdated, "edited.py": Edited, "broken.py": Broken, "foreign.py": Foreign}
 	if diff := cmp.Diff(want, states(plan)); diff != "" {
 		t.Error(diff)
 	}
@@ -71,8 +72,8 @@ func TestWrite(t *testing.T) {
 		force bool
 		left  map[string]State // what a second plan finds; the others are the same
 	}{
-		{"what nobody edited", false, map[string]State{"edited.py": Edited, "foreign.py": Foreign}},
-		{"everything", true, nil},
+		{"what nobody edited", false, map[string]State{"edited.py": Edited, "broken.py": Broken, "foreign.py": Foreign}},
+		{"what somebody edited", true, map[string]State{"broken.py": Broken, "foreign.py": Foreign}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -88,7 +89,7 @@ func TestWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.left, states(again.Of(New, Outdated, Edited, Foreign)), cmpopts.EquateEmpty()); diff != "" {
+			if diff := cmp.Diff(tt.left, states(again.Of(New, Outdated, Edited, Broken, Foreign)), cmpopts.EquateEmpty()); diff != "" {
 				t.Error(diff)
 			}
 			kept, err := os.ReadFile(filepath.Join(dir, "kept.py"))
