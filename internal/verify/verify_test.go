@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"assay/internal/catalog"
-	"assay/internal/generate/tests"
 	"assay/internal/platform"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,25 +25,34 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// A representative must be of the pipeline that it stands for.
+// A representative is of the pipeline that it stands for, and runs on the
+// platform wherever any model of the pipeline does: of RAG none is a graph.
 func TestRepresentatives(t *testing.T) {
 	t.Parallel()
 	cat, err := catalog.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range representatives {
-		chosen, err := cat.Select(catalog.Selector{Models: []string{r.model}})
+	all, err := Combinations(Pipelines(), platform.Names())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var never []Combination
+	for _, c := range all {
+		m, err := Verifier{Catalog: cat}.representative(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := tests.Of(cat, chosen[0])
-		if err != nil {
-			t.Fatal(err)
+		if m.Pipeline != c.Pipeline {
+			t.Errorf("%s stands for %s and is of %s", m.Type, c.Pipeline, m.Pipeline)
 		}
-		if m.Pipeline != r.pipeline {
-			t.Errorf("%s stands for %s and is of %s", r.model, r.pipeline, m.Pipeline)
+		if !m.RunsOn(c.Platform) {
+			never = append(never, c)
 		}
+	}
+	want := []Combination{{"rag", platform.OpenVINO}, {"rag", platform.QNN}, {"rag", platform.WebNN}, {"rag", platform.WebGPU}}
+	if diff := cmp.Diff(want, never); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/generate/pytext"
+	"assay/internal/platform"
 )
 
 // Model is what a test file says of its model, as Python.
@@ -236,6 +237,12 @@ func (m Model) Checks() string {
 
 // FileName is the name of its test file.
 func (m Model) FileName() string { return Name(m.Type) }
+
+// RunsOn reports whether some machine with the platform can run the model.
+func (m Model) RunsOn(n platform.Name) bool {
+	p, ok := platform.Get(n)
+	return ok && (m.NoGraph() == "" || !p.Engines[0].RunsGraphs())
+}
 
 // NoGraph is why no engine that runs graphs runs the model; "" where one may.
 func (m Model) NoGraph() string {

@@ -88,7 +88,7 @@ func file(m Model, on []platform.Name) (string, error) {
 	names := make([]string, len(ordered))
 	for i, p := range ordered {
 		ordered[i].width = m.layout.platforms
-		ordered[i].Never = p.Engines[0].RunsGraphs() && m.NoGraph() != ""
+		ordered[i].Never = !m.RunsOn(p.Name)
 		names[i] = string(p.Name)
 		view.Browsers = view.Browsers || p.inBrowser()
 		view.Subjects = view.Subjects || !p.inBrowser()
