@@ -42,6 +42,8 @@ type ran struct {
 	Task     string `json:"task"`
 	Pipeline string `json:"pipeline"`
 	pytests.File
+	// Stored is what is stored of the model there; "" where nothing is.
+	Stored cell.Verdict `json:"stored,omitempty"`
 	// Disagrees is how the outcome stands against what is stored; "" where they
 	// agree, or nothing is stored.
 	Disagrees string `json:"disagrees,omitempty"`
@@ -140,8 +142,9 @@ func (a *app) artefacts(ctx context.Context, f *runFlags, models []ran) (dir str
 }
 
 // crossCheck holds what the files came to against what is stored of their
-// models on the same platform: the newest result of the same task, tiny, of the
-// platform's own engine and dtype. What is partial there may be either.
+// models on the same platform: the newest results of the same task, tiny, of the
+// platform's own engine and dtype, alone and in a batch of two, as the files ask
+// for both. What is partial there may be either.
 func (a *app) crossCheck(ctx context.Context, device string, models []ran) error {
 	p, ok := platform.Get(platform.Name(device))
 	if !ok {
@@ -155,27 +158,34 @@ func (a *app) crossCheck(ctx context.Context, device string, models []ran) error
 	if err != nil {
 		return err
 	}
-	type head struct{ model, task string }
+	type head struct {
+		model, task string
+		batch       int
+	}
 	newest := map[head]cell.Verdict{}
 	for _, x := range stored {
 		c := x.Result.Cell
-		usual := c.Engine == p.Engines[0] && c.Batch <= 1 && c.Browser == "" && c.Mode == cell.Infer && c.DType == p.DTypes[0]
-		of := head{c.Type, c.Task}
+		usual := c.Engine == p.Engines[0] && c.Browser == "" && c.Mode == cell.Infer && c.DType == p.DTypes[0]
+		of := head{c.Type, c.Task, max(c.Batch, 1)}
 		if _, had := newest[of]; usual && !had && x.Result.Context.Versions["assay"] != "" {
 			newest[of] = x.Result.Verdict
 		}
 	}
 	for i := range models {
-		models[i].Disagrees = disagreement(models[i].File, newest[head{models[i].Model, models[i].Task}])
+		m := &models[i]
+		m.Stored = newest[head{m.Model, m.Task, 1}]
+		m.Disagrees = disagreement(m.File, m.Stored, newest[head{m.Model, m.Task, 2}])
 	}
 	return nil
 }
 
-func disagreement(f pytests.File, v cell.Verdict) string {
+// disagreement is how a file stands against what is stored of its model, alone
+// and in a batch.
+func disagreement(f pytests.File, alone, batch cell.Verdict) string {
 	switch {
-	case v == cell.Fails && f.Green():
+	case alone == cell.Fails && f.Green():
 		return "the test passes, and the stored result fails"
-	case v == cell.Works && len(f.Failed) > 0:
+	case alone == cell.Works && batch != cell.Fails && len(f.Failed) > 0:
 		return "the test fails, and the stored result works"
 	}
 	return ""
@@ -242,7 +252,24 @@ func (a *app) printRan(models []ran, green, red int, took time.Duration) error {
 		}
 	}
 	fmt.Fprintf(a.stdout, "\n%s in %s: %d pass, %d fail, %d skipped\n", counted(len(models), "file", "files"), took.Round(time.Second), green, red, len(models)-green-red)
+	if known, works := matrixSays(models); known > 0 {
+		fmt.Fprintf(a.stdout, "of %d with a stored result %d work there\n", known, works)
+	}
 	return nil
+}
+
+// matrixSays counts the models of which a result is stored, and those that work or
+// are partial by it.
+func matrixSays(models []ran) (known, works int) {
+	for _, m := range models {
+		switch m.Stored {
+		case cell.Works, cell.Partial:
+			known, works = known+1, works+1
+		case cell.Fails:
+			known++
+		}
+	}
+	return known, works
 }
 
 func orOther(name string) string {
