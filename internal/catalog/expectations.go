@@ -11,6 +11,8 @@ type Expectation struct {
 	Wrong *WrongInput `json:"wrong"`
 	// Matters lists the inputs that change the outputs when they change.
 	Matters []string `json:"matters"`
+	// OnCPU lists the outputs that the model's own code brings to the CPU.
+	OnCPU []string `json:"on_cpu,omitempty"`
 	// Causal says that no output looks at what comes later.
 	Causal bool `json:"causal,omitempty"`
 	// Why something cannot be asked of the model, a sentence each; "" where it can.

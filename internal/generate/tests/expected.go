@@ -53,6 +53,19 @@ func (m Model) MattersText() string {
 	return m.assigned("MATTERS", names)
 }
 
+// OnCPU is the statement that names the outputs which the model's own code
+// brings to the CPU; "" where it leaves all where they are computed.
+func (m Model) OnCPU() string {
+	if len(m.seen.OnCPU) == 0 {
+		return ""
+	}
+	names := pytext.Tuple{}
+	for _, n := range m.seen.OnCPU {
+		names = append(names, n)
+	}
+	return m.assigned("ON_CPU", names)
+}
+
 // Causal says that no output looks at what comes later.
 func (m Model) Causal() bool { return m.seen.Causal }
 
