@@ -26,7 +26,8 @@ func TestCombinations(t *testing.T) {
 }
 
 // A representative is of the pipeline that it stands for, and runs on the
-// platform wherever any model of the pipeline does: of RAG none is a graph.
+// platform wherever any model of the pipeline does: of RAG none is a graph, and
+// of diffusion none that works on QNN.
 func TestRepresentatives(t *testing.T) {
 	t.Parallel()
 	cat, err := catalog.Load()
@@ -50,7 +51,7 @@ func TestRepresentatives(t *testing.T) {
 			never = append(never, c)
 		}
 	}
-	want := []Combination{{"rag", platform.OpenVINO}, {"rag", platform.QNN}, {"rag", platform.WebNN}, {"rag", platform.WebGPU}}
+	want := []Combination{{"diffusion", platform.QNN}, {"rag", platform.OpenVINO}, {"rag", platform.QNN}, {"rag", platform.WebNN}, {"rag", platform.WebGPU}}
 	if diff := cmp.Diff(want, never); diff != "" {
 		t.Error(diff)
 	}
