@@ -15,9 +15,10 @@ const ConftestName = "conftest.py"
 // conftest is what the shared file is written from: the parts that its
 // platforms need.
 type conftest struct {
-	Stamp generate.Stamp
-	parts []string
-	kinds []string // engines that have a class
+	Stamp  generate.Stamp
+	Places []place
+	parts  []string
+	kinds  []string // engines that have a class
 }
 
 // Has reports whether a part is in the file.
@@ -59,7 +60,8 @@ var shared = []struct {
 func Conftest(on []platform.Name) (generate.File, error) {
 	c := conftest{Stamp: generate.Stamp{Kind: "conftest", Template: Template}}
 	engines := map[string]bool{}
-	for _, p := range inOrder("", on) {
+	c.Places = inOrder("", on)
+	for _, p := range c.Places {
 		c.Stamp.Platforms = append(c.Stamp.Platforms, string(p.Name))
 		engines[p.engine()] = true
 	}

@@ -130,7 +130,7 @@ func (m Model) inputs(front string, inputs pytext.Dict) string {
 		lines, most = lines+text, max(most, strings.Count(text, "\n"))
 	}
 	lines += "    }\n"
-	filled := "    # fmt: off\n" + front + pytext.Fill(inputs, max(m.layout.values, pytext.Width), 4, len(front), 0) + "\n    # fmt: on\n"
+	filled := "    # fmt: off\n" + front + pytext.Fill(inputs, max(m.width, pytext.Width), 4, len(front), 0) + "\n    # fmt: on\n"
 	if (m.Filled() || most > longValue) && strings.Count(filled, "\n") < strings.Count(lines, "\n") {
 		return filled
 	}

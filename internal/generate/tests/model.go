@@ -22,7 +22,7 @@ type Model struct {
 	recipe recipe
 	seen   catalog.Expectation
 	known  bool // something was seen
-	layout layout
+	width  int  // of lines that long values fill; 0: each element has its own
 }
 
 // recipe is what a test needs of one.
@@ -149,16 +149,13 @@ func plain(v any) any {
 }
 
 // Filled says that long values have many elements a line.
-func (m Model) Filled() bool { return m.layout.values > 0 }
-
-// Packed says that of all values only the platforms have many settings a line.
-func (m Model) Packed() bool { return m.layout.platforms > 0 && !m.Filled() }
+func (m Model) Filled() bool { return m.width > 0 }
 
 // assigned is a statement that gives a value a name.
 func (m Model) assigned(name string, v any) string {
 	front := name + " = "
 	if m.Filled() {
-		return front + pytext.Fill(v, m.layout.values, 0, len(front), 0)
+		return front + pytext.Fill(v, m.width, 0, len(front), 0)
 	}
 	return front + pytext.Value(v, 0, len(front), 0)
 }

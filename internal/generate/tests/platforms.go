@@ -9,12 +9,7 @@ import (
 )
 
 // place is a platform as its template sees it.
-type place struct {
-	platform.Platform
-	width int // of lines that its settings fill; 0: each has its own
-	// Never says that no machine runs the model there: NoGraph says why.
-	Never bool
-}
+type place struct{ platform.Platform }
 
 func (p place) inBrowser() bool { return p.Engines[0].InPages() }
 
@@ -42,30 +37,6 @@ func (p place) Chain() string {
 	return pytext.Value(list, 8, 20, 1)
 }
 
-// Row is the text of its template, which has a line for each setting; in a file
-// that would be too long a line has as many as fit.
-func (p place) Row(text string) string {
-	if p.width == 0 {
-		return text
-	}
-	lines := strings.Split(text, "\n")
-	row := lines[0]
-	column := len(row)
-	for i, line := range lines[1:] {
-		setting := strings.TrimSpace(line)
-		space := " "
-		if i == 0 || strings.HasPrefix(setting, "}") {
-			space = ""
-		}
-		if column+len(space+setting) > p.width {
-			space, column = "\n        ", len("        ")-len("\n        ")
-		}
-		row += space + setting
-		column += len(space + setting)
-	}
-	return strings.Replace(row, ",}", "}", 1)
-}
-
 // inOrder puts platforms into the order in which auto prefers them for a
 // family; those that auto never takes come last.
 func inOrder(family string, on []platform.Name) []place {
@@ -74,7 +45,7 @@ func inOrder(family string, on []platform.Name) []place {
 		p, ok := platform.Get(n)
 		had := slices.ContainsFunc(ordered, func(o place) bool { return o.Name == n })
 		if ok && !had && slices.Contains(on, n) {
-			ordered = append(ordered, place{Platform: p})
+			ordered = append(ordered, place{p})
 		}
 	}
 	for _, n := range platform.Preference(family) {

@@ -1,18 +1,19 @@
 // Package tests writes a test file for a model: one that its maintainers would
 // merge, that runs under pytest and alone, and that needs no Assay to be read.
 //
-// A file is put together from four kinds of templates. The frame (file.tmpl)
+// A file is put together from three kinds of templates. The frame (file.tmpl)
 // holds the questions that are asked of every model. A builder
 // (builders/*.tmpl), which the program of the recipe chooses, brings how a model
 // is built, fed and called: by one forward, or as a generation, a whole
 // diffusion pipeline, a search in documents, a session about a film. A pipeline
-// (pipelines/*.tmpl) brings the questions that make sense for its kind alone. A
-// platform (platforms/*.tmpl) brings its device, dtypes, whether it is here, how
-// to wait for it and how to free its memory. What a file's text depends on is
-// therefore its model's recipe, what was seen of the model when the catalogue
-// was made (catalog.Expectation), and the asked platforms. What all files of a
-// folder share is conftest.py (conftest/*.tmpl), which depends on the platforms
-// alone. A file that would be too long has its values in another layout.
+// (pipelines/*.tmpl) brings the questions that make sense for its kind alone.
+// What a file's text depends on is therefore its model's recipe, what was seen of
+// the model when the catalogue was made (catalog.Expectation), and the names of
+// the asked platforms. What all files of a folder share is conftest.py
+// (conftest/*.tmpl): what a platform is (platforms/*.tmpl: its device and dtypes,
+// whether it is here, how to wait for it and how to free its memory) and how a
+// model is asked there. It depends on the platforms alone. A file that would be
+// too long has its values in wider lines.
 //
 // Recipe → Model (values as Python) → template → generate.File.
 package tests
@@ -40,13 +41,10 @@ var sources embed.FS
 // Longest is how many lines a test file has at most.
 const Longest = 200
 
-// layout is how wide lines are that are filled with as many elements as fit; 0
-// where ruff's own layout stays.
-type layout struct{ values, platforms int }
-
-// layouts are tried until a file is short enough. Few models need lines that are
-// wider than ruff's: those made of several, whose configuration is long.
-var layouts = []layout{{0, 0}, {0, pytext.Width}, {pytext.Width, pytext.Width}, {120, 120}, {160, 160}, {200, 200}, {240, 240}}
+// widths are tried until a file is short enough: of lines that are filled with
+// as many elements as fit, or 0 for ruff's own layout. Few models need lines that
+// are wider than ruff's: those made of several, whose configuration is long.
+var widths = []int{0, pytext.Width, 120, 160, 200, 240}
 
 // TooLongError is why a model has no file: it would have too many lines.
 type TooLongError struct {
@@ -55,13 +53,13 @@ type TooLongError struct {
 }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("the test of %s would have %d lines, and %d is the most: give fewer platforms (--platform)", e.Type, e.Lines, Longest)
+	return fmt.Sprintf("the test of %s would have %d lines, and %d is the most that is worth reading: its configuration is too long", e.Type, e.Lines, Longest)
 }
 
 // File writes the test of a model on platforms.
 func File(m Model, on []platform.Name) (generate.File, error) {
 	lines := 0
-	for _, m.layout = range layouts {
+	for _, m.width = range widths {
 		text, err := file(m, on)
 		if err != nil {
 			return generate.File{}, err
@@ -73,27 +71,28 @@ func File(m Model, on []platform.Name) (generate.File, error) {
 	return generate.File{}, &TooLongError{m.Type, lines}
 }
 
-// file is its text, in the model's layout.
+// file is its text, in lines of the model's width.
 func file(m Model, on []platform.Name) (string, error) {
-	ordered := inOrder(m.Family, on)
 	view := struct {
 		Model
 		Stamp     generate.Stamp
-		Platforms []place
+		Platforms []string
 		Browsers  bool
 		Subjects  bool
 
 		KeepFrom, KeepTo string
-	}{Model: m, Platforms: ordered, KeepFrom: generate.KeepFrom, KeepTo: generate.KeepTo}
-	names := make([]string, len(ordered))
-	for i, p := range ordered {
-		ordered[i].width = m.layout.platforms
-		ordered[i].Never = !m.RunsOn(p.Name)
-		names[i] = string(p.Name)
+
+		PlatformNames string
+	}{Model: m, KeepFrom: generate.KeepFrom, KeepTo: generate.KeepTo}
+	tuple := pytext.Tuple{}
+	for _, p := range inOrder(m.Family, on) {
+		view.Platforms = append(view.Platforms, string(p.Name))
+		tuple = append(tuple, string(p.Name))
 		view.Browsers = view.Browsers || p.inBrowser()
 		view.Subjects = view.Subjects || !p.inBrowser()
 	}
-	view.Stamp = generate.Stamp{Kind: "test", Model: m.Type, Versions: m.Versions, Template: Template, Platforms: names}
+	view.PlatformNames = m.assigned("PLATFORMS", tuple)
+	view.Stamp = generate.Stamp{Kind: "test", Model: m.Type, Versions: m.Versions, Template: Template, Platforms: view.Platforms}
 	return render("file.tmpl", view)
 }
 

@@ -3,12 +3,12 @@ package tests
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"assay/internal/catalog"
 	"assay/internal/generate"
-	"assay/internal/generate/pytext"
 	"assay/internal/platform"
 )
 
@@ -110,33 +110,42 @@ func TestEveryTask(t *testing.T) {
 	}
 }
 
-// TestTooLong: a file that no layout makes short enough is not written, and the
-// error says what to do.
+// TestTooLong: a file that no width makes short enough is not written, and the
+// error says so.
 func TestTooLong(t *testing.T) {
 	t.Parallel()
 	m := all(t)[0]
 	m.recipe.Config = json.RawMessage(`{"a": [` + strings.Repeat(`{"key": "value", "list": [1, 2, 3]}, `, 2000) + `1]}`)
 	made, err := File(m, platform.Names())
 	var long *TooLongError
-	if !errors.As(err, &long) || long.Lines <= Longest || !strings.Contains(err.Error(), "--platform") {
+	if !errors.As(err, &long) || long.Lines <= Longest || !strings.Contains(err.Error(), m.Type) {
 		t.Errorf("a configuration of 2000 rows gives %v and %d bytes", err, len(made.Text))
 	}
 }
 
-// TestEveryPlatform: a file knows the platforms that it was asked for, and no
-// others.
+// TestEveryPlatform: a file names the platforms that it was asked for, and no
+// others; what they share knows these alone.
 func TestEveryPlatform(t *testing.T) {
 	t.Parallel()
+	for _, n := range platform.Names() {
+		made, err := Conftest([]platform.Name{n})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range platform.Names() {
+			if has := strings.Contains(made.Text, "\n    \""+string(other)+"\": {"); has != (other == n) {
+				t.Errorf("what tests on %s share knows %s: %v", n, other, has)
+			}
+		}
+	}
 	for _, m := range all(t)[:20] {
 		for _, n := range platform.Names() {
 			made, err := File(m, []platform.Name{n})
 			if err != nil {
 				t.Fatalf("%s on %s: %v", m.Type, n, err)
 			}
-			for _, other := range platform.Names() {
-				if has := strings.Contains(made.Text, "\n    \""+string(other)+"\": {"); has != (other == n) {
-					t.Errorf("%s for %s: it knows %s: %v", m.Type, n, other, has)
-				}
+			if want := fmt.Sprintf("\nPLATFORMS = (%q,)\n", n); !strings.Contains(made.Text, want) {
+				t.Errorf("%s for %s: it lacks %s", m.Type, n, want)
 			}
 		}
 	}
@@ -150,18 +159,5 @@ func TestIdentifier(t *testing.T) {
 		if got := Identifier(given); got != want {
 			t.Errorf("%s becomes %s, want %s", given, got, want)
 		}
-	}
-}
-
-// TestFilling: a row of a platform has its settings whatever its layout.
-func TestFilling(t *testing.T) {
-	t.Parallel()
-	text := "    \"x\": {\n        \"engine\": \"torch\",\n        \"device\": \"x\",\n        \"here\": lambda: " + strings.Repeat("long", 15) + ",\n    },"
-	want := "    \"x\": {\"engine\": \"torch\", \"device\": \"x\",\n        \"here\": lambda: " + strings.Repeat("long", 15) + "},"
-	if got := (place{width: pytext.Width}).Row(text); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-	if got := (place{}).Row(text); got != text {
-		t.Errorf("a row that is not to be filled became\n%s", got)
 	}
 }
