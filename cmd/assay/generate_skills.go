@@ -49,5 +49,6 @@ func (f *generateFlags) skillOf(cat *catalog.Catalog, ch catalog.Choice, on []pl
 	if err != nil {
 		return written{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
-	return written{made, skills.Test(ch.Entry.Type)}, nil
+	trial, err := skills.TrialOf(cat, ch, on)
+	return written{made, skills.Test(ch.Entry.Type), trial}, err
 }

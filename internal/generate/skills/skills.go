@@ -82,7 +82,8 @@ func (s skill) files() []file {
 		in := s.web()
 		files = append(files,
 			file{s.Stem + ".mjs", in, in.module(), script},
-			file{s.Stem + ".html", in, []part{{"web page"}}, script})
+			file{s.Stem + ".html", in, []part{{"web page"}}, script},
+			file{WebTest(s.Type), in, in.webTest(), script})
 	}
 	return files
 }
