@@ -137,7 +137,7 @@ func (a *app) exportedGraphs(ctx context.Context, folder string, seq int, models
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"export", "--format", "onnx", "--out", folder, "--json"}
+	args := []string{"export", "--format", "web", "--out", folder, "--json"}
 	if seq > 0 {
 		args = append(args, "--seq", strconv.Itoa(seq))
 	}

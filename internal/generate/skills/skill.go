@@ -127,7 +127,7 @@ func (s *skill) processed() string {
 		return "chat"
 	case len(s.natural) > 1:
 		return "several"
-	case s.natural[0] == text && s.generates:
+	case s.natural[0] == text && s.Grows == "input_ids":
 		return "prompt"
 	}
 	return s.natural[0]

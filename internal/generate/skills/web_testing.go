@@ -11,7 +11,7 @@ import (
 // Trial is what a skill's test in a browser needs.
 type Trial struct {
 	Module   string // the test, an ES module
-	Artefact string // the folder of the graph, as `assay export --format onnx` names it
+	Artefact string // the folder of the graph, as `assay export --format web` names it
 	Seq      int    // the length of its texts; 0 is the recipe's own
 	// Platforms are those of browsers that the skill knows.
 	Platforms []platform.Name
