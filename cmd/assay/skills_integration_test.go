@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -138,51 +139,71 @@ made = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, "[UNK]"))
 made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
 marks = {"pad_token": "[PAD]", "unk_token": "[UNK]", "mask_token": "[MASK]"}
 transformers.PreTrainedTokenizerFast(tokenizer_object=made, **marks).save_pretrained(sys.argv[1])
-config = transformers.BertConfig(vocab_size=8, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
+config = transformers.BertConfig(vocab_size=8, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64)
 transformers.BertForMaskedLM(config).save_pretrained(sys.argv[1])
 `
 
+// folderTold is what the command line of a skill prints.
+type folderTold struct {
+	Answer []struct {
+		Token string
+		ID    int
+		Score float64
+	}
+	Settings struct {
+		Reading, Platform, Weights string
+		Parameters                 int
+		Fallback                   []struct{ From, To, Reason string }
+	}
+}
+
 // TestIntegrationSkillOfFolder: with the weights of a folder a skill reads texts
-// with the folder's own tokenizer, and its command line says all of it.
+// with the folder's own tokenizer, its command line says all of it, and a graph of
+// its own length gives torch's numbers.
 func TestIntegrationSkillOfFolder(t *testing.T) {
 	t.Parallel()
 	p, python := withTorch(t)
 	dir, weights := t.TempDir(), t.TempDir()
-	p.ok(t, "generate", "skill", "bert", "--platform", "cpu,cuda,webgpu", "--out", dir)
+	p.ok(t, "generate", "skill", "bert", "--platform", "cpu,cuda,openvino,webgpu", "--out", dir)
 	if out, err := exec.CommandContext(t.Context(), python, "-c", checkpoint, weights).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	asked := []string{"skill_hf_bert.py", "paris is the [MASK] of france", "--platform", "webgpu", "--weights", weights, "--settings", "--json"}
-	cmd := exec.CommandContext(t.Context(), python, asked...)
-	cmd.Dir = dir
-	out, err := cmd.Output()
-	var told struct {
-		Answer []struct {
-			Token string
-			ID    int
-			Score float64
+	ask := func(platform, text string) (told folderTold, said string) {
+		cmd := exec.CommandContext(t.Context(), python, "skill_hf_bert.py", text, "--platform", platform, "--weights", weights, "--settings", "--json")
+		var heard strings.Builder
+		cmd.Dir, cmd.Stderr, cmd.Env = dir, &heard, append(os.Environ(), "ASSAY=assay --python "+python, "HF_HUB_OFFLINE=1")
+		for name, value := range p.vars {
+			cmd.Env = append(cmd.Env, name+"="+value)
 		}
-		Settings struct {
-			Reading, Platform, Weights string
-			Parameters                 int
-			Fallback                   []struct{ From, To, Reason string }
+		out, err := cmd.Output()
+		if err == nil {
+			err = json.Unmarshal(out, &told)
 		}
+		if err != nil {
+			t.Fatalf("%v: %s\n%s", err, out, heard.String())
+		}
+		return told, heard.String()
 	}
-	if err == nil {
-		err = json.Unmarshal(out, &told)
-	}
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	told, _ := ask("webgpu", "paris is the [MASK] of france")
 	if a := told.Answer; len(a) != 5 || a[0].Score < a[4].Score || a[0].Token == "" && a[1].Token == "" {
 		t.Errorf("the answer is %+v", a)
 	}
 	s := told.Settings
-	if s.Platform != "cpu" || s.Weights != weights || s.Parameters == 0 || s.Reading == "bytes as ids" {
+	if s.Platform != "cpu" || s.Weights != weights || s.Parameters == 0 || strings.HasPrefix(s.Reading, "bytes as ids") {
 		t.Errorf("the settings are %+v", s)
 	}
 	if f := s.Fallback; len(f) != 1 || f[0].From != "webgpu" || f[0].To != "cpu" || !strings.Contains(f[0].Reason, "skill_hf_bert.html") {
 		t.Errorf("the fallbacks are %+v", f)
+	}
+
+	onGraph, said := ask("openvino", "paris is the [MASK] of france")
+	if onGraph.Settings.Platform != "openvino" || strings.Contains(said, "was cut") || math.Abs(onGraph.Answer[0].Score-told.Answer[0].Score) > 1e-4 {
+		t.Errorf("on a graph it says %+v, on torch %+v; %s", onGraph, told.Answer, said)
+	}
+	for _, platform := range []string{"cpu", "openvino"} {
+		if _, said := ask(platform, strings.Repeat("paris is ", 40)); !strings.Contains(said, "a text of 80 tokens was cut: there is room for 64") {
+			t.Errorf("%s says of a long text: %s", platform, said)
+		}
 	}
 }
 
