@@ -69,9 +69,13 @@ func (a *app) runPages(ctx context.Context, _ *runFlags, device, dir string, mod
 	}
 	return tryAll(ctx, skillpages.Run{
 		Skills: dir, Artefacts: folder, Runtime: filepath.Join(web.Package("onnxruntime-web"), "dist"),
-		Platform: device, Open: open, Limit: fileLimit, Done: a.tellFailed,
+		Platform: device, Open: open, Limit: pageLimit, Done: a.tellFailed,
 	}, models)
 }
+
+// pageLimit is how long the tests of one page may take: longer than those of a
+// file, since a software adapter may need half a minute for an answer.
+const pageLimit = 2 * fileLimit
 
 // tryAll makes the trials of those models of which nothing is said yet.
 func tryAll(ctx context.Context, run skillpages.Run, models []ran) error {
