@@ -16,13 +16,37 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// formats are what a model is exported to: the target that makes and checks
-// it, and how a user runs it.
-var formats = []struct{ name, target, run string }{
-	{"onnx", "cpu/onnxruntime", "onnxruntime.InferenceSession(\"model.onnx\")"},
-	{"openvino", "openvino:CPU", "openvino.Core().compile_model(\"model.xml\", \"CPU\")"},
-	{"qnn", "qnn", "onnxruntime with onnxruntime-qnn: register the provider and load the file that holds its context"},
-	{"coreml", "mps/coreml", "coremltools.models.MLModel(\"model.mlpackage\")"},
+// format is what a model is exported to: the target that makes and checks it,
+// and how a user runs it.
+type format struct {
+	name, target, run string
+	same              bool // the graph itself is given out where the engine made none of its own
+}
+
+var formats = []format{
+	{name: "onnx", target: "cpu/onnxruntime", run: `onnxruntime.InferenceSession("model.onnx")`},
+	{name: "openvino", target: "openvino:CPU", run: `openvino.Core().compile_model("model.xml", "CPU")`},
+	{name: "qnn", target: "qnn", run: "onnxruntime with onnxruntime-qnn: register the provider and load the file that holds its context"},
+	{name: "web", target: "cpu/wasm", run: `ort.InferenceSession.create("model.onnx") of onnxruntime-web, on WebGPU, WebNN or WebAssembly`, same: true},
+	{name: "coreml", target: "mps/coreml", run: `coremltools.models.MLModel("model.mlpackage")`},
+}
+
+// howto is how a user runs what was given out, with the setting that its check
+// needed.
+func (x format) howto(r cell.Result) string {
+	if mode := r.Context.EngineSettings["snippets_mode"]; mode != "" {
+		return strings.Replace(x.run, `"CPU")`, fmt.Sprintf(`"CPU", {"SNIPPETS_MODE": %q})`, mode), 1)
+	}
+	return x.run
+}
+
+// form is the format that was asked for.
+func (f *exportFlags) form() (format, error) {
+	i := slices.IndexFunc(formats, func(x format) bool { return x.name == f.format })
+	if i < 0 {
+		return format{}, usage("unknown format %q: the formats are onnx, openvino, qnn, web, coreml", f.format)
+	}
+	return formats[i], nil
 }
 
 // exportFlags say what is exported and where it goes.
@@ -36,7 +60,7 @@ func exportCommand(a *app) *cobra.Command {
 	f := &exportFlags{}
 	c := &cobra.Command{
 		Use:   "export MODEL…",
-		Short: "Give out a model as ONNX, OpenVINO IR, QNN context or Core ML package, checked",
+		Short: "Give out a model as ONNX, OpenVINO IR, QNN context, graph for browsers or Core ML package, checked",
 		Long: `Export turns models into what another engine reads, runs it here (or converts it, where it cannot run), compares
 its outputs with torch's, and puts it into a folder, one for each model: the files, inputs.npz and reference.npz
 (what torch gave for them), manifest.json (the recipe, versions and rewriting steps) and check.json (the result
@@ -44,6 +68,7 @@ of the check). What fails its check is not given out.
 ` + exitHelp,
 		Example: `  assay export bert --format onnx --out exported
   assay export bert vit --format openvino --dtype int8 --out exported --force
+  assay export bert --format web --out exported --force
   assay export t5 --parts --out exported
   assay export bert --format qnn --device sm8650 --out exported --force`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -57,7 +82,7 @@ of the check). What fails its check is not given out.
 	}
 	f.add(c, "")
 	fs := c.Flags()
-	fs.StringVar(&f.format, "format", "onnx", "onnx, openvino, qnn or coreml")
+	fs.StringVar(&f.format, "format", "onnx", "onnx, openvino, qnn, coreml, or web: ONNX as browsers want it")
 	fs.StringVar(&f.device, "device", "", "for openvino CPU, GPU or NPU; for qnn a system such as sm8650")
 	fs.StringVar(&f.out, "out", "", "the folder to write into")
 	fs.IntVar(&f.opset, "opset", 0, "of the ONNX graph (default: the exporter's own)")
@@ -71,13 +96,10 @@ of the check). What fails its check is not given out.
 
 // target is where the format is made and checked.
 func (f *exportFlags) target() (string, error) {
-	i := slices.IndexFunc(formats, func(x struct{ name, target, run string }) bool { return x.name == f.format })
-	if i < 0 {
-		return "", usage("unknown format %q: the formats are onnx, openvino, qnn, coreml", f.format)
-	}
-	target := formats[i].target
-	if f.device == "" {
-		return target, nil
+	form, err := f.form()
+	target := form.target
+	if err != nil || f.device == "" {
+		return target, err
 	}
 	name, _, _ := strings.Cut(target, ":")
 	if strings.Contains(name, "/") {
@@ -201,6 +223,10 @@ func (f *exportFlags) giveAll(cache exports.Cache, results []cell.Result) ([]han
 // elsewhere needs.
 func (f *exportFlags) give(cache exports.Cache, r cell.Result) (handedOut, error) {
 	folder := f.folder(r.Cell)
+	form, err := f.form()
+	if err != nil {
+		return handedOut{}, err
+	}
 	if err := os.RemoveAll(folder); err != nil {
 		return handedOut{}, fmt.Errorf("clear %s: %w", folder, err)
 	}
@@ -209,7 +235,11 @@ func (f *exportFlags) give(cache exports.Cache, r cell.Result) (handedOut, error
 		return handedOut{}, err
 	}
 	if r.Export.Prepared != r.Export.Key {
-		more, err := cache.CopySome(r.Export.Key, folder, "inputs.npz", "reference.npz", exports.ManifestName)
+		wanted := []string{"inputs.npz", "reference.npz", exports.ManifestName}
+		if form.same && !slices.Contains(names, graphFile) {
+			wanted = append(wanted, graphFile, graphFile+".data")
+		}
+		more, err := cache.CopySome(r.Export.Key, folder, wanted...)
 		if err != nil {
 			return handedOut{}, err
 		}
@@ -222,10 +252,10 @@ func (f *exportFlags) give(cache exports.Cache, r cell.Result) (handedOut, error
 	if err != nil {
 		return handedOut{}, fmt.Errorf("write the check: %w", err)
 	}
-	i := slices.IndexFunc(formats, func(x struct{ name, target, run string }) bool { return x.name == f.format })
 	names = append(names, "check.json")
 	slices.Sort(names)
-	return handedOut{r.Cell.Model(), f.format, string(r.Cell.DType), folder, names, r.Verdict, formats[i].run}, nil
+	names = slices.Compact(names)
+	return handedOut{r.Cell.Model(), f.format, string(r.Cell.DType), folder, names, r.Verdict, form.howto(r)}, nil
 }
 
 func (f *exportFlags) print(a *app, all []handedOut, results []cell.Result) {

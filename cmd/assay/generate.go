@@ -13,6 +13,7 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/detect"
 	"assay/internal/generate"
+	"assay/internal/generate/skills"
 	"assay/internal/platform"
 	"assay/internal/pytests"
 
@@ -56,6 +57,7 @@ func (f *generateFlags) add(c *cobra.Command, out string) {
 type written struct {
 	files []generate.File
 	test  string
+	trial skills.Trial // of a skill, in a browser
 }
 
 // generate writes the files of the models that are meant, with what they share,
@@ -87,7 +89,7 @@ func (a *app) generate(ctx context.Context, f *generateFlags, how *runFlags, arg
 			return err
 		case made.test != "":
 			files = append(files, made.files...)
-			models = append(models, ran{Model: ch.Entry.Type, Task: cmp.Or(ch.Task, ch.Entry.Task), Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: made.test}})
+			models = append(models, ran{Model: ch.Entry.Type, Task: cmp.Or(ch.Task, ch.Entry.Task), Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: made.test}, trial: made.trial})
 		}
 	}
 	if len(models) == 0 {

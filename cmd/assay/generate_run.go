@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/generate/skills"
 	"assay/internal/generate/tests"
 	"assay/internal/platform"
 	"assay/internal/pytests"
@@ -41,7 +42,9 @@ type ran struct {
 	Model    string `json:"model"`
 	Task     string `json:"task"`
 	Pipeline string `json:"pipeline"`
+	Device   string `json:"device"`
 	pytests.File
+	trial skills.Trial // of a skill, in a browser
 	// Stored is what is stored of the model there; "" where nothing is.
 	Stored cell.Verdict `json:"stored,omitempty"`
 	// Disagrees is how the outcome stands against what is stored; "" where they
@@ -49,11 +52,41 @@ type ran struct {
 	Disagrees string `json:"disagrees,omitempty"`
 }
 
-// runGenerated runs the files of models, and prints what became of them.
+// runGenerated runs the files of models, and prints what became of them. A test
+// of a model takes all devices at once, one of a skill each by itself.
 func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models []ran) error {
 	if f.workers < 1 {
 		return usage("--workers %d is out of range: it must be at least 1", f.workers)
 	}
+	devices := []string{f.device}
+	if f.alone {
+		devices = strings.Split(f.device, ",")
+	}
+	began := time.Now()
+	var all []ran
+	for _, device := range devices {
+		way := a.runFiles
+		if f.alone && inPages(device) {
+			way = a.runPages
+		}
+		on := slices.Clone(models)
+		for i := range on {
+			on[i].Device = device
+		}
+		if err := way(ctx, f, device, dir, on); err != nil {
+			return err
+		}
+		if err := a.crossCheck(ctx, device, on); err != nil {
+			return err
+		}
+		all = append(all, on...)
+	}
+	return a.tellRan(all, time.Since(began))
+}
+
+// runFiles runs the files of models under pytest, and fills in what became of
+// each.
+func (a *app) runFiles(ctx context.Context, f *runFlags, device, dir string, models []ran) error {
 	m, err := a.maker()
 	if err != nil {
 		return err
@@ -66,15 +99,9 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 	if err != nil {
 		return err
 	}
-	began := time.Now()
 	run := pytests.Run{
-		Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: 5 * time.Minute,
-		Options: []string{"--device", f.device},
-		Done: func(file pytests.File) {
-			if len(file.Failed) > 0 {
-				a.say(fmt.Sprintf("%s: %s: %s", file.Name, file.Failed[0].Test, file.Failed[0].Why))
-			}
-		},
+		Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: fileLimit,
+		Options: []string{"--device", device}, Done: a.tellFailed,
 	}
 	artefacts, done, err := a.artefacts(ctx, f, models)
 	if err != nil {
@@ -97,10 +124,17 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 		j := slices.IndexFunc(files, func(x pytests.File) bool { return x.Name == models[i].Name })
 		models[i].File = files[j]
 	}
-	if err := a.crossCheck(ctx, f.device, models); err != nil {
-		return err
+	return nil
+}
+
+// fileLimit is how long the tests of one file may take.
+const fileLimit = 5 * time.Minute
+
+// tellFailed says at once what is wrong with a file.
+func (a *app) tellFailed(file pytests.File) {
+	if len(file.Failed) > 0 {
+		a.say(fmt.Sprintf("%s: %s: %s", file.Name, file.Failed[0].Test, file.Failed[0].Why))
 	}
-	return a.tellRan(models, time.Since(began))
 }
 
 // artefacts makes what the files take from assay in one go, where they take

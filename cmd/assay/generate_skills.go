@@ -20,7 +20,7 @@ platform (or where that platform's work goes when it is not here, and says so), 
 a question with documents or several of them, and gives a text, labels, boxes, a vector, a picture; with a command line,
 and test_skill_hf_TYPE.py beside it. It needs torch and transformers (diffusers for pipelines); on openvino and qnn it
 asks assay for the graph. For webnn and webgpu an ES module skill_hf_TYPE.mjs and a page skill_hf_TYPE.html have the same
-words; they run what "assay export TYPE --format onnx" makes, or a model in the layout of transformers.js.
+words; they run what "assay export TYPE --format web" makes, or a model in the layout of transformers.js.
 
 Files that nobody edited are brought up to date; edited ones are kept unless --force is given.
 
@@ -49,5 +49,6 @@ func (f *generateFlags) skillOf(cat *catalog.Catalog, ch catalog.Choice, on []pl
 	if err != nil {
 		return written{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
-	return written{made, skills.Test(ch.Entry.Type)}, nil
+	trial, err := skills.TrialOf(cat, ch, on)
+	return written{made, skills.Test(ch.Entry.Type), trial}, err
 }

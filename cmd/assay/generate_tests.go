@@ -62,7 +62,7 @@ func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []pla
 	if long := new(tests.TooLongError); errors.As(err, &long) {
 		return written{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
-	return written{[]generate.File{file}, file.Name}, err
+	return written{files: []generate.File{file}, test: file.Name}, err
 }
 
 // conftest is what the files of the folder share: those that are written now,

@@ -91,6 +91,24 @@ func (s *Session) Page(ctx context.Context, t platform.Target) (*pages.Lone, err
 	return w.host.Lone(ctx, pages.Where{Target: t, Alone: true})
 }
 
+// Opener opens an address in a browser.
+type Opener func(ctx context.Context, url string) (pages.Page, error)
+
+// Opener returns what opens addresses in a browser that has what a target means,
+// one that such pages share. Where none has it, missing says why.
+func (s *Session) Opener(ctx context.Context, t platform.Target) (open Opener, missing string, err error) {
+	w, err := s.pages(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	if here := w.presence(t); !here.Present {
+		return nil, here.Reason, nil
+	}
+	return func(ctx context.Context, url string) (pages.Page, error) {
+		return w.pool.Open(ctx, pages.Where{Target: t}, url)
+	}, "", nil
+}
+
 // Alone waits until no other assay runs anything on this host, and keeps
 // others waiting until what it returns is called.
 func (s *Session) Alone(ctx context.Context, note func(string)) (release func(), err error) {

@@ -41,7 +41,7 @@ var (
 	heard    = answer{Does: "writes down what is said", Says: "What is said.", Gives: "str", Piece: "transcription"}
 	fit      = answer{Does: "says how well a text fits", Says: "How well a text fits, and of several how likely each is.", Gives: "float | list[dict[str, Any]]", Piece: "similarity", apart: "each text is held against each of the others"}
 	vector   = answer{Does: "makes a vector of what it is given", Says: "The vector: what the model made of its input, the mean over its tokens or places.", Gives: "np.ndarray", Piece: "embedding"}
-	boxes    = answer{Does: "finds things in a picture", Says: "What is where: labels, scores, boxes as left, top, right, bottom from 0 to 1.", Gives: "list[dict[str, Any]]", Piece: "boxes", methods: []string{"label"}}
+	boxes    = answer{Does: "finds things in a picture", Says: "What is where: labels, scores, boxes (left, top, right, bottom) in pixels.", Gives: "list[dict[str, Any]]", Piece: "boxes", methods: []string{"label"}}
 	segments = answer{Does: "says of every part of a picture what it shows", Says: "The number of the label at each place.", Gives: "np.ndarray", Piece: "segments"}
 	arrays   = answer{Does: "computes its outputs", Says: "Every output by its name.", Gives: "dict[str, np.ndarray]", Piece: "arrays"}
 	written  = answer{Does: "continues a text", Says: "What the model writes.", Gives: "str", generates: true, pieces: []string{"text"}, methods: []string{"decoded"}}

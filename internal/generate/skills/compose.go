@@ -62,6 +62,9 @@ func (s skill) engines() []part {
 		torch, graph = part{"torch", "torch " + grows[s.Grows]}, part{"graph", "graph " + grows[s.Grows]}
 	}
 	parts := []part{torch}
+	if s.Length() > 0 {
+		parts = append(parts, part{"length"})
+	}
 	if len(s.Graphs()) > 0 {
 		parts = append(parts, graph)
 	}

@@ -13,6 +13,9 @@ func Stem(modelType string) string { return "skill_hf_" + identifier(modelType) 
 // Test is the name of the file with a type's test.
 func Test(modelType string) string { return "test_" + Stem(modelType) + ".py" }
 
+// WebTest is the name of the ES module with a type's test for browsers.
+func WebTest(modelType string) string { return "test_" + Stem(modelType) + ".mjs" }
+
 // Platforms are those of the asked ones that a model's skill knows: all, but
 // for models that only torch runs.
 func Platforms(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) []platform.Name {

@@ -37,7 +37,7 @@ var naturals = map[string]natural{
 	text: {
 		takes: "str", example: `"Assay runs a model where it is to run."`, other: `"Something else is written here."`,
 		argument: `"some text"`, help: "a text", reads: "%s",
-		plain: "bytes as ids", processor: "text", gathers: "%s", pieces: []string{"ids"},
+		plain: "bytes as ids, repeated or cut to %s", processor: "text", gathers: "%s", pieces: []string{"ids"},
 	},
 	image: {
 		takes: "Any", example: "np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)", other: "255 - example()%s",

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"assay/internal/catalog"
@@ -116,9 +117,18 @@ func (s *skill) naturally(reads []read) {
 	s.Processed = s.processed()
 	var how []string
 	for _, n := range s.natural {
-		how = append(how, naturals[n].plain)
+		how = append(how, strings.ReplaceAll(naturals[n].plain, "%s", s.tinyText()))
 	}
 	s.Plain = strings.Join(how, ", ")
+}
+
+// tinyText is how many ids a text of random weights becomes.
+func (s *skill) tinyText() string {
+	i := slices.IndexFunc(s.reads, func(in read) bool { return in.source == text && in.piece == "ids" })
+	if i < 0 {
+		return ""
+	}
+	return strconv.Itoa(s.reads[i].sides[1])
 }
 
 func (s *skill) processed() string {
@@ -127,7 +137,7 @@ func (s *skill) processed() string {
 		return "chat"
 	case len(s.natural) > 1:
 		return "several"
-	case s.natural[0] == text && s.generates:
+	case s.natural[0] == text && s.Grows == "input_ids":
 		return "prompt"
 	}
 	return s.natural[0]

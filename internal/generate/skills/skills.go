@@ -29,7 +29,7 @@ import (
 )
 
 // Template is the version of the templates: it goes up with their text.
-const Template = 1
+const Template = 2
 
 //go:embed templates/*.tmpl
 var sources embed.FS
@@ -82,7 +82,8 @@ func (s skill) files() []file {
 		in := s.web()
 		files = append(files,
 			file{s.Stem + ".mjs", in, in.module(), script},
-			file{s.Stem + ".html", in, []part{{"web page"}}, script})
+			file{s.Stem + ".html", in, []part{{"web page"}}, script},
+			file{WebTest(s.Type), in, in.webTest(), script})
 	}
 	return files
 }

@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,6 +25,44 @@ func (s skill) Arrays() bool {
 func (s skill) Paths() bool {
 	return s.Has(image) || s.Has(audio) || s.Has(video) || len(s.Graphs()) > 0 || s.Browsers() != ""
 }
+
+// Placed reports whether an answer says where things are in the picture that was
+// asked about.
+func (s skill) Placed() bool { return s.Piece == boxes.Piece }
+
+// Pictured is the expression of that picture.
+func (s skill) Pictured() string {
+	if len(s.natural) > 1 {
+		return fmt.Sprintf("x[%q]", image)
+	}
+	return "x"
+}
+
+// WebPictured is it in a page.
+func (s skill) WebPictured() string {
+	if len(s.natural) > 1 {
+		return "x." + image
+	}
+	return "x"
+}
+
+// Length is how many tokens a graph's texts have, where the checkpoint has room
+// for them; 0 where the recipe alone says it. A graph that generates runs whole
+// for each token, so that it is shorter.
+func (s skill) Length() int {
+	switch {
+	case s.Sizes["seq"] == 0 || len(s.Graphs()) == 0:
+		return 0
+	case s.Room > 0:
+		return 256
+	case slices.Equal(s.natural, []string{text}):
+		return 512
+	}
+	return 0
+}
+
+// TinyLength is that of random weights.
+func (s skill) TinyLength() int { return cmp.Or(s.Room, s.Sizes["seq"]) }
 
 // Package is where the module of the class is that is not at the top of transformers.
 func (s skill) Package() string { return s.Module[:max(0, strings.LastIndex(s.Module, "."))] }

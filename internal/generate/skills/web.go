@@ -13,16 +13,17 @@ import (
 // webNatural is a natural input in a page.
 type webNatural struct {
 	example string // an expression that makes one
+	other   string // another one; %s is the example
 	field   string // of the page's form
 	asked   string // how the page reads it; %s is the example
 	pieces  []string
 }
 
 var webNaturals = map[string]webNatural{
-	text:  {`"Assay runs a model where it is to run."`, `<label>Text <textarea name="text">Assay runs a model where it is to run.</textarea></label>`, "form.text.value", []string{"web ids"}},
-	image: {"picture()", `<label>Picture <input type="file" name="image" accept="image/*"></label>`, "form.image.files[0] ?? %s", []string{"web canvas", "web pixels"}},
-	audio: {"Float32Array.from({ length: RATE }, (_, i) => Math.sin((i * 880 * Math.PI) / RATE))", `<label>Sound <input type="file" name="audio" accept="audio/*"></label>`, "form.audio.files[0] ?? %s", []string{"web sound"}},
-	video: {"Array.from({ length: 8 }, (_, i) => picture(i * 40))", `<label>Frames <input type="file" name="video" accept="image/*" multiple></label>`, "form.video.files.length ? [...form.video.files] : %s", []string{"web canvas", "web pixels", "web frames"}},
+	text:  {`"Assay runs a model where it is to run."`, `"Something else is written here."`, `<label>Text <textarea name="text">Assay runs a model where it is to run.</textarea></label>`, "form.text.value", []string{"web ids"}},
+	image: {"picture()", "turned(%s)", `<label>Picture <input type="file" name="image" accept="image/*"></label>`, "form.image.files[0] ?? %s", []string{"web canvas", "web drawable", "web pixels"}},
+	audio: {"Float32Array.from({ length: RATE }, (_, i) => Math.sin((i * 880 * Math.PI) / RATE))", "%s.map((v) => v ** 3)", `<label>Sound <input type="file" name="audio" accept="audio/*"></label>`, "form.audio.files[0] ?? %s", []string{"web sound"}},
+	video: {"Array.from({ length: 8 }, (_, i) => picture(i * 40))", "%s.map(turned)", `<label>Frames <input type="file" name="video" accept="image/*" multiple></label>`, "form.video.files.length ? [...form.video.files] : %s", []string{"web canvas", "web drawable", "web pixels", "web frames"}},
 }
 
 // webAnswers are the answers that a page gives in their natural form; others
@@ -177,9 +178,9 @@ func (s skill) WebChoices() []string { return append([]string{"auto"}, s.WebPref
 // Artefact is the folder that `assay export` makes.
 func (s skill) Artefact() string {
 	if s.Room > 0 {
-		return fmt.Sprintf("%s-onnx-fp32-s%d", s.Type, s.Room)
+		return fmt.Sprintf("%s-web-fp32-s%d", s.Type, s.Room)
 	}
-	return s.Type + "-onnx-fp32"
+	return s.Type + "-web-fp32"
 }
 
 // ArtefactFolder is its address beside the page.
