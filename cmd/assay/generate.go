@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -92,7 +93,7 @@ func (a *app) generate(ctx context.Context, f *generateFlags, how *runFlags, arg
 			models = append(models, ran{Model: ch.Entry.Type, Task: cmp.Or(ch.Task, ch.Entry.Task), Pipeline: ch.Entry.Pipeline, File: pytests.File{Name: made.test}, trial: made.trial})
 		}
 	}
-	if len(models) == 0 {
+	if there, _ := filepath.Glob(filepath.Join(f.out, "test_*.py")); len(models)+len(there) == 0 {
 		files = nil // conftest.py alone is of no use
 	}
 	err = a.settle(f, files, without)
@@ -110,6 +111,9 @@ func (a *app) generate(ctx context.Context, f *generateFlags, how *runFlags, arg
 func (a *app) meant(ctx context.Context, f *generateFlags, args []string) ([]catalog.Choice, []platform.Name, *catalog.Catalog, error) {
 	if slices.Contains(args, "") {
 		return nil, nil, nil, usage("a model's name is empty")
+	}
+	if f.out == "" {
+		return nil, nil, nil, usage("--out names no folder")
 	}
 	if at, err := os.Stat(f.out); err == nil && !at.IsDir() {
 		return nil, nil, nil, usage("%s is a file: --out names a folder", f.out)

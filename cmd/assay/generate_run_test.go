@@ -13,6 +13,7 @@ func TestDisagreement(t *testing.T) {
 	t.Parallel()
 	green := pytests.File{Passed: 9}
 	red := pytests.File{Passed: 7, Failed: []pytests.Case{{Test: "test_batch", Why: "assert 0.015 <= 0.001"}}}
+	single := pytests.File{Passed: 8, Skipped: []pytests.Case{{Test: "test_batch[openvino]", Why: "it takes one sample"}}}
 	idle := pytests.File{Skipped: []pytests.Case{{Test: "test_loads", Why: "not here"}}}
 	const passes, fails = "the test passes, and the stored result fails", "the test fails, and the stored result works"
 	for _, tt := range []struct {
@@ -27,7 +28,8 @@ func TestDisagreement(t *testing.T) {
 		{"red where it works", red, cell.Works, cell.Works, fails},
 		{"red where nothing is known of a batch", red, cell.Works, "", fails},
 		{"red where a batch fails", red, cell.Works, cell.Fails, ""},
-		{"green where a batch fails that it does not ask for", green, cell.Works, cell.Fails, ""},
+		{"green where a batch fails", green, cell.Works, cell.Fails, "the test passes, and the stored result of a batch fails"},
+		{"green where a batch fails that it does not ask for", single, cell.Works, cell.Fails, ""},
 		{"red where it is partial", red, cell.Partial, cell.Partial, ""},
 		{"nothing stored", red, "", "", ""},
 		{"not run", idle, cell.Works, cell.Works, ""},

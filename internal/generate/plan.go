@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // State is how a file in a folder stands to what would be written.
@@ -59,14 +60,16 @@ func compare(path string, f File) (Change, error) {
 	if err != nil {
 		return c, fmt.Errorf("read what is there already: %w", err)
 	}
-	c.Text = Keep(f.Text, string(old))
-	_, edited, ok := Origin(string(old))
+	// A checkout may end lines as its system does.
+	there := strings.ReplaceAll(string(old), "\r\n", "\n")
+	c.Text = Keep(f.Text, there)
+	_, edited, ok := Origin(there)
 	switch {
-	case c.Text == string(old):
+	case c.Text == there:
 		c.State = Same
 	case !ok:
 		c.State, c.Text = Foreign, f.Text
-	case Torn(f.Text, string(old)):
+	case Torn(f.Text, there):
 		c.State = Broken
 	case edited:
 		c.State = Edited

@@ -19,6 +19,7 @@ func folder(t *testing.T) (string, []File) {
 	there := map[string]string{
 		"same.py":     text("x = 1"),
 		"kept.py":     keptText(),
+		"windows.py":  strings.ReplaceAll(keptText(), "\n", "\r\n"),
 		"outdated.py": text("x = 0"),
 		"edited.py":   text("x = 1") + "more\n",
 		"foreign.py":  "import torch\n",
@@ -56,7 +57,7 @@ func TestStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]State{"new.py": New, "same.py": Same, "kept.py": Same, "outdated.py": Outdated, "edited.py": Edited, "broken.py": Broken, "foreign.py": Foreign}
+	want := map[string]State{"new.py": New, "same.py": Same, "kept.py": Same, "windows.py": Same, "outdated.py": Outdated, "edited.py": Edited, "broken.py": Broken, "foreign.py": Foreign}
 	if diff := cmp.Diff(want, states(plan)); diff != "" {
 		t.Error(diff)
 	}

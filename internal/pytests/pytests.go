@@ -3,9 +3,9 @@
 //
 // Many files share a process, since importing torch takes longer than most of
 // them; a Run has as many processes as workers. A process that dies takes only
-// its own file with it: what it left unsaid is run again in two halves, until
-// the file that killed it stands alone. What pytest found is read from the
-// JUnit file that it writes.
+// its own file with it: its files are run again in two halves, until the one
+// that killed it stands alone; a test that hangs ends its process. What pytest
+// found is read from the JUnit file that it writes.
 package pytests
 
 import (
@@ -28,6 +28,10 @@ import (
 // perProcess is how many files share a process at most: enough that importing
 // torch is nothing, few enough that what stays in memory is not much.
 const perProcess = 48
+
+// hanging is how long a single test may take: what asks assay for an artefact or
+// a browser takes minutes.
+const hanging = 15 * time.Minute
 
 // Run is how files are run.
 type Run struct {
@@ -129,7 +133,8 @@ func (r Run) process(ctx context.Context, names []string) (files []File, died st
 	defer os.Remove(out.Name())
 	limited, cancel := context.WithTimeout(ctx, r.Limit*time.Duration(len(names)))
 	defer cancel()
-	args := slices.Concat([]string{"-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", "--tb", "line", "--continue-on-collection-errors", "--junitxml", out.Name()}, r.Options, names)
+	args := slices.Concat([]string{"-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", "-W", "ignore", "--tb", "line", "--continue-on-collection-errors",
+		"-o", fmt.Sprintf("faulthandler_timeout=%d", int(hanging.Seconds())), "-o", "faulthandler_exit_on_timeout=true", "--junitxml", out.Name()}, r.Options, names)
 	cmd := r.Python(limited, args...)
 	cmd.Dir = r.Dir
 	// Tiny models gain nothing from threads, and processes side by side lose.

@@ -48,7 +48,6 @@ class Watch:
         """The tests with that outcome."""
         return [node.rpartition("::")[2] for node, (found, _) in self.outcomes.items() if found == outcome]
 
-
     def noticing(self) -> list[str]:
         """The tests that failed by what they assert, and not because the mutant itself does not work."""
         said = {node.rpartition("::")[2]: why for node, (found, why) in self.outcomes.items() if found == "failed"}
@@ -337,11 +336,13 @@ def tried(name: str, file: str, platform: str, more: list[str], plain: Watch) ->
         return {"noticed_by": [], "cannot": "it is not saved"}
     if name == "silently fp32":
         more = [*more, "--dtype", HALF.get(platform, "fp16")]
-        before = run(file, platform, more, [Mutation(results(lambda r: None))] if platform in BROWSERS else [])
-        if before.named("failed") or not before.named("passed"):
-            why = next(iter(before.outcomes.values()), ("", "no test ran"))[1]
-            return {"noticed_by": [], "cannot": f"half precision does not pass as it is: {why[:200]}"}
-    return {"noticed_by": run(file, platform, more, [Mutation(apply)]).noticing()}
+        plain = run(file, platform, more, [Mutation(results(lambda r: None))] if platform in BROWSERS else [])
+        if not plain.named("passed"):
+            why = next((why for _, why in plain.outcomes.values() if why), "no test ran")
+            return {"noticed_by": [], "cannot": f"half precision does not run as it is: {why[:200]}"}
+    green = plain.named("passed")  # only these can notice anything
+    noticed = run(file, platform, more, [Mutation(apply)]).noticing()
+    return {"noticed_by": [name for name in noticed if name in green]}
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -286,7 +287,7 @@ func (o *Outcome) judge() {
 	tried, noticed := o.Tried()
 	switch {
 	case len(o.Failed) > 0:
-		name := slices.Sorted(keys(o.Failed))[0]
+		name := slices.Sorted(maps.Keys(o.Failed))[0]
 		o.State, o.Why = Failed, name+": "+o.Failed[name]
 	case len(o.Passed)+len(o.Skipped) == 0:
 		o.State, o.Why = Failed, "no test was found"

@@ -1,13 +1,10 @@
 package verify
 
 import (
-	"iter"
 	"maps"
 	"slices"
 	"strings"
 )
-
-func keys(m map[string]string) iter.Seq[string] { return maps.Keys(m) }
 
 // anyOf is the reason that most tests were skipped for, without pytest's prefix.
 func anyOf(skipped map[string]string) string {
