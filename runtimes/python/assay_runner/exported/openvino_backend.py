@@ -3,7 +3,8 @@
 A graph goes three steps, each kept in the store under a key of its own. The **model** is the graph in OpenVINO's own
 format, with weights of 16 bits where fp16 was asked for, or quantised. The **blob** is what the device made of it,
 without the weights: a device that can import one compiles in about half the time, and one with weights would take as
-long to read as to compile again. The compiled model runs in the cell's scenario.
+long to read as to compile again. A blob that does not compute what it was made of is not used. The compiled model runs
+in the cell's scenario.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from . import openvino_precision as precisions
 from . import openvino_quantising as quantising
 from .backend import Asked, Exported
 from .openvino_compiled import SCENARIOS, Compiled, Generating
+from .openvino_restoring import same
 from .store import Entry, Store, key_of
 
 MODEL, BLOB = "model.xml", "model.blob"
@@ -128,24 +130,28 @@ class OpenVINO:
         settings = config | {"CACHE_MODE": "OPTIMIZE_SIZE"}
         made: list[ov.CompiledModel] = []
 
+        def restored(blob: Path) -> ov.CompiledModel | None:
+            weights = {"WEIGHTS_PATH": str(model.file.with_suffix(".bin"))}
+            try:
+                return self._core.import_model(blob.read_bytes(), self._device, settings | weights)
+            except RuntimeError:  # another driver than its version tells; compiling always goes
+                return None
+
         def export(folder: Path) -> dict[str, Any]:
             made.append(self._core.compile_model(model.file, self._device, settings))
             (folder / BLOB).write_bytes(made[0].export_model().getbuffer())
-            return {"of": model.key, "device": self._device}
+            return {"of": model.key, "device": self._device, "true": same(made[0], restored(folder / BLOB))}
 
         entry = self._entry("openvino-blob", self._blob_facts(model, settings), export)
         if made:
             return made[0]
-        settings["WEIGHTS_PATH"] = str(model.file.with_suffix(".bin"))
-        try:
-            return self._core.import_model(entry.path(BLOB).read_bytes(), self._device, settings)
-        except RuntimeError:  # another driver than its version tells; compiling always goes
-            return None
+        return restored(entry.path(BLOB)) if entry.manifest["true"] else None
 
     def _blob_facts(self, model: Model, settings: dict[str, Any]) -> dict[str, Any]:
         """What a blob depends on. It fits the silicon that it was made on, so what that can do is told too."""
         return {
             "model": model.key,
+            "compared": True,  # with what it was made of
             "openvino": ov.get_version(),
             "device": str(self._core.get_property(self._device, "FULL_DEVICE_NAME")),
             "capabilities": self._capabilities,
