@@ -297,7 +297,7 @@ func (a *app) printRan(models []ran, green, red int, took time.Duration) error {
 	}
 	for _, m := range models {
 		for _, c := range m.Failed {
-			fmt.Fprintf(a.stdout, "✗ %s %s: %s\n", filepath.Base(m.Name), c.Test, shortened(c.Why, 150))
+			fmt.Fprintf(a.stdout, "✗ %s on %s, %s: %s\n", filepath.Base(m.Name), m.Device, c.Test, shortened(c.Why, 150))
 		}
 	}
 	for _, m := range models {
