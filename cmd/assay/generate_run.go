@@ -68,19 +68,24 @@ func (f *runFlags) valid() error {
 	return nil
 }
 
-// runGenerated runs the files of models, and prints what became of them. A test
-// of a model takes all devices at once, one of a skill each by itself.
+// devices are what the files are run on, one after the other: a test of a model
+// takes all of them at once, one of a skill each by itself.
+func (f *runFlags) devices() []string {
+	names := strings.Split(strings.ToLower(strings.ReplaceAll(f.device, " ", "")), ",")
+	if f.alone {
+		return names
+	}
+	return []string{strings.Join(names, ",")}
+}
+
+// runGenerated runs the files of models, and prints what became of them.
 func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models []ran) error {
 	if err := f.valid(); err != nil {
 		return err
 	}
-	devices := []string{f.device}
-	if f.alone {
-		devices = strings.Split(f.device, ",")
-	}
 	began := time.Now()
 	var all []ran
-	for _, device := range devices {
+	for _, device := range f.devices() {
 		way := a.runFiles
 		if f.alone && inPages(device) {
 			way = a.runPages
