@@ -67,6 +67,7 @@ var later = map[string]string{
 	"assay tune --web --parallel-load clip --platform webnn --repeats 2":                    "TestIntegrationParallelLoad runs it once",
 	"assay verify --platforms openvino,webnn --json":                                        "half an hour: TestIntegrationVerify verifies one combination",
 	"assay verify --workers 2":                                                              "an hour: TestIntegrationVerify verifies one combination",
+	"assay generate skill bert --run-tests --device cpu,webnn --out skills":                 "TestIntegrationSkillPages runs it on webnn, TestIntegrationSkills on the CPU",
 	"assay matrix --key --platform mps,rocm":                                                "TestIntegrationDerived runs it in another dtype",
 	"assay test clap xclip --platform webnn --front-end page":                               "a minute of exporting: TestIntegrationFrontEnd runs smaller models",
 	"assay test whisper wav2vec2 --platform webgpu --front-end page":                        "TestIntegrationFrontEnd runs it",

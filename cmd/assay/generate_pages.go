@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"time"
 
 	"assay/internal/cell"
 	"assay/internal/pages"
@@ -69,13 +70,24 @@ func (a *app) runPages(ctx context.Context, _ *runFlags, device, dir string, mod
 	}
 	return tryAll(ctx, skillpages.Run{
 		Skills: dir, Artefacts: folder, Runtime: filepath.Join(web.Package("onnxruntime-web"), "dist"),
-		Platform: device, Open: open, Limit: pageLimit, Done: a.tellFailed,
+		Platform: device, Open: open, Limit: pageLimit, Done: a.tellPage(device),
 	}, models)
 }
 
 // pageLimit is how long the tests of one page may take: longer than those of a
 // file, since a software adapter may need half a minute for an answer.
 const pageLimit = 2 * fileLimit
+
+// tellPage says what became of each page and how long it took: many take long.
+func (a *app) tellPage(device string) func(pytests.File) {
+	began := time.Now()
+	return func(file pytests.File) {
+		took := time.Since(began).Round(time.Second)
+		began = time.Now()
+		a.say(fmt.Sprintf("%s on %s: %d passed, %d skipped, %d failed in %s", file.Name, device, file.Passed, len(file.Skipped), len(file.Failed), took))
+		a.tellFailed(file)
+	}
+}
 
 // tryAll makes the trials of those models of which nothing is said yet.
 func tryAll(ctx context.Context, run skillpages.Run, models []ran) error {

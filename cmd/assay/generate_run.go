@@ -68,19 +68,24 @@ func (f *runFlags) valid() error {
 	return nil
 }
 
-// runGenerated runs the files of models, and prints what became of them. A test
-// of a model takes all devices at once, one of a skill each by itself.
+// devices are what the files are run on, one after the other: a test of a model
+// takes all of them at once, one of a skill each by itself.
+func (f *runFlags) devices() []string {
+	names := strings.Split(strings.ToLower(strings.ReplaceAll(f.device, " ", "")), ",")
+	if f.alone {
+		return names
+	}
+	return []string{strings.Join(names, ",")}
+}
+
+// runGenerated runs the files of models, and prints what became of them.
 func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models []ran) error {
 	if err := f.valid(); err != nil {
 		return err
 	}
-	devices := []string{f.device}
-	if f.alone {
-		devices = strings.Split(f.device, ",")
-	}
 	began := time.Now()
 	var all []ran
-	for _, device := range devices {
+	for _, device := range f.devices() {
 		way := a.runFiles
 		if f.alone && inPages(device) {
 			way = a.runPages
@@ -98,59 +103,6 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 		all = append(all, on...)
 	}
 	return a.tellRan(all, time.Since(began))
-}
-
-// runFiles runs the files of models under pytest, and fills in what became of
-// each.
-func (a *app) runFiles(ctx context.Context, f *runFlags, device, dir string, models []ran) error {
-	m, err := a.maker()
-	if err != nil {
-		return err
-	}
-	env, err := m.Open(ctx, a.choice())
-	if err != nil {
-		return err
-	}
-	program, err := a.itself()
-	if err != nil {
-		return err
-	}
-	run := pytests.Run{
-		Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: fileLimit,
-		Options: []string{"--device", device}, Done: a.tellFailed,
-	}
-	artefacts, done, err := a.artefacts(ctx, f, models)
-	defer done()
-	if err != nil {
-		return err
-	}
-	if artefacts != "" {
-		// As one word: pytest would take a folder behind a space for one of tests.
-		run.Options = append(run.Options, "--artefacts="+artefacts)
-	}
-	names := make([]string, len(models))
-	for i, m := range models {
-		names[i] = m.Name
-	}
-	files, err := run.Files(ctx, names)
-	if err != nil {
-		return err
-	}
-	for i := range models {
-		j := slices.IndexFunc(files, func(x pytests.File) bool { return x.Name == models[i].Name })
-		models[i].File = files[j]
-	}
-	return nil
-}
-
-// fileLimit is how long the tests of one file may take.
-const fileLimit = 5 * time.Minute
-
-// tellFailed says at once what is wrong with a file.
-func (a *app) tellFailed(file pytests.File) {
-	if len(file.Failed) > 0 {
-		a.say(fmt.Sprintf("%s: %s: %s", file.Name, file.Failed[0].Test, file.Failed[0].Why))
-	}
 }
 
 // artefacts makes what the files take from assay in one go, where they take
@@ -297,7 +249,7 @@ func (a *app) printRan(models []ran, green, red int, took time.Duration) error {
 	}
 	for _, m := range models {
 		for _, c := range m.Failed {
-			fmt.Fprintf(a.stdout, "✗ %s %s: %s\n", filepath.Base(m.Name), c.Test, shortened(c.Why, 150))
+			fmt.Fprintf(a.stdout, "✗ %s on %s, %s: %s\n", filepath.Base(m.Name), m.Device, c.Test, shortened(c.Why, 150))
 		}
 	}
 	for _, m := range models {

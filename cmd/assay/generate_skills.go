@@ -24,10 +24,14 @@ words; they run what "assay export TYPE --format web" makes, or a model in the l
 
 Files that nobody edited are brought up to date; edited ones are kept unless --force is given.
 
+With --run-tests their tests run on each platform that --device names: under pytest, and for webnn and webgpu in a real
+browser without a window, on graphs that are exported for them.
+
 Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some file was edited and kept, with --check differs, or,
 with --run-tests, some test failed.`,
 		Example: `  assay generate skill bert --out skills
   assay generate skill --key --platform cpu,cuda --out skills
+  assay generate skill bert --run-tests --device cpu,webnn --out skills
   assay generate skill --all --check --out skills`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.usual = !c.Flags().Changed("platform")

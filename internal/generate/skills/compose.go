@@ -161,14 +161,17 @@ func (s skill) test() []part {
 		other = "other named"
 	}
 	parts := []part{{"test"}, {"skill fixture"}, {other}}
-	if s.TestNear() {
+	if s.TestArrays() {
 		parts = append(parts, part{"near"})
+	}
+	if s.Checked() {
+		parts = append(parts, part{"agrees"})
 	}
 	parts = append(parts, part{"test settings"}, part{"test answer"}, part{"test batch"})
 	if s.Differ() != "" {
 		parts = append(parts, part{"test input matters"})
 	}
-	if s.Compared() {
+	if s.Compared() || s.Checked() {
 		parts = append(parts, part{"test as on cpu"})
 	}
 	if s.Absent() != "" {

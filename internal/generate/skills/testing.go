@@ -57,7 +57,11 @@ func (s skill) Differ() string {
 func (s skill) TestNear() bool { return s.Kind() != "text" && s.Kind() != "transcription" }
 
 // TestArrays reports whether the test has need of numpy.
-func (s skill) TestArrays() bool { return s.TestNear() }
+func (s skill) TestArrays() bool { return s.TestNear() || s.Checked() }
+
+// Checked reports whether the numbers of a graph are held against those that
+// torch gave for it.
+func (s skill) Checked() bool { return len(s.Graphs()) > 0 && !s.Draws() }
 
 // Compared reports whether answers are held against those of the CPU: where they
 // hold numbers, and none that each device draws for itself.
