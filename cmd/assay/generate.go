@@ -28,6 +28,7 @@ type generateFlags struct {
 	out                   string
 	missing, force, check bool
 	usual                 bool // the platforms were not named
+	skills                bool // the files are skills, not tests of models
 	silent                bool // what was written is not told: another JSON object follows
 }
 

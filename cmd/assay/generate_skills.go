@@ -11,7 +11,7 @@ import (
 )
 
 func generateSkillCommand(a *app) *cobra.Command {
-	f, how := &generateFlags{}, &runFlags{alone: true}
+	f, how := &generateFlags{skills: true}, &runFlags{alone: true}
 	c := &cobra.Command{
 		Use:   "skill [MODEL…]",
 		Short: "Write a module for each model that takes what people have and gives what they want",

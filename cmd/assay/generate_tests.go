@@ -2,9 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"assay/internal/catalog"
@@ -63,21 +60,4 @@ func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []pla
 		return written{}, &unwritten{ch.Entry.Type, err.Error()}
 	}
 	return written{files: []generate.File{file}, test: file.Name}, err
-}
-
-// conftest is what the files of the folder share: those that are written now,
-// and those that are there.
-func (f *generateFlags) conftest(on []platform.Name) (generate.File, error) {
-	text, err := os.ReadFile(filepath.Join(f.out, tests.ConftestName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return generate.File{}, fmt.Errorf("read what is there already: %w", err)
-	}
-	stamp, _, ok := generate.Origin(string(text))
-	if ok && f.check && f.usual {
-		on = nil // what the folder's own files know
-	}
-	for _, n := range stamp.Platforms {
-		on = append(on, platform.Name(n))
-	}
-	return tests.Conftest(on)
 }

@@ -36,6 +36,9 @@ type Stamp struct {
 	Platforms []string // that the file knows
 }
 
+// Conftest is the name of the file that the tests of a folder share.
+const Conftest = "conftest.py"
+
 // The lines between which a file belongs to its keeper. A template has them
 // behind its language's sign for a comment.
 const (

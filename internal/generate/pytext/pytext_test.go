@@ -149,3 +149,14 @@ func value(depth int) *rapid.Generator[any] {
 		rapid.Map(rapid.SliceOfN(inner, 1, 3), func(l []any) any { return Tuple(l) }),
 		rapid.Map(rapid.SliceOfN(pair, 0, 8), func(d []Pair) any { return Dict(d) }))
 }
+
+func TestIdentifier(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"bert": "bert", "stable-diffusion-xl": "stable_diffusion_xl", "a.b/../c": "a_b____c", "if": "if", "Évolla": "_volla",
+	} {
+		if got := Identifier(given); got != want {
+			t.Errorf("%s becomes %s, want %s", given, got, want)
+		}
+	}
+}

@@ -139,3 +139,7 @@ var asRead = []string{"vitmatte"}
 // saturated are the types whose tiny model gives one label all chances, or both
 // the same, whatever it is shown: its layers have no statistics of pictures yet.
 var saturated = []string{"efficientnet", "resnet", "timm_wrapper"}
+
+// faint are the types whose tiny model's random weights let nothing through: by
+// the last layer all numbers are 0, whatever it is shown. Theirs are widened.
+var faint = map[string]float64{"efficientnet": 100}

@@ -160,18 +160,12 @@ func (s skill) test() []part {
 	if !s.Naturals() {
 		other = "other named"
 	}
-	parts := []part{{"test"}, {"skill fixture"}, {other}}
-	if s.TestArrays() {
-		parts = append(parts, part{"near"})
-	}
+	parts := []part{{"test"}, {"skill fixture"}, {other}, {"near"}, {s.numbers()}}
 	if s.Checked() {
 		parts = append(parts, part{"agrees"})
 	}
-	parts = append(parts, part{"test settings"}, part{"test answer"}, part{"test batch"})
-	if s.Differ() != "" {
-		parts = append(parts, part{"test input matters"})
-	}
-	if s.Compared() || s.Checked() {
+	parts = append(parts, part{"test settings"}, part{"test answer"}, part{"test finite"}, part{"test batch"}, part{"test input matters"})
+	if !s.Draws() { // each device draws its own numbers
 		parts = append(parts, part{"test as on cpu"})
 	}
 	if s.Absent() != "" {

@@ -4,11 +4,12 @@ import (
 	"strings"
 
 	"assay/internal/catalog"
+	"assay/internal/generate/pytext"
 	"assay/internal/platform"
 )
 
 // Stem is the name of a type's files, without what tells them apart.
-func Stem(modelType string) string { return "skill_hf_" + identifier(modelType) }
+func Stem(modelType string) string { return "skill_hf_" + pytext.Identifier(modelType) }
 
 // Test is the name of the file with a type's test.
 func Test(modelType string) string { return "test_" + Stem(modelType) + ".py" }
@@ -26,21 +27,10 @@ func Platforms(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) []
 	return s.on
 }
 
-// identifier is a type as a part of a name: what is no letter, digit or
-// underscore becomes an underscore.
-func identifier(modelType string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '_'
-	}, modelType)
-}
-
 // camel is a type as the name of a class.
 func camel(modelType string) string {
 	var b strings.Builder
-	for _, w := range strings.Split(identifier(modelType), "_") {
+	for _, w := range strings.Split(pytext.Identifier(modelType), "_") {
 		if w != "" {
 			b.WriteString(strings.ToUpper(w[:1]) + w[1:])
 		}

@@ -51,6 +51,7 @@ func plan(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) (skill,
 	if err := json.Unmarshal(raw, &s.recipe); err != nil {
 		return s, fmt.Errorf("recipe of %s: %w", e.Type, err)
 	}
+	s.Gain = cmp.Or(faint[e.Type], s.Gain)
 	if s.inputs, err = s.shapedInputs(); err != nil {
 		return s, err
 	}

@@ -56,29 +56,27 @@ func (s skill) Differ() string {
 // TestNear reports whether answers hold numbers, which may be rounded.
 func (s skill) TestNear() bool { return s.Kind() != "text" && s.Kind() != "transcription" }
 
-// TestArrays reports whether the test has need of numpy.
-func (s skill) TestArrays() bool { return s.TestNear() || s.Checked() }
-
 // Checked reports whether the numbers of a graph are held against those that
 // torch gave for it.
 func (s skill) Checked() bool { return len(s.Graphs()) > 0 && !s.Draws() }
 
-// Compared reports whether answers are held against those of the CPU: where they
-// hold numbers, and none that each device draws for itself.
-func (s skill) Compared() bool { return s.TestNear() && !s.Draws() }
+// TestTorch reports whether the test has need of torch itself.
+func (s skill) TestTorch() bool { return s.Writes() || !s.Draws() }
 
-// Scores is the expression of an answer's numbers where it also names things,
-// which change places when they are as likely; "" where all of it is compared.
-func (s skill) Scores() string {
-	switch s.Kind() {
-	case "words", "labels", "tokens", "boxes":
-		return `[row["score"] for row in a]`
-	case "span":
-		return `a["score"]`
-	case "documents":
-		return `[row["score"] for row in a["documents"]]`
+// Writes reports whether the answer is a text that is written token by token.
+func (s skill) Writes() bool { return s.generates || s.Piece == "documents" }
+
+// numbers is the piece that finds the numbers behind an answer.
+func (s skill) numbers() string {
+	switch {
+	case s.Writes() && len(s.Graphs()) > 0:
+		return "numbers text graph"
+	case s.Writes():
+		return "numbers text"
+	case s.Piece == "picture":
+		return "numbers picture"
 	}
-	return ""
+	return "numbers forward"
 }
 
 // Places are what the platforms that run in Python call their devices, and the

@@ -58,4 +58,6 @@ func (s skill) WebDiffers() bool { return s.Differ() != "" }
 
 // WebScores reports whether an answer names things, which change places when
 // they are as likely.
-func (s skill) WebScores() bool { return s.Scores() != "" }
+func (s skill) WebScores() bool {
+	return slices.Contains([]string{"words", "labels", "tokens", "boxes", "span", "documents"}, s.Kind())
+}

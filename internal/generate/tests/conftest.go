@@ -9,9 +9,6 @@ import (
 	"assay/internal/platform"
 )
 
-// ConftestName is the name of the file that the tests of a folder share.
-const ConftestName = "conftest.py"
-
 // conftest is what the shared file is written from: the parts that its
 // platforms need.
 type conftest struct {
@@ -80,7 +77,7 @@ func Conftest(on []platform.Name) (generate.File, error) {
 	if err != nil {
 		return generate.File{}, err
 	}
-	return generate.File{Name: ConftestName, Text: generate.Seal(text)}, nil
+	return generate.File{Name: generate.Conftest, Text: generate.Seal(text)}, nil
 }
 
 // engine is the class of tests that a platform's are.

@@ -97,18 +97,7 @@ func file(m Model, on []platform.Name) (string, error) {
 }
 
 // Name is the name of a type's test file.
-func Name(modelType string) string { return "test_hf_" + Identifier(modelType) + ".py" }
-
-// Identifier is a type as a part of a Python name: whatever is no letter, digit
-// or underscore becomes an underscore.
-func Identifier(modelType string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
-			return r
-		}
-		return '_'
-	}, modelType)
-}
+func Name(modelType string) string { return "test_hf_" + pytext.Identifier(modelType) + ".py" }
 
 // render is the text of a template, not sealed yet.
 func render(root string, view any) (string, error) {

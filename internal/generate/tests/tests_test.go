@@ -150,14 +150,3 @@ func TestEveryPlatform(t *testing.T) {
 		}
 	}
 }
-
-func TestIdentifier(t *testing.T) {
-	t.Parallel()
-	for given, want := range map[string]string{
-		"bert": "bert", "stable-diffusion-xl": "stable_diffusion_xl", "a.b/../c": "a_b____c", "if": "if", "Évolla": "_volla",
-	} {
-		if got := Identifier(given); got != want {
-			t.Errorf("%s becomes %s, want %s", given, got, want)
-		}
-	}
-}
