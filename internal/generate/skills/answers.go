@@ -132,6 +132,10 @@ var random = []string{"diffusion_gemma", "informer", "vits", "vit_mae", "vibevoi
 // hold is what memory held.
 var undrawn = []string{"qwen3_omni_moe", "qwen3_omni_moe_talker_text"}
 
+// wordless are the types whose codebooks are zeros until they are trained: every
+// sound is written down alike.
+var wordless = []string{"encodec", "mimi", "xcodec"}
+
 // asRead are the types whose configuration must be as one that was read from a
 // file, with lists where its class has tuples: the model joins the two.
 var asRead = []string{"vitmatte"}
@@ -140,6 +144,6 @@ var asRead = []string{"vitmatte"}
 // the same, whatever it is shown: its layers have no statistics of pictures yet.
 var saturated = []string{"efficientnet", "resnet", "timm_wrapper"}
 
-// faint are the types whose tiny model's random weights let nothing through: by
-// the last layer all numbers are 0, whatever it is shown. Theirs are widened.
-var faint = map[string]float64{"efficientnet": 100}
+// faint are the types whose tiny model's random weights let nothing of a picture
+// through to the last layer, whatever it shows: how much theirs are widened.
+var faint = map[string]float64{"efficientnet": 100, "slanet": 10}

@@ -79,6 +79,9 @@ func (s skill) Draws() bool { return slices.Contains(random, s.Type) }
 // Forgets reports whether the library leaves some of its weights undrawn.
 func (s skill) Forgets() bool { return slices.Contains(undrawn, s.Type) }
 
+// Wordless reports whether the library leaves its codebooks empty.
+func (s skill) Wordless() bool { return slices.Contains(wordless, s.Type) }
+
 // AsRead reports whether its configuration must be as one read from a file.
 func (s skill) AsRead() bool { return slices.Contains(asRead, s.Type) }
 
