@@ -147,3 +147,7 @@ var saturated = []string{"efficientnet", "resnet", "timm_wrapper"}
 // faint are the types whose tiny model's random weights let nothing of a picture
 // through to the last layer, whatever it shows: how much theirs are widened.
 var faint = map[string]float64{"efficientnet": 100, "slanet": 10}
+
+// unheard are the pipelines whose tiny version makes the same picture whatever
+// the text says: of their text nothing can be asked, of their noise it is.
+var unheard = []string{"kandinsky22", "lumina2", "qwenimage"}

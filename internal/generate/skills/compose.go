@@ -164,7 +164,10 @@ func (s skill) test() []part {
 	if s.Checked() {
 		parts = append(parts, part{"agrees"})
 	}
-	parts = append(parts, part{"test settings"}, part{"test answer"}, part{"test finite"}, part{"test batch"}, part{"test input matters"})
+	parts = append(parts, part{"test settings"}, part{"test answer"}, part{"test finite"}, part{"test batch"})
+	if !slices.Contains(unheard, s.Type) {
+		parts = append(parts, part{"test input matters"})
+	}
 	if !s.Draws() { // each device draws its own numbers
 		parts = append(parts, part{"test as on cpu"})
 	}
