@@ -124,8 +124,9 @@ class OpenVINO:
         return config | _OF_DEVICE.get(self._device, {}) | dict(self._asked.settings)
 
     def _imported(self, model: Model, config: dict[str, Any]) -> ov.CompiledModel | None:
-        """The compiled model by way of the store; None where the device exports none, or refuses its own."""
-        if "EXPORT_IMPORT" not in self._capabilities:
+        """The compiled model by way of the store; None where the device exports none, refuses its own, or where a blob
+        cannot be compared with the model: one that generates has a state, which a trial would change."""
+        if "EXPORT_IMPORT" not in self._capabilities or self._asked.mode == generation.MODE:
             return None
         settings = config | {"CACHE_MODE": "OPTIMIZE_SIZE"}
         made: list[ov.CompiledModel] = []
