@@ -131,9 +131,10 @@ func inPacked(t *testing.T) skillpages.Run {
 
 // checkpoint makes a folder with a tiny BERT and a tokenizer of its own.
 const checkpoint = `
-import sys, transformers
+import sys, torch, transformers
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+torch.manual_seed(0)
 words = ["[PAD]", "[UNK]", "[MASK]", "paris", "is", "the", "of", "france"]
 made = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, "[UNK]"))
 made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -185,7 +186,8 @@ func TestIntegrationSkillOfFolder(t *testing.T) {
 		return told, heard.String()
 	}
 	told, _ := ask("webgpu", "paris is the [MASK] of france")
-	if a := told.Answer; len(a) != 5 || a[0].Score < a[4].Score || a[0].Token == "" && a[1].Token == "" {
+	// Five of eight tokens, of which three are marks: some are words.
+	if a := told.Answer; len(a) != 5 || a[0].Score < a[4].Score || a[0].Token+a[1].Token+a[2].Token+a[3].Token == "" {
 		t.Errorf("the answer is %+v", a)
 	}
 	s := told.Settings
