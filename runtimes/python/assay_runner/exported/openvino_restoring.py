@@ -1,7 +1,7 @@
 """Whether a compiled model that was written and read again is still the same.
 
-OpenVINO restores some graphs wrongly and says nothing: an output is a row short, or holds no numbers. A blob is therefore
-held against the model that it was made of before anybody relies on it. Both run on the same inputs, which need not mean
+OpenVINO restores some graphs wrongly and says nothing: an output is a row short, or holds no numbers. A blob is held
+against the model that it was made of before anybody relies on it. Both run on the same inputs, which need not mean
 anything: whole numbers are 0, which every table has, and masks let everything through.
 """
 
