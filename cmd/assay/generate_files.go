@@ -28,7 +28,7 @@ func (a *app) runFiles(ctx context.Context, f *runFlags, device, dir string, mod
 		Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: fileLimit,
 		Options: []string{"--device", device}, Done: a.tellFailed,
 	}
-	artefacts, done, err := a.artefacts(ctx, f, models)
+	artefacts, done, err := a.artefacts(ctx, f, device, models)
 	defer done()
 	if err != nil {
 		return err

@@ -1,20 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
-	"assay/internal/cell"
 	"assay/internal/pages"
 	"assay/internal/platform"
 	"assay/internal/pytests"
@@ -126,7 +121,11 @@ func (a *app) graphs(ctx context.Context, folder string, models []ran) error {
 	}
 	why := map[string]string{}
 	for seq, names := range bySeq {
-		results, err := a.exportedGraphs(ctx, folder, seq, names)
+		how := []string{"--format", "web"}
+		if seq > 0 {
+			how = append(how, "--seq", strconv.Itoa(seq))
+		}
+		results, err := a.exported(ctx, folder, names, how...)
 		if err != nil {
 			return err
 		}
@@ -144,32 +143,4 @@ func (a *app) graphs(ctx context.Context, folder string, models []ran) error {
 		}
 	}
 	return nil
-}
-
-// exportedGraphs exports models whose texts have one length, 0 for the recipes'
-// own, and returns the results of their checks. What cannot be exported is no error.
-func (a *app) exportedGraphs(ctx context.Context, folder string, seq int, models []string) ([]cell.Result, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	args := []string{"export", "--format", "web", "--out", folder, "--json"}
-	if seq > 0 {
-		args = append(args, "--seq", strconv.Itoa(seq))
-	}
-	if a.python != "" {
-		args = append(args, "--python", a.python)
-	}
-	var told bytes.Buffer
-	cmd := exec.CommandContext(ctx, self, append(args, models...)...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = &told, a.stderr, a.environ()
-	ended := cmd.Run()
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	var rep struct{ Results []cell.Result }
-	if err := json.Unmarshal(told.Bytes(), &rep); err != nil {
-		return nil, fmt.Errorf("export graphs of %v: %w", models, errors.Join(ended, err))
-	}
-	return rep.Results, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -107,16 +106,12 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 
 // artefacts makes what the files take from assay in one go, where they take
 // anything: a child for each would take most of the time.
-func (a *app) artefacts(ctx context.Context, f *runFlags, models []ran) (dir string, done func(), err error) {
+func (a *app) artefacts(ctx context.Context, f *runFlags, device string, models []ran) (dir string, done func(), err error) {
 	done = func() {}
-	self, err := os.Executable()
-	if err != nil {
-		return "", done, err
-	}
 	if f.alone {
 		return "", done, nil
 	}
-	for _, name := range strings.Split(f.device, ",") {
+	for _, name := range strings.Split(device, ",") {
 		if !tests.KeepsArtefacts(platform.Name(name)) {
 			continue
 		}
@@ -126,18 +121,13 @@ func (a *app) artefacts(ctx context.Context, f *runFlags, models []ran) (dir str
 			}
 			done = func() { os.RemoveAll(dir) }
 		}
-		args := []string{"export", "--format", name, "--dtype", tests.DType(platform.Name(name)), "--batch", "1,2", "--workers", strconv.Itoa(f.workers), "--out", dir, "--force", "--json"}
-		if a.python != "" {
-			args = append(args, "--python", a.python)
+		names := make([]string, len(models))
+		for i, m := range models {
+			names[i] = m.Model
 		}
-		for _, m := range models {
-			args = append(args, m.Model)
-		}
-		cmd := exec.CommandContext(ctx, self, args...)
-		cmd.Stderr, cmd.Env = a.stderr, a.environ()
 		// What cannot be exported is each file's own to say.
-		if err := cmd.Run(); err != nil && ctx.Err() != nil {
-			return dir, done, ctx.Err()
+		if _, err := a.exported(ctx, dir, names, "--format", name, "--dtype", tests.DType(platform.Name(name)), "--batch", "1,2", "--workers", strconv.Itoa(f.workers)); err != nil {
+			return dir, done, err
 		}
 	}
 	return dir, done, nil

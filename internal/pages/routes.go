@@ -199,6 +199,13 @@ func (h *Host) packages(w http.ResponseWriter, r *http.Request) {
 // contentTypes are those on which browsers insist; the system's table may lack them.
 var contentTypes = map[string]string{".wasm": "application/wasm", ".mjs": "text/javascript", ".js": "text/javascript"}
 
+// SetType tells the type of a file where browsers insist on it.
+func SetType(header http.Header, file string) {
+	if t := contentTypes[filepath.Ext(file)]; t != "" {
+		header.Set("Content-Type", t)
+	}
+}
+
 func serve(w http.ResponseWriter, r *http.Request, file string) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -211,8 +218,6 @@ func serve(w http.ResponseWriter, r *http.Request, file string) {
 		http.NotFound(w, r)
 		return
 	}
-	if t := contentTypes[filepath.Ext(file)]; t != "" {
-		w.Header().Set("Content-Type", t)
-	}
+	SetType(w.Header(), file)
 	http.ServeContent(w, r, filepath.Base(file), info.ModTime(), f)
 }

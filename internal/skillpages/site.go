@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"path"
 	"sync"
 	"time"
 
@@ -116,14 +115,9 @@ func hear(w http.ResponseWriter, r *http.Request, t expected) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// contentTypes are those on which browsers insist; the system's table may lack them.
-var contentTypes = map[string]string{".wasm": "application/wasm", ".mjs": "text/javascript"}
-
 func typed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if t := contentTypes[path.Ext(r.URL.Path)]; t != "" {
-			w.Header().Set("Content-Type", t)
-		}
+		pages.SetType(w.Header(), r.URL.Path)
 		next.ServeHTTP(w, r)
 	})
 }

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+
+	"assay/internal/cell"
+)
+
+// exported exports models into a folder in a process of its own, as users do,
+// and returns the results of their checks. What cannot be exported is no error.
+func (a *app) exported(ctx context.Context, folder string, models []string, how ...string) ([]cell.Result, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"export", "--out", folder, "--force", "--json"}, how...)
+	if a.python != "" {
+		args = append(args, "--python", a.python)
+	}
+	var told bytes.Buffer
+	cmd := exec.CommandContext(ctx, self, append(args, models...)...)
+	cmd.Stdout, cmd.Stderr, cmd.Env = &told, a.stderr, a.environ()
+	ended := cmd.Run()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var rep struct{ Results []cell.Result }
+	if err := json.Unmarshal(told.Bytes(), &rep); err != nil {
+		return nil, fmt.Errorf("export what the files take: %w", errors.Join(ended, err))
+	}
+	return rep.Results, nil
+}
