@@ -19,6 +19,7 @@ type Expectation struct {
 	NoBatch string `json:"no_batch,omitempty"`
 	NoTrain string `json:"no_train,omitempty"`
 	NoSave  string `json:"no_save,omitempty"`
+	NoFree  string `json:"no_free,omitempty"`
 	// SaveNeeds is a package without which its library cannot load it.
 	SaveNeeds string `json:"save_needs,omitempty"`
 	// EvalTrains says that a step of the optimiser works in eval mode only: in

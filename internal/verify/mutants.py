@@ -340,9 +340,9 @@ def tried(name: str, file: str, platform: str, more: list[str], plain: Watch) ->
         if not plain.named("passed"):
             why = next((why for _, why in plain.outcomes.values() if why), "no test ran")
             return {"noticed_by": [], "cannot": f"half precision does not run as it is: {why[:200]}"}
-    green = plain.named("passed")  # only these can notice anything
+    red = plain.named("failed")  # these cannot notice anything; what is skipped for a partial model can
     noticed = run(file, platform, more, [Mutation(apply)]).noticing()
-    return {"noticed_by": [name for name in noticed if name in green]}
+    return {"noticed_by": [name for name in noticed if name not in red]}
 
 
 if __name__ == "__main__":

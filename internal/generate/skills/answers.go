@@ -148,6 +148,10 @@ var saturated = []string{"efficientnet", "resnet", "timm_wrapper"}
 // through to the last layer, whatever it shows: how much theirs are widened.
 var faint = map[string]float64{"efficientnet": 100, "slanet": 10}
 
-// unheard are the pipelines whose tiny version makes the same picture whatever
-// the text says: of their text nothing can be asked, of their noise it is.
-var unheard = []string{"kandinsky22", "lumina2", "qwenimage"}
+// undecided are the types whose library leaves the gates before their experts
+// at nought: all experts are equal then, and each device chooses others.
+var undecided = []string{"afmoe", "ernie4_5_moe", "qwen3_omni_moe", "qwen3_omni_moe_talker_text"}
+
+// unheard are the types whose tiny model chooses the same tokens whatever the
+// text says, and gives no number but the sound that it makes of them.
+var unheard = []string{"bark"}

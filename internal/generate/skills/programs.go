@@ -158,13 +158,23 @@ func (s skill) Given() string {
 	return pytext.Value(d, 8, len("        given = "), 0)
 }
 
+// prefaced are the pipelines that put two hundred letters of their own before a
+// text and cut off what is too long: how long it may be.
+var prefaced = map[string]int{"lumina2": 256, "qwenimage": 256}
+
 // TinyCall are the arguments of a call of the tiny pipeline.
 func (s skill) TinyCall() (pytext.Dict, error) {
 	v, err := pytext.Parse(s.Call)
 	if err != nil {
 		return nil, fmt.Errorf("call of %s: %w", s.Type, err)
 	}
-	return slices.DeleteFunc(v.(pytext.Dict), func(p pytext.Pair) bool { return p.Key == "output_type" }), nil
+	call := slices.DeleteFunc(v.(pytext.Dict), func(p pytext.Pair) bool { return p.Key == "output_type" })
+	for i, p := range call {
+		if longest, ok := prefaced[s.Type]; ok && p.Key == "max_sequence_length" {
+			call[i].Value = longest
+		}
+	}
+	return call, nil
 }
 
 // tokenizers is the module that stands in a recipe for a tokenizer made on the spot.

@@ -61,7 +61,7 @@ func (s skill) TestNear() bool { return s.Kind() != "text" && s.Kind() != "trans
 func (s skill) Checked() bool { return len(s.Graphs()) > 0 && !s.Draws() }
 
 // TestTorch reports whether the test has need of torch itself.
-func (s skill) TestTorch() bool { return s.Writes() || !s.Draws() }
+func (s skill) TestTorch() bool { return s.Writes() || s.Checked() }
 
 // Writes reports whether the answer is a text that is written token by token.
 func (s skill) Writes() bool { return s.generates || s.Piece == "documents" }

@@ -110,6 +110,9 @@ func (s skill) Called() (string, error) {
 	return b.String(), nil
 }
 
+// Undecided reports whether the gates before its experts are left at nought.
+func (s skill) Undecided() bool { return slices.Contains(undecided, s.Type) }
+
 // Widened reports whether random weights are widened.
 func (s skill) Widened() bool { return s.Gain != 1 && s.Gain != 0 }
 

@@ -78,6 +78,9 @@ func (m Model) NoTrain() string { return m.seen.NoTrain }
 // NoSave is why it cannot be saved and loaded; "" where it can.
 func (m Model) NoSave() string { return m.seen.NoSave }
 
+// NoFree is why it is not let go whole; "" where it is.
+func (m Model) NoFree() string { return m.seen.NoFree }
+
 // SaveNeeds is the package without which it cannot be loaded; "" is none.
 func (m Model) SaveNeeds() string { return m.seen.SaveNeeds }
 
