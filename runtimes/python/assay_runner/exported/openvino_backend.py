@@ -9,7 +9,7 @@ in the cell's scenario.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from assay_runner.errors import AbsentDevice, BadRecipe, RefusedGraph, Unsupport
 
 from . import openvino_precision as precisions
 from . import openvino_quantising as quantising
-from .backend import Asked, Exported
+from .backend import Arrays, Asked, Exported
 from .openvino_compiled import SCENARIOS, Compiled, Generating
 from .openvino_restoring import same
 from .store import Entry, Store, key_of
@@ -43,6 +43,7 @@ class Model:
     key: str
     file: Path
     outputs: tuple[str, ...]
+    sample: Callable[[], Arrays]  # inputs that it is meant for
     encoder: Model | None = None  # which runs once before, in a generation
 
 
@@ -67,10 +68,14 @@ class OpenVINO:
     def prepare(self, exported: Exported) -> Model:
         """The graph in OpenVINO's format, with the weights that the dtype asks for."""
         names = tuple(str(spec["name"]) for spec in exported.outputs)
+
+        def sample() -> Arrays:
+            return exported.calibration(1)[0]
+
         encoder = exported.encoder and self.prepare(exported.encoder)
         row = self._precision
         if exported.graph.suffix == ".xml" and not (row.half_weights or row.quantised):
-            return Model(exported.key, exported.graph, names, encoder)
+            return Model(exported.key, exported.graph, names, sample, encoder)
         facts = {
             "graph": exported.key,
             "openvino": ov.get_version(),
@@ -80,7 +85,7 @@ class OpenVINO:
         }
         whose = {"of": exported.key}
         entry = self._entry("openvino", facts, lambda folder: self._converted(exported, folder) | facts | whose)
-        return Model(entry.manifest["key"], entry.path(MODEL), names, encoder)
+        return Model(entry.manifest["key"], entry.path(MODEL), names, sample, encoder)
 
     def compile(self, prepared: Model) -> Compiled:
         """The model on the device, ready to run."""
@@ -141,7 +146,8 @@ class OpenVINO:
         def export(folder: Path) -> dict[str, Any]:
             made.append(self._core.compile_model(model.file, self._device, settings))
             (folder / BLOB).write_bytes(made[0].export_model().getbuffer())
-            return {"of": model.key, "device": self._device, "true": same(made[0], restored(folder / BLOB))}
+            true = same(made[0], restored(folder / BLOB), model.sample())
+            return {"of": model.key, "device": self._device, "true": true}
 
         entry = self._entry("openvino-blob", self._blob_facts(model, settings), export)
         if made:
@@ -152,7 +158,7 @@ class OpenVINO:
         """What a blob depends on. It fits the silicon that it was made on, so what that can do is told too."""
         return {
             "model": model.key,
-            "compared": True,  # with what it was made of
+            "compared": "by a sample",  # with what it was made of
             "openvino": ov.get_version(),
             "device": str(self._core.get_property(self._device, "FULL_DEVICE_NAME")),
             "capabilities": self._capabilities,
