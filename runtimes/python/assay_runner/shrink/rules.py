@@ -124,7 +124,7 @@ NUMBERS: tuple[Rule, ...] = (
         "a window shorter than the sequence, so that it matters"),
     row(
         r"max_position_embeddings|n_positions|n_ctx|block_size|max_seq_len|model_max_length|max_sequence_length"
-        r"|max_target_positions|seq_length|max_length",
+        r"|max_target_positions|seq_length|max_length|context_length",
         ladder.WORDS, most(POSITIONS), "position tables as long as anyone asks a tiny model for",
     ),
     row(r"max_text_length", ladder.WORDS, most(8), "forward itself generates this many steps"),
