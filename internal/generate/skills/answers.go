@@ -1,6 +1,10 @@
 package skills
 
-import "slices"
+import (
+	"slices"
+
+	"assay/internal/generate/pytext"
+)
 
 // answer is what a task gives, in its natural form.
 type answer struct {
@@ -128,9 +132,15 @@ var textMap = arrays.that("finds where text is in a picture")
 // its items alone.
 var random = []string{"diffusion_gemma", "informer", "vits", "vit_mae", "vibevoice_acoustic_tokenizer", "vibevoice_asr", "univnet", "qwen2_5_omni_token2wav"}
 
-// undrawn are the types whose experts have no rule of initialisation: what they
-// hold is what memory held.
-var undrawn = []string{"qwen3_omni_moe", "qwen3_omni_moe_talker_text"}
+// blank are the types whose library leaves some weights as zeros, or as memory
+// was: what the names of those hold, which are drawn then. Where the gates before
+// experts are zeros, all experts are equal, and each device chooses others.
+var blank = map[string]pytext.Tuple{
+	"afmoe":                      {"router.gate.weight"},
+	"ernie4_5_moe":               {"mlp.gate.weight"},
+	"qwen3_omni_moe":             {".experts.", "mlp.gate.weight"},
+	"qwen3_omni_moe_talker_text": {".experts.", "mlp.gate.weight"},
+}
 
 // wordless are the types whose codebooks are zeros until they are trained: every
 // sound is written down alike.
@@ -147,10 +157,6 @@ var saturated = []string{"efficientnet", "resnet", "timm_wrapper"}
 // faint are the types whose tiny model's random weights let nothing of a picture
 // through to the last layer, whatever it shows: how much theirs are widened.
 var faint = map[string]float64{"efficientnet": 100, "slanet": 10}
-
-// undecided are the types whose library leaves the gates before their experts
-// at nought: all experts are equal then, and each device chooses others.
-var undecided = []string{"afmoe", "ernie4_5_moe", "qwen3_omni_moe", "qwen3_omni_moe_talker_text"}
 
 // unheard are the types whose tiny model chooses the same tokens whatever the
 // text says, and gives no number but the sound that it makes of them.

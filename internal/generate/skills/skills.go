@@ -29,7 +29,7 @@ import (
 )
 
 // Template is the version of the templates: it goes up with their text.
-const Template = 3
+const Template = 4
 
 //go:embed templates/*.tmpl
 var sources embed.FS

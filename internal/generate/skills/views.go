@@ -76,8 +76,14 @@ func (s skill) Whole() []string { return embeddings }
 // Draws reports whether the model draws numbers at random.
 func (s skill) Draws() bool { return slices.Contains(random, s.Type) }
 
-// Forgets reports whether the library leaves some of its weights undrawn.
-func (s skill) Forgets() bool { return slices.Contains(undrawn, s.Type) }
+// Blank is what the names of weights hold that the library leaves undrawn; ""
+// where it draws all.
+func (s skill) Blank() string {
+	if len(blank[s.Type]) == 0 {
+		return ""
+	}
+	return pytext.Value(blank[s.Type], 0, 0, 0)
+}
 
 // Wordless reports whether the library leaves its codebooks empty.
 func (s skill) Wordless() bool { return slices.Contains(wordless, s.Type) }
@@ -109,9 +115,6 @@ func (s skill) Called() (string, error) {
 	}
 	return b.String(), nil
 }
-
-// Undecided reports whether the gates before its experts are left at nought.
-func (s skill) Undecided() bool { return slices.Contains(undecided, s.Type) }
 
 // Widened reports whether random weights are widened.
 func (s skill) Widened() bool { return s.Gain != 1 && s.Gain != 0 }

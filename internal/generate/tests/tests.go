@@ -33,7 +33,7 @@ import (
 )
 
 // Template is the version of the templates: it goes up with their text.
-const Template = 1
+const Template = 2
 
 //go:embed templates
 var sources embed.FS
