@@ -69,7 +69,7 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers; default infer)")
 	fs.BoolVar(&f.warm, "warm", false, "in a browser, run on blank inputs before the first request, so that shaders are compiled by then")
 	fs.StringVar(&f.frontEnd, "front-end", "", "none or page: in a browser, whether the page itself makes the model's input of raw sound or frames (default none)")
-	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most four)")
+	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most sixteen)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
 	fs.BoolVar(&f.strict, "strict", false, "no fallback, and partial counts as failing")
 	fs.BoolVar(&f.noAdapt, "no-adapt", false, "do not lower batch, input size or dtype when memory runs out")

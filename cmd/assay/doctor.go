@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"assay/internal/cell"
 	"assay/internal/doctor"
@@ -68,21 +69,24 @@ func (a *app) doctor(ctx context.Context, asked platform.Name) error {
 }
 
 // hello starts the runner and has it do nothing once.
-func hello(ctx context.Context, env environment.Environment) (string, error) {
+func hello(ctx context.Context, env environment.Environment) (doctor.Greeting, error) {
 	r, err := python.Runner{Python: env.Python, Env: env.Environ()}.Start(ctx)
 	if err != nil {
-		return "", err
+		return doctor.Greeting{}, err
 	}
 	defer r.Close()
 	exit, err := r.Run(ctx, runner.Job{Kind: runner.NoopJob, Cell: cell.Cell{Type: "noop", Engine: platform.Noop}.Normal()}, nil)
 	if err != nil {
-		return "", err
+		return doctor.Greeting{}, err
 	}
 	if exit.Outcome() != runner.Finished {
-		return "", fmt.Errorf("its child %s", exit)
+		return doctor.Greeting{}, fmt.Errorf("its child %s", exit)
 	}
 	h := r.Hello()
-	return fmt.Sprintf("protocol %d, children by %s, a no-op child came and went", h.Protocol, h.Start), nil
+	return doctor.Greeting{
+		Words: fmt.Sprintf("protocol %d, children by %s, a no-op child came and went", h.Protocol, h.Start),
+		Slow:  strings.Join(h.Notes, "; "),
+	}, nil
 }
 
 func (a *app) databaseState(ctx context.Context) (string, error) {

@@ -365,6 +365,7 @@ type Context struct {
 	PowerSource        string            `json:"power_source,omitempty"`        // mains, battery
 	LoadBefore         *float64          `json:"load_before,omitempty"`
 	Threads            int               `json:"threads,omitempty"`
+	JobsBefore         int               `json:"jobs_before,omitempty"`   // that the same child had carried out; 0 is a fresh one
 	InputsInside       string            `json:"inputs_inside,omitempty"` // what a sample includes: "forward only; inputs resident on the device"
 	AttnImpl           string            `json:"attn_implementation,omitempty"`
 	EngineSettings     map[string]string `json:"engine_settings,omitempty"` // as the engine tells them: hints, streams, threads

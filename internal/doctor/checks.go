@@ -221,7 +221,10 @@ func checkRunner(ctx context.Context, d *Deps) Finding {
 	if err != nil {
 		return fail("run again with -v; if the environment is your own, try without --python", "the runner does not start: %v", err)
 	}
-	return ok("%s", said)
+	if said.Slow != "" {
+		return warn("remove that package from the environment, or use Assay's own (leave --python out)", "%s; nothing can be loaded ahead of the jobs: %s", said.Words, said.Slow)
+	}
+	return ok("%s", said.Words)
 }
 
 func checkDatabase(ctx context.Context, d *Deps) Finding {

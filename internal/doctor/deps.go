@@ -58,14 +58,20 @@ type Deps struct {
 	// Now is the clock.
 	Now func() time.Time
 
-	// Hello starts the runner and returns what it says of itself in words.
-	Hello func(ctx context.Context, env environment.Environment) (string, error)
+	// Hello starts the runner and returns what it says of itself.
+	Hello func(ctx context.Context, env environment.Environment) (Greeting, error)
 	// Database opens the database for reading and describes it in words.
 	Database func(ctx context.Context) (string, error)
 	// Journals reads all journals and describes them in words.
 	Journals func(ctx context.Context) (string, error)
 
 	asked platform.Name
+}
+
+// Greeting is what a runner says of itself, in words.
+type Greeting struct {
+	Words string
+	Slow  string // why its children start slowly; "" when they do not
 }
 
 // Libraries is what a child that imported torch and transformers saw.

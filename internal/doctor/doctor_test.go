@@ -68,8 +68,8 @@ func healthy(t *testing.T) Deps {
 		Getenv: func(string) string { return "" },
 		Limits: func() Limits { return Limits{number(20000), number(8e9)} },
 		Now:    time.Now,
-		Hello: func(context.Context, environment.Environment) (string, error) {
-			return "python runner, protocol 1", nil
+		Hello: func(context.Context, environment.Environment) (Greeting, error) {
+			return Greeting{Words: "python runner, protocol 1"}, nil
 		},
 		Database: said("12 results"),
 		Journals: said("3 journals"),
@@ -152,8 +152,13 @@ func TestSick(t *testing.T) {
 		}, Fail, "1 files are damaged (torch/_C.so)"},
 		{"imports fail", "libraries", "", func(d *Deps) { d.Libraries = noLibraries(broken) }, Fail, "it is broken"},
 		{"runner does not start", "runner", "", func(d *Deps) {
-			d.Hello = func(context.Context, environment.Environment) (string, error) { return "", broken }
+			d.Hello = func(context.Context, environment.Environment) (Greeting, error) { return Greeting{}, broken }
 		}, Fail, "it is broken"},
+		{"a package starts threads", "runner", "", func(d *Deps) {
+			d.Hello = func(context.Context, environment.Environment) (Greeting, error) {
+				return Greeting{Words: "protocol 1", Slow: "importing culprit started a thread"}, nil
+			}
+		}, Warn, "importing culprit started a thread"},
 		{"database", "database", "", func(d *Deps) { d.Database = func(context.Context) (string, error) { return "", broken } }, Fail, "it is broken"},
 		{"journals", "journals", "", func(d *Deps) { d.Journals = func(context.Context) (string, error) { return "", broken } }, Fail, "it is broken"},
 		{"no driver", "cuda driver", "", func(d *Deps) { d.Driver = absent }, Skipped, "no NVIDIA driver"},

@@ -221,7 +221,7 @@ func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, er
 	for _, a := range batch {
 		a.attempts++
 	}
-	return c.execute(ctx, c.job(runner.CheckJob, batch, nil))
+	return c.executeCheck(ctx, c.job(runner.CheckJob, batch, nil), a.recipe)
 }
 
 // job is the child's task over these attempts.
@@ -269,11 +269,13 @@ func (c *carrying) preloads(a *attempt, timed bool) bool {
 
 // threads is what the cell says, else the device's setting: all of
 // it for a timed job, which is alone, and a share for one of several workers.
+// 0 leaves it to the engine: to one that is alone on a device of which nothing
+// is known, and to a page, whose machine may be another.
 func (c *carrying) threads(a *attempt, alone bool) int {
 	if a.now.Threads > 0 {
 		return a.now.Threads
 	}
-	if alone || a.here.Threads == 0 {
+	if alone || a.now.Engine.InPages() && a.here.Threads == 0 {
 		return a.here.Threads
 	}
 	return max(1, a.here.Threads/max(1, c.Workers))

@@ -22,6 +22,7 @@ type outcome struct {
 	whole    bool               // it failed before any point was begun: all of them fail
 	overhead time.Duration      // dispatch to exit, less the phases timed in the child
 	wall     time.Duration
+	before   int // jobs that the same child had carried out
 }
 
 // pointRun is what one child saw of one point.
@@ -87,6 +88,8 @@ var perPoint = map[string]bool{"run": true, "first": true, "warmup": true, "cont
 
 func (g *gatherer) event(e runner.Event) {
 	switch e := e.(type) {
+	case runner.Started:
+		g.before = e.Before
 	case runner.Phase:
 		if perPoint[e.Name] {
 			g.own[e.Name] += e.MS

@@ -27,6 +27,8 @@ type Event interface{ event() }
 type Started struct {
 	PID  int `json:"pid"`
 	PGID int `json:"pgid"`
+	// Before is how many jobs the same child has carried out; 0 is a fresh one.
+	Before int `json:"before,omitempty"`
 }
 
 // Phase says that a phase of the job ended.

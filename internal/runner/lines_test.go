@@ -78,7 +78,7 @@ func TestDecode(t *testing.T) {
 		line string
 		want message
 	}{
-		{`{"ev":"started","id":"7","pid":5,"pgid":6}`, message{id: "7", event: Started{5, 6}}},
+		{`{"ev":"started","id":"7","pid":5,"pgid":6}`, message{id: "7", event: Started{PID: 5, PGID: 6}}},
 		{` {"ev":"phase","id":"7","name":"build","ms":1.5,"new":[1]}`, message{id: "7", event: Phase{"build", 1.5}}},
 		{`{"ev":"timed","id":"7","state":"begin","runner_cpu_s":1.25}`, message{id: "7", event: Timed{"begin", &cpu}}},
 		{`{"ev":"timed","id":"7","state":"end"}`, message{id: "7", event: Timed{"end", nil}}},

@@ -41,7 +41,7 @@ type Runner interface {
 	Hello() Hello
 
 	// Run carries one job out and returns when its child and the child's
-	// whole process group are gone.
+	// whole process group are gone; a job with Reuse when it is done.
 	//
 	// on gets the job's events in order, from the goroutine that called Run;
 	// nil ignores them. It must return soon: events of other jobs may wait

@@ -42,6 +42,7 @@ func (s *Session) Parts(ctx context.Context, c cell.Cell, say func(string)) (Par
 	job := runner.Job{
 		Kind: runner.PartsJob, Cell: c, Recipe: recipe.JSON, Weights: recipe.Weights,
 		Points:  []runner.Point{{Batch: c.Batch, Seq: c.Seq, Image: c.Image}},
+		Threads: s.cores(), // nothing runs beside it
 		Options: map[string]any{"exports": s.exports()},
 	}
 	answer, raised, err := ask(ctx, r, job)

@@ -30,6 +30,7 @@ type recipes struct {
 	release string // of transformers, in the environment
 	cache   string // folder for recipes that were searched for; "" keeps none
 	limit   time.Duration
+	threads int // of the child that makes one: others may run beside it
 }
 
 // Recipe implements lab.Recipes.
@@ -122,7 +123,7 @@ func (r *recipes) ask(ctx context.Context, c cell.Cell, options map[string]any) 
 		defer cancel()
 		ctx = limited
 	}
-	answer, raised, err := ask(ctx, r.runner, runner.Job{Kind: runner.RecipeJob, Cell: c, Options: options})
+	answer, raised, err := ask(ctx, r.runner, runner.Job{Kind: runner.RecipeJob, Cell: c, Threads: r.threads, Options: options})
 	if raised != nil {
 		err = &recipeError{*raised}
 	}

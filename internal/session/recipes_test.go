@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/detect"
 	"assay/internal/lab"
 	"assay/internal/runner"
 
@@ -32,6 +33,8 @@ type answering struct {
 	err   error
 	asked runner.Job
 }
+
+func (a *answering) Hello() runner.Hello { return runner.Hello{} }
 
 func (a *answering) Run(_ context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
 	a.asked = job
@@ -110,6 +113,23 @@ func TestSearchedRecipe(t *testing.T) {
 	r = &recipes{catalog: load(t), release: r.catalog.Transformers}
 	if _, err := r.Recipe(t.Context(), cell.Cell{Type: "tvp"}.Normal()); !errors.As(err, &none) || none.Searched != r.release {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestRecipesHaveTheirShare: a search computes, and others run beside it: no
+// job of a session may take all cores.
+func TestRecipesHaveTheirShare(t *testing.T) {
+	t.Parallel()
+	for workers, want := range map[int]int{1: 16, 8: 2, 14: 1, 64: 1} {
+		s := New(Options{Catalog: load(t), Workers: workers})
+		s.seen = &detect.Sighting{CPU: detect.CPU{Usable: 16}}
+		child := &answering{event: runner.Data{Data: json.RawMessage(`{"class":"DinatFound"}`)}}
+		if _, err := s.recipes(&open{Runner: child}).Recipe(t.Context(), cell.Cell{Type: "dinat"}.Normal()); err != nil {
+			t.Fatal(err)
+		}
+		if child.asked.Threads != want {
+			t.Errorf("%d workers: a search has %d threads, want %d", workers, child.asked.Threads, want)
+		}
 	}
 }
 

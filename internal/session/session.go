@@ -40,7 +40,8 @@ type Options struct {
 	// Bare opens any Python at all with the runner's sources: enough for no-ops.
 	Bare    func(context.Context) (environment.Environment, error)
 	Catalog *catalog.Catalog
-	// Workers is how many functional children run side by side; 0 is one a core, at most four.
+	// Workers is how many functional children run side by side; 0 is one a
+	// core, at most sixteen. Memory admits fewer where it is short.
 	Workers int
 	// Limit is how long one child may take; 0 is ten minutes.
 	Limit time.Duration
@@ -87,10 +88,12 @@ type open struct {
 	env environment.Environment
 }
 
+const mostWorkers = 16
+
 // New returns a session; nothing is started yet.
 func New(o Options) *Session {
 	if o.Workers <= 0 {
-		o.Workers = min(4, runtime.NumCPU())
+		o.Workers = min(mostWorkers, runtime.GOMAXPROCS(0)) // which heeds a container's limit
 	}
 	if o.Limit <= 0 {
 		o.Limit = 10 * time.Minute
@@ -214,9 +217,12 @@ func (s *Session) exports() string {
 // kept apart from other releases'.
 func (s *Session) recipes(r *open) *recipes {
 	out := s.knownRecipes(r.Hello().Versions["transformers"])
-	out.runner = r
+	out.runner, out.threads = r, max(1, s.cores()/s.o.Workers)
 	return out
 }
+
+// cores are the physical ones that this process may use.
+func (s *Session) cores() int { return max(1, s.sighting().CPU.Usable) }
 
 // knownRecipes are those that are at hand without a runner.
 func (s *Session) knownRecipes(release string) *recipes {

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import linux
+from . import kept_out, linux, threads, turns
 from .emit import Emit
 from .protocol import Writer, decode, take_stdin, take_stdout
 
@@ -78,8 +78,11 @@ def _find(path: str, emit: Emit) -> Callable[[dict[str, Any], Emit], None]:
         return getattr(importlib.import_module(module), name)
 
 
-def after_fork(job: dict[str, Any], zygote: int, protocol: int, output: int, others: list[int]) -> None:
-    """All of a forked child's life. `others` are the zygote's descriptors, which are none of its business."""
+def after_fork(
+    job: dict[str, Any], zygote: int, protocol: int, output: int, others: list[int], more: int | None = None
+) -> None:
+    """All of a forked child's life. `others` are the zygote's descriptors, which are none of its business; through
+    `more` come further jobs."""
     os.setpgid(0, 0)
     linux.die_with_parent(zygote, _KILL)
     _reset_signals()
@@ -89,7 +92,7 @@ def after_fork(job: dict[str, Any], zygote: int, protocol: int, output: int, oth
     os.dup2(output, 2)
     os.close(output)
     gc.enable()
-    _live(job, protocol)
+    _live(job, protocol, more)
 
 
 def after_spawn(argv: list[str]) -> None:
@@ -98,6 +101,7 @@ def after_spawn(argv: list[str]) -> None:
     protocol = take_stdout()
     stdin = os.fdopen(take_stdin(), "rb")
     job = decode(stdin.readline())
+    kept_out.hide()
     # Where the kernel does not tell of the parent's death, the end of the input does.
     threading.Thread(target=_die_with_input, args=(stdin,), daemon=True).start()
     _live(job, protocol)
@@ -110,7 +114,7 @@ def _die_with_input(stdin: Any) -> None:
     os._exit(1)
 
 
-def _live(job: dict[str, Any], protocol: int) -> None:
+def _live(job: dict[str, Any], protocol: int, more: int | None = None) -> None:
     linux.prefer_as_victim()
     # A crash then leaves the Python stack in the log.
     faulthandler.enable(file=2, all_threads=True)
@@ -118,19 +122,30 @@ def _live(job: dict[str, Any], protocol: int) -> None:
         with contextlib.suppress(AttributeError):  # a library may have put something else in its place
             stream.reconfigure(line_buffering=True)
     status = 1
-    emit = Emit(Writer(protocol))
     try:
-        linux.limit_memory(int(job.get("memory_limit_bytes") or 0))
-        linux.reset_peak()
-        status = execute(job, emit)
-    except BaseException as error:
-        emit.failure(error)
+        if more is None:
+            status = _carry_out(job, protocol)
+        else:
+            threads.bound(job)  # before the first look at what a job could leave behind
+            status = turns.live(job, more, protocol, lambda job: _carry_out(job, protocol))
     finally:
         with contextlib.suppress(Exception):
             sys.stdout.flush()
             sys.stderr.flush()
         # No finaliser, no exit handler, no destructor of a library: they belong to the parent or cost time.
         os._exit(status & 0xFF)
+
+
+def _carry_out(job: dict[str, Any], protocol: int) -> int:
+    emit = Emit(Writer(protocol))
+    try:
+        threads.bound(job)
+        linux.limit_memory(int(job.get("memory_limit_bytes") or 0))
+        linux.reset_peak()
+        return execute(job, emit)
+    except BaseException as error:
+        emit.failure(error)
+        return 1
 
 
 def _reset_signals() -> None:

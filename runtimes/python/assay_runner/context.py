@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from assay_runner import turns
 from assay_runner.devices import Device
 from assay_runner.sensors import Nvidia
 
@@ -164,6 +165,7 @@ class Watch:
             "power_source": self._machine.power_source(),
             "load_before": self._load,
             "threads": threads,
+            "jobs_before": turns.before,
             "affinity": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
             **precision,
         }

@@ -6,11 +6,14 @@ it must compute nothing and start no thread.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
+
+from assay_runner import linux
 
 _PREIMPORT = (
     "numpy",
@@ -25,12 +28,11 @@ _PREIMPORT = (
     "transformers.integrations.sdpa_attention",
     "assay_runner.torch_engine",
 )
-# What nearly every modelling module imports. Where one of THREADED is installed these import it too, and it starts
-# threads: no child could be forked any more. There each child imports them for itself.
+# What nearly every modelling module imports.
 _SHARED = ("transformers.modeling_layers", "transformers.generation.utils", "transformers.models.auto.modeling_auto")
-THREADED = ("pandas", "pyarrow", "torchaudio")
-# Releases of transformers from this one on import scikit-learn only where it is used, which no job does.
-_SKLEARN_LAZY_SINCE = (5, 22)
+# These import the following packages where they are installed, which start threads in some of their versions: it is
+# tried first in a process that ends with it.
+_SUSPECTED = ("torchaudio",)
 # What writing a graph imports on its way, seconds of it. None of these starts a thread; onnxruntime does.
 _EXPORT = (
     "torch.export",
@@ -54,8 +56,15 @@ _SINCE_LATER = frozenset(
 
 def preimport() -> dict[str, str]:
     """Imports what every job needs. Returns what could not be imported, and why."""
+    missing = _imported(_PREIMPORT)
+    if not any(map(find_spec, _SUSPECTED)) or _starts_nothing(_SHARED):
+        missing |= _imported(_SHARED)
+    return missing
+
+
+def _imported(names: tuple[str, ...]) -> dict[str, str]:
     missing = {}
-    for name in _PREIMPORT + (() if any(map(find_spec, _threaded())) else _SHARED):
+    for name in names:
         try:
             importlib.import_module(name)
         except ImportError as err:
@@ -64,13 +73,18 @@ def preimport() -> dict[str, str]:
     return missing
 
 
-def _threaded() -> tuple[str, ...]:
-    """What the installed transformers imports, where it is there, and what starts threads then."""
-    try:
-        release = tuple(int(part) for part in version("transformers").split(".")[:2] if part.isdigit())
-    except PackageNotFoundError:
-        return THREADED
-    return THREADED if release >= _SKLEARN_LAZY_SINCE else (*THREADED, "sklearn")
+def _starts_nothing(names: tuple[str, ...]) -> bool:
+    """Whether importing these leaves a process with one thread, as far as one can fork to try."""
+    if not linux.IS_LINUX or linux.tasks() != 1:
+        return False
+    trial = os.fork()
+    if trial == 0:
+        status = 1
+        with contextlib.suppress(BaseException):
+            _imported(names)
+            status = int(linux.tasks() != 1)
+        os._exit(status)
+    return os.waitpid(trial, 0)[1] == 0
 
 
 def before_fork(job: Mapping[str, Any]) -> None:

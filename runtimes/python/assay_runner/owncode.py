@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from . import kept_out
 from .errors import BadRecipe, MissingCode
 
 # The auto class in auto_map, by preference, and the task that a model of it does.
@@ -60,7 +61,8 @@ def head(values: Mapping[str, Any], task: str) -> tuple[str, str]:
 
 
 def found(folder: str, ref: str) -> type:
-    """Imports a class from the code beside a config.json."""
+    """Imports a class from the code beside a config.json. It may need more than the models of transformers do."""
     from transformers.dynamic_module_utils import get_class_from_dynamic_module
 
+    kept_out.show()
     return get_class_from_dynamic_module(ref, folder, local_files_only=True)

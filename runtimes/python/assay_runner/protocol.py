@@ -91,8 +91,10 @@ EVENTS = {
         "traceback": _is_text,
     },
     "data": {"data": _is_object},
+    "done": {"usage": lambda value: value is None or _is_object(value)},
 }
-"""What a child may say, and what must hold of each field. The runner itself says hello, started and exit."""
+"""What a child may say, and what must hold of each field. The runner itself says hello, started and exit; `done` is
+for the runner alone: a child that stays for further jobs has finished one."""
 
 
 def decode_event(line: bytes) -> dict[str, Any]:

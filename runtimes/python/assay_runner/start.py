@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import PROTOCOL, libraries, linux
+from . import PROTOCOL, kept_out, libraries, linux
 from .protocol import ProtocolError, Writer, take_stdin, take_stdout
 
 
@@ -52,9 +52,11 @@ def _serve(stdin: int, out: Writer, *, bare: bool, spawn: bool) -> None:
     versions, missing = {"python": platform.python_version()}, {}
     notes = []
     if not bare and not spawn:
-        versions, missing = libraries.import_all()
-        if (count := linux.tasks()) != 1:
-            notes.append(f"importing started {count - 1} threads: each job gets a fresh interpreter, and starts slowly")
+        kept_out.hide()
+        with kept_out.watched() as blamed:
+            versions, missing = libraries.import_all()
+        if linux.tasks() != 1:
+            notes.append(kept_out.reason(blamed))
             spawn = True
     elif not bare:
         versions, missing = _look()

@@ -47,18 +47,26 @@ class Supervised:
     """One job's child. Whatever becomes of it, exit() is said exactly once."""
 
     def __init__(self, job_id: str, out: Writer) -> None:
-        self.id = job_id
         self.pid = 0
+        self.before = 0
+        """How many jobs it has carried out already."""
+        self._out = out
+        self.begin(job_id)
+
+    def begin(self, job_id: str) -> None:
+        """Nothing is known yet of how this job goes."""
+        self.id = job_id
         self.log = Log()
         self.killed = ""
         self.protocol_error = ""
         self.status: int | None = None
         self.signal = 0
         self.usage: dict[str, float] | None = None
+        self.done = False
+        """Whether the child has finished this job and stays for another."""
         self.overdue = float("inf")
         """When its exit is said even if something still holds its pipes."""
         self._lines = Lines()
-        self._out = out
 
     @property
     def ended(self) -> bool:
@@ -68,7 +76,7 @@ class Supervised:
     def started(self, pid: int) -> None:
         """The child exists."""
         self.pid = pid
-        self._out.send({"ev": "started", "id": self.id, "pid": pid, "pgid": pid})
+        self._out.send({"ev": "started", "id": self.id, "pid": pid, "pgid": pid, "before": self.before})
 
     def phase(self, name: str, ms: float) -> None:
         """A phase that the runner itself went through on behalf of the job."""
@@ -88,6 +96,9 @@ class Supervised:
 
     def _relay(self, line: bytes) -> None:
         event = decode_event(line)
+        if event["ev"] == "done":
+            self.done, self.usage = True, event["usage"]
+            return
         event["id"] = self.id
         if event["ev"] == "timed":
             event["runner_cpu_s"] = time.process_time()

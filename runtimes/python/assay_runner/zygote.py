@@ -19,20 +19,12 @@ from functools import partial
 from typing import Any
 
 from . import child, linux, noop  # noqa: F401  (noop is imported so that each child has it already)
+from .forked import PIECE, Forked, pipes
 from .protocol import Writer
-from .supervised import LAST_WORDS_S, Supervised, Supervisor, exit_of, group_exists, kill_group
+from .supervised import LAST_WORDS_S, Supervisor, exit_of, group_exists, kill_group
 
-_PIECE = 1 << 16
 _STRAYS_EVERY_S = 0.5
 _END_S = 0.5
-
-
-class Forked(Supervised):
-    """A forked child and what of it is still open."""
-
-    def __init__(self, job_id: str, out: Writer) -> None:
-        super().__init__(job_id, out)
-        self.open: set[int] = set()
 
 
 class StartError(Exception):
@@ -77,15 +69,20 @@ class Zygote(Supervisor[Forked]):
             signal.signal(number, self.stop)
 
     def _read_stdin(self) -> None:
-        self.heard(os.read(self._stdin, _PIECE))
+        self.heard(os.read(self._stdin, PIECE))
 
     def kill(self, one: Forked) -> None:
         """Kill the child's whole group."""
         kill_group(one.pid)
 
     def run(self, job_id: str, job: dict[str, Any]) -> None:
-        """Fork a child for the job."""
-        one = Forked(job_id, self.out)
+        """Fork a child for the job, or hand it to one that stayed."""
+        if job.get("kind") == "time":
+            self._dismiss()
+        reuse = str(job.get("reuse") or "")
+        if reuse and self._hand_over(reuse, job_id, job):
+            return
+        one = Forked(job_id, self.out, reuse)
         imported_ms = self._import_for(job)
         try:
             self._fork(one, job)
@@ -118,41 +115,47 @@ class Zygote(Supervisor[Forked]):
                 "an imported library started them"
             )
         zygote = os.getpid()
-        messages, protocol, prints, output = _two_pipes()
+        messages, protocol, prints, output, *jobs = pipes(3 if one.reuse else 2)
+        source, one.more = jobs or (None, -1)
+        ours, theirs = [messages, prints, *jobs[1:]], [protocol, output, *jobs[:1]]
         try:
             pid = os.fork()
             if pid == 0:
                 try:
-                    child.after_fork(job, zygote, protocol, output, [*self._descriptors(), messages, prints])
+                    child.after_fork(job, zygote, protocol, output, [*self._descriptors(), *ours], source)
                 finally:
                     os._exit(70)
         except OSError:
-            os.close(messages)
-            os.close(prints)
+            for fd in ours:
+                os.close(fd)
             raise
         finally:
-            os.close(protocol)
-            os.close(output)
+            for fd in theirs:
+                os.close(fd)
         with contextlib.suppress(OSError):  # the child does it too; whoever comes first
             os.setpgid(pid, pid)
-        one.pid = pid
+        one.pid, one.prints = pid, prints
         self.jobs[one.id] = self._by_pid[pid] = one
         self._listen(one, messages, self._hear)
         self._listen(one, prints, lambda one, piece: one.log.add(piece))
 
     def _descriptors(self) -> list[int]:
         registered = [key.fd for key in self._selector.get_map().values()]
-        own = [self.out.fd, self._wake_write]
+        own = [self.out.fd, self._wake_write, *(one.more for one in self._by_pid.values())]
         return [fd for fd in registered + own if fd > 2]
 
     def _listen(self, one: Forked, fd: int, hear: Callable[[Forked, bytes], None]) -> None:
+        os.set_blocking(fd, False)
         one.open.add(fd)
         self._selector.register(fd, selectors.EVENT_READ, partial(self._read, one, fd, hear))
 
     def _read(self, one: Forked, fd: int, hear: Callable[[Forked, bytes], None]) -> None:
         if fd not in one.open:
             return
-        piece = os.read(fd, _PIECE)
+        try:
+            piece = os.read(fd, PIECE)
+        except BlockingIOError:  # what was there has been taken meanwhile: see take_prints
+            return
         if piece:
             hear(one, piece)
             return
@@ -167,6 +170,44 @@ class Zygote(Supervisor[Forked]):
     def _hear(self, one: Forked, piece: bytes) -> None:
         if not one.hear(piece) and not one.ended:
             kill_group(one.pid)
+        if one.done and one.id in self.jobs and not one.killed:
+            self._rest(one)
+
+    # Children that stay.
+
+    def _rest(self, one: Forked) -> None:
+        """The child has finished its job and waits for another. All that it printed is in the pipe."""
+        one.take_prints()
+        one.status = 0
+        one.exit()
+        del self.jobs[one.id]
+        one.before += 1
+        one.begin("")
+
+    def _resting(self) -> list[Forked]:
+        return [one for one in self._by_pid.values() if one.rests]
+
+    def _hand_over(self, reuse: str, job_id: str, job: dict[str, Any]) -> bool:
+        """Give the job to a child that rests; False when there is none."""
+        for one in self._resting():
+            if one.reuse != reuse:
+                continue
+            try:
+                Writer(one.more).send(job)
+            except OSError:  # it has just died
+                continue
+            one.begin(job_id)
+            self.jobs[job_id] = one
+            one.started(one.pid)
+            return True
+        return False
+
+    def _dismiss(self) -> None:
+        """End those that rest, and wait until they are gone: a timed job has the machine to itself."""
+        for one in self._resting():
+            kill_group(one.pid)
+            os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+        self._reap()
 
     # Ends.
 
@@ -193,25 +234,30 @@ class Zygote(Supervisor[Forked]):
 
     def _idle(self) -> bool:
         """Whether no job is alive."""
-        return all(one.ended for one in self._by_pid.values())
+        return all(one.ended or one.rests for one in self._by_pid.values())
 
     def _kill_strays(self) -> None:
-        """Kill everything below us. Only where no job is alive: an inherited process that left its group does not tell
-        whose it was, and it may be a living job's."""
+        """Kill everything below us but what rests. Only where no job is alive: an inherited process that left its group
+        does not tell whose it was, and it may be a living job's."""
         self._next_search = float("inf")
-        for pid in linux.children():
+        rest = {one.pid for one in self._resting()}
+        for pid in set(linux.children()) - rest:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
     def _settle(self, one: Forked) -> None:
         """Say its exit if the child, its group and all that it wrote are through."""
         late = time.monotonic() >= one.overdue
-        if not one.ended or one.id not in self.jobs or (not late and (one.open or group_exists(one.pid))):
+        gone = one.pid not in self._by_pid
+        if gone or not one.ended or (not late and (one.open or group_exists(one.pid))):
             return
         for fd in list(one.open):
             self._close(one, fd)
-        del self.jobs[one.id], self._by_pid[one.pid]
-        one.exit()
+        if one.more >= 0:
+            os.close(one.more)
+        del self._by_pid[one.pid]
+        if self.jobs.pop(one.id, None):  # one that rested had no job
+            one.exit()
 
     def _patience(self) -> float | None:
         """How long nothing can be due: for ever, unless a child has just ended."""
@@ -238,16 +284,6 @@ class Zygote(Supervisor[Forked]):
             while (pid := _ended_process()) is not None:
                 os.wait4(pid, 0)
             time.sleep(0.002)
-
-
-def _two_pipes() -> tuple[int, int, int, int]:
-    first = os.pipe()
-    try:
-        return first + os.pipe()
-    except OSError:
-        for fd in first:
-            os.close(fd)
-        raise
 
 
 def _ended_process() -> int | None:
