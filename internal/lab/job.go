@@ -35,15 +35,23 @@ type pointRun struct {
 // execute runs one job under its time limit and gathers what the child says.
 // The error is for a plan that cannot go on; a failing job is an outcome.
 func (c *carrying) execute(ctx context.Context, job runner.Job) (outcome, error) {
+	return c.executeHearing(ctx, job, func(*gatherer, runner.Event) {})
+}
+
+// executeHearing is execute for who wants to hear of each event, after it was
+// gathered.
+func (c *carrying) executeHearing(ctx context.Context, job runner.Job, hear func(*gatherer, runner.Event)) (outcome, error) {
 	limit := c.limit(job)
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	g := &gatherer{outcome: outcome{points: map[int]pointRun{}, phases: map[string]float64{}}, own: map[string]float64{}, asked: len(job.Points)}
+	g := newGatherer(job)
 	before, _ := oomKills()
-	start := time.Now()
-	exit, err := c.Runner.Run(timed, job, g.event)
-	g.wall = time.Since(start)
-	g.overhead = g.wall - g.accounted()
+	g.start = time.Now()
+	exit, err := c.Runner.Run(timed, job, func(e runner.Event) {
+		g.event(e)
+		hear(g, e)
+	})
+	g.took()
 	if cause := context.Cause(ctx); cause != nil {
 		return outcome{}, cause
 	}
@@ -74,6 +82,7 @@ func (c *carrying) limit(job runner.Job) time.Duration {
 // gatherer turns a job's events into its outcome.
 type gatherer struct {
 	outcome
+	start  time.Time
 	asked  int                // points
 	own    map[string]float64 // phases of the point under way
 	share  *float64           // the harness's, of the point under way
@@ -81,6 +90,16 @@ type gatherer struct {
 	meter  meter
 	// oomKilled says that the kernel killed for memory while the child died of SIGKILL.
 	oomKilled bool
+}
+
+func newGatherer(job runner.Job) *gatherer {
+	return &gatherer{outcome: outcome{points: map[int]pointRun{}, phases: map[string]float64{}}, own: map[string]float64{}, asked: len(job.Points)}
+}
+
+// took takes the time from the job's dispatch to now.
+func (g *gatherer) took() {
+	g.wall = time.Since(g.start)
+	g.overhead = g.wall - g.accounted()
 }
 
 // perPoint are the phases that come once for each point.

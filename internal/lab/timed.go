@@ -17,6 +17,10 @@ import (
 // repeat ends, so a stopped plan keeps the blocks before it.
 const block = 8
 
+// ahead is how many groups are checked before the first of them is timed: the
+// checks on a GPU share contexts, which are gone when a timed repeat begins.
+const ahead = 4 * block
+
 // longest is how long the repeats of one group may take in all, loading
 // included. A model that takes longer to load has fewer repeats, and says so.
 var longest = map[cell.Timing]time.Duration{cell.Quick: 2 * time.Minute, cell.Thorough: 6 * time.Minute}
@@ -31,13 +35,15 @@ func TimingRule(t cell.Timing) (*runner.TimingRule, int) {
 // timeAll carries a timed plan out, block by block.
 func (c *carrying) timeAll(ctx context.Context, routes []route) error {
 	c.announce(routes)
-	for gs := range slices.Chunk(groups(routes), block) {
+	for gs := range slices.Chunk(groups(routes), ahead) {
 		all, err := c.checkBlock(ctx, gs)
 		if err != nil {
 			return err
 		}
-		if err := c.timeBlock(ctx, all); err != nil {
-			return err
+		for some := range slices.Chunk(all, block) {
+			if err := c.timeBlock(ctx, some); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -124,6 +130,7 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 		return err
 	}
 	defer release()
+	defer c.leaving.wait()
 	for open := true; open; {
 		open = false
 		for _, s := range all {
@@ -180,7 +187,7 @@ func (c *carrying) timeOnce(ctx context.Context, todo []*point) (outcome, error)
 		attempts[i] = p.attempt
 	}
 	rule, _ := TimingRule(c.plan.Timing)
-	return c.execute(ctx, c.job(runner.TimeJob, attempts, rule))
+	return c.executeTimed(ctx, c.job(runner.TimeJob, attempts, rule))
 }
 
 // broke deals with the point at which a repeat failed and returns what is

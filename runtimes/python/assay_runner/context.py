@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -92,14 +93,21 @@ class Machine:
             return None
 
 
-def versions(device: Device) -> dict[str, str]:
-    """Versions of what the result depends on; what is not there is left out."""
-    found = {"python": platform.python_version(), "torch": torch.__version__}
+@cache
+def packages() -> dict[str, str]:
+    """The versions of packages, which are looked for in many folders: once, before any child is forked."""
+    found = {}
     for name in _PACKAGES:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
+    return found
+
+
+def versions(device: Device) -> dict[str, str]:
+    """Versions of what the result depends on; what is not there is left out."""
+    found = {"python": platform.python_version(), "torch": torch.__version__, **packages()}
     if device.cpu:
         return found | {"cpu_capability": torch.backends.cpu.get_cpu_capability()}
     cudnn = torch.backends.cudnn.version() if device.kind.type == "cuda" else None

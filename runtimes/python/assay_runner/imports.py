@@ -57,6 +57,8 @@ _SINCE_LATER = frozenset(
 def preimport() -> dict[str, str]:
     """Imports what every job needs. Returns what could not be imported, and why."""
     missing = _imported(_PREIMPORT)
+    if not missing:
+        importlib.import_module("assay_runner.context").packages()
     if not any(map(find_spec, _SUSPECTED)) or _starts_nothing(_SHARED):
         missing |= _imported(_SHARED)
     return missing
