@@ -22,12 +22,25 @@ const eventsBar = 0.02 // synchronised times against the device's own events
 // gpu makes the table of a worker's results from a GPU machine, and judges how
 // far synchronised times are from the device's own events.
 func (b *bench) gpu(context.Context) (findings, error) {
-	h, results, err := readJournals(strings.Split(b.options.gpu, ","))
+	paths := strings.Split(b.options.gpu, ",")
+	rows, err := runRows(paths)
 	if err != nil {
 		return findings{}, err
 	}
+	h, results, err := readJournals(paths)
+	if err != nil {
+		return findings{}, err
+	}
+	// Sweeps have rows of their own: a line for each of their cells says little.
+	timed := slices.DeleteFunc(slices.Clone(results), func(r cell.Result) bool { return r.Latency == nil })
+	if len(results) >= every {
+		results = timed
+	}
 	results = slices.DeleteFunc(results, func(r cell.Result) bool { return r.Cell.Platform == platform.CPU })
 	if len(results) == 0 {
+		if len(rows) > 0 {
+			return findings{rows: rows, where: &Machine{At: h.Run.StartedAt, Host: h.Host}}, nil
+		}
 		return findings{}, fmt.Errorf("%s holds no result of a GPU", b.options.gpu)
 	}
 	sortResults(results)
@@ -36,7 +49,7 @@ func (b *bench) gpu(context.Context) (findings, error) {
 		grid.Rows = append(grid.Rows, gpuCells(r))
 	}
 	where := Machine{At: h.Run.StartedAt, Host: h.Host, Versions: results[0].Context.Versions, LoadBefore: results[0].Context.LoadBefore}
-	return findings{rows: []Row{eventsRow(results)}, grids: []Grid{grid}, where: &where}, nil
+	return findings{rows: append(rows, eventsRow(results)), grids: []Grid{grid}, where: &where}, nil
 }
 
 // readJournals reads several runs of one machine as one; of two results of a

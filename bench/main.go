@@ -16,6 +16,7 @@
 //	commands.go      commands that must be instant
 //	derived.go       derived verdicts against measured ones, scored (score.go)
 //	gpu.go           a worker's results from a GPU machine, as a table
+//	gpuruns.go       how long a worker's whole runs took there
 //
 // Nothing here is a test. Times differ between machines and minutes, so what
 // is compared is measured in one run with both sides interleaved, in an order
