@@ -34,7 +34,8 @@ const help = `assay-worker carries a plan out on a machine that has nothing but 
       print what this machine has as JSON, or write a fixture of it
   assay-worker version
 
-A plan is {"timing":"test|quick|full","cells":[{"type":"bert","platform":"cuda","size":"full","dtype":"fp16"}]}.
+A plan is {"timing":"test|quick|full","cells":[{"type":"bert","platform":"cuda","size":"full","dtype":"fp16"}]};
+a platform is a target, as everywhere: cuda:1, cpu/onnxruntime, qnn:sm8650, webgpu@firefox.
 Without --python the managed environment is made on first need.
 Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some cell fails (or is partial, in a strict plan);
 4 asked hardware is not there (strict plan); 130 interrupted.

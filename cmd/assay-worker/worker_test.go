@@ -85,6 +85,7 @@ func TestUsage(t *testing.T) {
 	w.file(t, "unknown.json", `{"cells":[{"type":"noop","engine":"noop","bogus":1}]}`)
 	w.file(t, "nomodel.json", `{"cells":[{"type":"nosuch"}]}`)
 	w.file(t, "garbage.json", "garbage")
+	w.file(t, "contradicts.json", `{"cells":[{"type":"bert","platform":"cuda/onnxruntime","engine":"torch"}]}`)
 	for _, tc := range []struct {
 		args string
 		said string
@@ -98,6 +99,7 @@ func TestUsage(t *testing.T) {
 		{"run --plan nowhere.json --out out.jsonl", "nowhere.json"},
 		{"run --plan unknown.json --out out.jsonl", `unknown field "bogus"`},
 		{"run --plan garbage.json --out out.jsonl", "plan is not valid"},
+		{"run --plan contradicts.json --out out.jsonl", `platform "cuda/onnxruntime" contradicts engine "torch"`},
 		{"run --plan nomodel.json --out out.jsonl", "the nearest names are"},
 		{"run --plan good.json --out out.jsonl --timeout soon", "soon"},
 		{"detect --plan", "flag needs an argument"},
@@ -143,12 +145,16 @@ func TestRun(t *testing.T) {
 	w := newWorker(t)
 	w.file(t, "good.json", working)
 	w.file(t, "bad.json", failing)
+	w.file(t, "target.json", strings.ReplaceAll(working, `"engine":"noop"`, `"platform":"cpu/noop"`))
 	_, stderr, status := w.run(t, "run", "--plan", "good.json", "--out", "good.jsonl")
 	if status != 0 || !strings.Contains(stderr, "2/2 noop on cpu/noop") {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	if got := verdicts(t, filepath.Join(w.dir, "good.jsonl")); got != strings.Repeat("works, ", 2)+"end" {
 		t.Errorf("the journal holds %q", got)
+	}
+	if _, stderr, status = w.run(t, "run", "--plan", "target.json", "--out", "target.jsonl"); status != 0 || !strings.Contains(stderr, "2/2 noop on cpu/noop") {
+		t.Errorf("a plan of targets: status %d\n%s", status, stderr)
 	}
 	if _, stderr, status = w.run(t, "run", "--plan", "good.json", "--out", "good.jsonl"); status != 1 || !strings.Contains(stderr, "never written over") {
 		t.Errorf("over a file that is there: status %d\n%s", status, stderr)

@@ -43,7 +43,8 @@ func TestIntegrationExport(t *testing.T) {
 		t.Fatalf("the check reads %.300s, %v", text, err)
 	}
 
-	again := p.report(t, exitOK, "test", "bert", "--platform", "cpu/onnxruntime").Results[0]
+	plan := p.write(t, "plan.json", cell.Plan{Cells: []cell.Cell{{Type: "bert", Platform: "cpu/onnxruntime"}}})
+	again := p.report(t, exitOK, "test", "--plan", plan).Results[0]
 	if again.Export == nil || !again.Export.Found || again.Export.Key != check.Export.Key || again.Evidence != cell.Measured {
 		t.Errorf("the exported model was not found again: %+v", again.Export)
 	}

@@ -57,7 +57,7 @@ type Cell struct {
 	Task       string          `json:"task,omitempty"`     // task head; "" is the type's default one
 	Family     string          `json:"family,omitempty"`   // derived; not hashed
 	Target     string          `json:"target,omitempty"`   // Platform, Device, Engine, Browser in one string; not hashed
-	Platform   platform.Name   `json:"platform,omitempty"`
+	Platform   platform.Name   `json:"platform,omitempty"` // a whole target is taken too, and split by Normal
 	Device     string          `json:"device,omitempty"`
 	Engine     platform.Engine `json:"engine,omitempty"`
 	Browser    string          `json:"browser,omitempty"`
@@ -134,6 +134,9 @@ func (c Cell) Normal() Cell {
 	if c.Platform == "" {
 		c.Platform = platform.CPU
 	}
+	if split, err := c.split(); err == nil {
+		c = split
+	}
 	if p, err := platform.Parse(string(c.Platform)); err == nil {
 		c.Platform = p.Name
 	}
@@ -194,6 +197,9 @@ func (c Cell) Validate() error {
 	}
 	if c.Revision != "" && c.Checkpoint == "" {
 		return fmt.Errorf("revision %q is one of a checkpoint: the cell names none", c.Revision)
+	}
+	if _, err := c.split(); err != nil {
+		return err
 	}
 	n := c.Normal()
 	p, err := platform.Parse(string(n.Platform))

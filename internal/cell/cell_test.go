@@ -87,6 +87,14 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "bert", Batch: -1}, "batch -1 is out of range"},
 		{Cell{Type: "bert", Platform: "CUDA", DType: "int8"}, "cuda does not run in int8"},
 		{Cell{Type: "bert", Platform: "cpu", Target: "cuda:1"}, "contradicts"},
+		{Cell{Type: "bert", Platform: "cuda:1", Device: "0"}, `platform "cuda:1" contradicts device "0"`},
+		{Cell{Type: "bert", Platform: "cpu/onnxruntime", Engine: "torch"}, `platform "cpu/onnxruntime" contradicts engine "torch"`},
+		{Cell{Type: "bert", Platform: "webgpu@firefox", Browser: "chrome"}, `platform "webgpu@firefox" contradicts browser "chrome"`},
+		{Cell{Type: "bert", Platform: "cuda/onnxruntime", Target: "cuda"}, "target cuda contradicts platform cuda"},
+		{Cell{Type: "bert", Platform: "tpu/onnxruntime"}, "the platforms are"},
+		{Cell{Type: "bert", Platform: "cuda/coreml"}, "its engines are torch, onnxruntime"},
+		{Cell{Type: "bert", Platform: "cuda/"}, "is not of the form"},
+		{Cell{Type: "bert", Platform: "cpu@firefox"}, "does not run in a browser"},
 		{Cell{Type: "bert", Target: "openvino", Scenario: "burst"}, "it is one of latency, throughput"},
 		{Cell{Type: "llama", Target: "cpu/onnxruntime", Mode: "generate"}, "no mode generate"},
 		{Cell{Type: "bert", Scenario: "throughput"}, "the engine torch has no scenario"},
@@ -109,6 +117,35 @@ func TestSpellingsAreOne(t *testing.T) {
 	a, b := Cell{Type: "bert", Platform: "CUDA", DType: "float16"}.Normal(), Cell{Type: "bert", Target: "cuda", DType: "fp16"}.Normal()
 	if a != b {
 		t.Errorf("%+v and %+v differ", a, b)
+	}
+}
+
+// A plan's platform takes a target as the command line does: it is the same
+// cell, with the same hash, as with its parts in their fields.
+func TestPlatformTakesATarget(t *testing.T) {
+	t.Parallel()
+	for whole, parts := range map[platform.Name]Cell{
+		"cpu/onnxruntime":    {Platform: "cpu", Engine: "onnxruntime"},
+		"CUDA/onnxruntime":   {Platform: "cuda", Engine: "onnxruntime"},
+		"cuda:1":             {Platform: "cuda", Device: "1"},
+		"cuda:0":             {Platform: "cuda"},
+		"cuda:1/onnxruntime": {Target: "cuda:1/onnxruntime"},
+		"webgpu@firefox":     {Platform: "webgpu", Browser: "firefox"},
+		"cpu/wasm@chromium":  {Platform: "cpu", Engine: "wasm", Browser: "chromium"},
+		"qnn:sm8650":         {Platform: "qnn", Device: "sm8650"},
+	} {
+		c := Cell{Type: "bert", Platform: whole}
+		parts.Type = "bert"
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", whole, err)
+		}
+		if diff := cmp.Diff(parts.Normal(), c.Normal()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", whole, diff)
+		}
+	}
+	beside := Cell{Type: "bert", Platform: "cuda/onnxruntime", Device: "1", Engine: "onnxruntime"}
+	if got := beside.Normal().Target; beside.Validate() != nil || got != "cuda:1/onnxruntime" {
+		t.Errorf("with a device beside it: %s, %v", got, beside.Validate())
 	}
 }
 

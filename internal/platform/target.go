@@ -18,8 +18,9 @@ type Target struct {
 
 var targetForm = regexp.MustCompile(`^([a-zA-Z]+)(?::([A-Za-z0-9_.-]{1,40}))?(?:/([a-z-]{1,20}))?(?:@([a-z-]{1,20}))?$`)
 
-// ParseTarget reads a target as a user writes it and fills in the defaults.
-func ParseTarget(s string) (Target, error) {
+// SplitTarget reads a target as a user writes it; what is not written stays
+// empty.
+func SplitTarget(s string) (Target, error) {
 	m := targetForm.FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil {
 		return Target{}, fmt.Errorf("target %q is not of the form platform[:device][/engine][@browser]", s)
@@ -34,6 +35,15 @@ func ParseTarget(s string) (Target, error) {
 	t := Target{p.Name, m[2], Engine(m[3]), m[4]}
 	if t.Engine != "" && !p.HasEngine(t.Engine) {
 		return Target{}, fmt.Errorf("engine %q does not run on %s: its engines are %s", t.Engine, p.Name, Join(p.Engines))
+	}
+	return t, nil
+}
+
+// ParseTarget reads a target as a user writes it and fills in the defaults.
+func ParseTarget(s string) (Target, error) {
+	t, err := SplitTarget(s)
+	if err != nil {
+		return Target{}, err
 	}
 	t = t.Normal()
 	if t.Browser != "" && !t.Engine.InPages() {
