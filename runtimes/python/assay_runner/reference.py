@@ -41,19 +41,26 @@ class Reference:
 @contextmanager
 def widened(model: torch.nn.Module, dtype: torch.dtype) -> Iterator[None]:
     """Inside, every narrower float tensor of the model is of this dtype, and so are new tensors. What the model draws
-    is what it draws in its own dtype, the one that most of its tensors have."""
-    before = [(t, t.dtype) for _, t in weights.named_tensors(model) if t.is_floating_point()]
-    own = Counter(narrow for _, narrow in before).most_common(1)
-    before = [(t, own) for t, own in before if own.itemsize < dtype.itemsize]
+    is what it draws in its own dtype."""
+    drawn = drawing(model, dtype)
+    floats = (t for _, t in weights.named_tensors(model) if t.is_floating_point())
+    before = [(t, t.dtype) for t in floats if t.dtype.itemsize < dtype.itemsize]
     try:
         with forgetting(model):
             for t, _ in before:
                 t.data = t.data.to(dtype)
-            with models.default_dtype(dtype), noise.Drawn(own[0][0] if own else dtype, dtype):
+            with models.default_dtype(dtype), drawn:
                 yield
     finally:
         for t, own in before:
             t.data = t.data.to(own)
+
+
+def drawing(model: torch.nn.Module, wide: torch.dtype) -> noise.Drawn:
+    """Inside, the model draws the same noise on every device, and in the reference's dtype the same as in its own, the
+    one that most of its tensors have."""
+    floats = Counter(t.dtype for _, t in weights.named_tensors(model) if t.is_floating_point())
+    return noise.Drawn(floats.most_common(1)[0][0] if floats else wide, wide)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ raised; every exception that reaches the caller is a failure with its own type.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -117,6 +118,15 @@ class Session:
         return self._make(attention) if weights == "random" else self._load(attention)
 
     @property
+    def narrow(self) -> bool:
+        """Whether float32 on the CPU is reference enough."""
+        return not self.device.cpu or self.dtype is not torch.float32
+
+    def drawing(self, model: torch.nn.Module) -> AbstractContextManager[Any]:
+        """Inside, the model draws what it draws in its reference. Never around a timed run: it takes time."""
+        return reference.drawing(model, torch.float32) if self.narrow else nullcontext()
+
+    @property
     def tolerance(self) -> float:
         """How far the cell's outputs may be from the reference's."""
         size = self.cell.get("size") or self.recipe.get("size") or ""
@@ -180,8 +190,7 @@ def check(session: Session) -> None:
     emit, cell_inputs = session.emit, [session.inputs(p) for p in session.points]
     built = session.built()
     with emit.in_phase("reference"):
-        narrow = not session.device.cpu or session.dtype is not torch.float32
-        known = reference.compute(built, narrow, cell_inputs, session.forward, session.rebuilt, session.available)
+        known = reference.compute(built, session.narrow, cell_inputs, session.forward, session.rebuilt, session.available)
     session.to_device(built)
     for index, point in enumerate(session.points):
         emit.index = index
@@ -233,12 +242,13 @@ def _run(session: Session, built: models.Built, placed: Mapping[str, torch.Tenso
     def call() -> None:
         seen.update(outputs.flatten(built.model(**placed, **session.recipe.get("call", {}))))
 
-    with torch.inference_mode():
+    with torch.inference_mode(), session.drawing(built.model):
         return seen, timing.once(call, session.device)
 
 
 def _census(session: Session, built: models.Built, placed: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-    with placement.fallbacks() as elsewhere, torch.inference_mode(), placement.Census() as census:
+    drawing = session.drawing(built.model)  # outermost: the census sees what the model asks for
+    with placement.fallbacks() as elsewhere, torch.inference_mode(), drawing, placement.Census() as census:
         built.model(**placed, **session.recipe.get("call", {}))
     return {"nodes": dict(census.nodes), "left_over": elsewhere}
 
@@ -255,7 +265,7 @@ def _control(
     kind = (session.recipe.get("control") or {}).get("kind") or "none"
     if kind == "none":
         return None
-    with session.emit.in_phase("control"):
+    with session.emit.in_phase("control"), session.drawing(built.model):
         return control.measure(
             built.model,
             kind,

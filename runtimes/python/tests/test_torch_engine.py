@@ -9,7 +9,7 @@ import torch
 import torch_recipes
 from torch_emit import Emit, job
 
-from assay_runner import control, models, torch_engine
+from assay_runner import control, models, noise, torch_engine
 from assay_runner.errors import AbsentDevice, BadRecipe, NotInRelease, TooLarge, Unsuited, UnsupportedDType
 
 RECIPES = list(torch_recipes.ALL.values())
@@ -19,6 +19,15 @@ def run(*args, **kwargs):
     emit = Emit()
     torch_engine.run(job(*args, **kwargs), emit)
     return emit
+
+
+@pytest.mark.parametrize(("kind", "dtype", "times"), [("check", "fp32", 1), ("check", "fp16", 3), ("time", "fp16", 0)])
+def test_noise_is_shared_where_it_is_compared_and_never_where_it_is_timed(monkeypatch, kind, dtype, times):
+    """In the reference, and where it is of another kind in the run and the control too."""
+    entered, right = [], noise.Drawn.__enter__
+    monkeypatch.setattr(noise.Drawn, "__enter__", lambda self: entered.append(self) or right(self))
+    run(torch_recipes.BERT, kind=kind, dtype=dtype)
+    assert len(entered) == times
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "bf16", "fp16"])
