@@ -100,7 +100,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.OverheadMS = &overhead
 	r.Context = describe(r.Context, p.Report)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
-	r.Note = joinNotes(a.widened, r.Note)
+	r.Note = joinNotes(joinNotes(a.widened, r.Note), unjudged(p.Numerics))
 	fitted(&r, p.Report)
 	a.result = &r
 }
@@ -204,6 +204,18 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, fmt.Sprintf("the check is weak here: %s changes the output by only %s", n.Control.Kind, number(n.Control.Change)), nil
 	}
 	return cell.Works, "", nil
+}
+
+// unjudged names the outputs that are neither right nor wrong.
+func unjudged(n *cell.Numerics) string {
+	if n == nil || len(n.Negligible) == 0 {
+		return ""
+	}
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(n.Negligible)) {
+		names = append(names, fmt.Sprintf("%s (at most %.2g)", name, n.Negligible[name]))
+	}
+	return "neither right nor wrong, being next to nothing: " + some(names)
 }
 
 // around names what a library made by itself: what was compared and is other

@@ -28,6 +28,27 @@ func TestDescribeShares(t *testing.T) {
 	}
 }
 
+// TestOutputsNextToNothingAreNamed: they change no verdict, and the result and
+// its journal line say which they are.
+func TestOutputsNextToNothingAreNamed(t *testing.T) {
+	t.Parallel()
+	s := &script{do: func(_ int, _ runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		on(runner.PointDone{Report: json.RawMessage(`{"finite":true,"numerics":{"max_rel":1e-6,"tolerance":1e-3,"reference":"cpu fp32","pass":true,"negligible":{"generated.1":5.7e-7}}}`)})
+		return runner.Exit{}, nil
+	}}
+	results, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "qwen2_5_omni"}))
+	if err != nil || len(results) != 1 {
+		t.Fatal(results, err)
+	}
+	r := results[0]
+	if want := "neither right nor wrong, being next to nothing: generated.1 (at most 5.7e-07)"; r.Verdict != cell.Works || r.Note != want {
+		t.Errorf("%s, %q; want works, %q", r.Verdict, r.Note, want)
+	}
+	if diff := cmp.Diff(map[string]float64{"generated.1": 5.7e-7}, r.Numerics.Negligible); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestExpertsAndKernelsReachTheResult(t *testing.T) {
 	t.Parallel()
 	want := cell.Experts{Layers: 2, Experts: 4, Used: []int{4, 3}, UsedShare: 0.875}

@@ -134,6 +134,7 @@ def measure(
     reference: Tensors,
     tolerance: float,
     restore: bool = True,
+    dtype: str = "fp32",
 ) -> Control:
     """Damages, runs (on another input for that kind) and compares with the reference."""
     if kind == "other-input":
@@ -146,5 +147,5 @@ def measure(
             damaged = run()
     else:
         raise BadRecipe(f"unknown control {kind!r}: the controls are {', '.join(KINDS)}")
-    change = min(compare(damaged, reference).max_rel, CAP)
+    change = min(compare(damaged, reference, dtype).max_rel, CAP)
     return Control(kind, change, change >= CONTROL_FACTOR * tolerance)

@@ -4,7 +4,8 @@ The measure of a floating output is its largest error over the reference's
 largest magnitude; that of the cell is its worst output's. Outputs of whole
 numbers or truth values are compared exactly and the share of equal elements is
 reported, but it decides only where a model gives nothing else: one flipped
-index among candidates is no wrong model.
+index among candidates is no wrong model. Outputs that are next to nothing are
+neither right nor wrong (``negligible``): they are named, and decide nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 
+from assay_runner.negligible import negligible
 from assay_runner.outputs import Tensors
 
 TOLERANCE = {"fp32": 1e-3, "fp16": 1e-2, "bf16": 3e-2}
@@ -59,12 +61,12 @@ def tolerance(model_type: str, size: str, weights: str, dtype: str, engine: str 
     return TOLERANCE[dtype]
 
 
-def signal_to_noise_db(actual: Tensors, reference: Tensors) -> float | None:
+def signal_to_noise_db(actual: Tensors, reference: Tensors, dtype: str = "fp32") -> float | None:
     """The worst output's ratio of the reference's power to the error's, in decibel. None where numbers are missing or
     nothing can be compared; an output without any error has the ratio CAP_DB."""
-    ratios = []
+    ratios, nothing = [], next_to_nothing(actual, reference, dtype)
     for name, expected in reference.items():
-        if not expected.is_floating_point() or expected.numel() == 0:
+        if not expected.is_floating_point() or expected.numel() == 0 or name in nothing:
             continue
         got = actual.get(name)
         if got is None or got.shape != expected.shape:
@@ -96,6 +98,15 @@ class Comparison:
     max_rel: float = 0.0
     output: str = ""
     exact: dict[str, float] = field(default_factory=dict)  # share of equal elements of the other outputs
+    negligible: dict[str, float] = field(default_factory=dict)  # largest magnitude of those next to nothing
+
+    @property
+    def unchecked(self) -> str:
+        """Why nothing could be decided: all floating outputs are next to nothing. "" where something was."""
+        if self.output or not self.negligible:
+            return ""
+        largest = max(self.negligible.values())
+        return f"all outputs are next to nothing, {largest:.1e} at most: there is nothing to compare"
 
     def take(self, name: str, error: float, scale: float) -> None:
         """Keeps an output if it is the worst so far."""
@@ -110,9 +121,10 @@ class Comparison:
             "max_rel": _finite(self.max_rel),
             "tolerance": tolerance,
             "reference": reference,
-            "pass": bool(self.output) and self.max_rel <= tolerance,
+            "pass": bool(self.output or self.negligible) and self.max_rel <= tolerance,
             "output": self.output,
             "exact_share": self.exact or None,
+            "negligible": self.negligible or None,
             "control": None,
         }
 
@@ -121,20 +133,33 @@ def _finite(x: float) -> float | None:
     return x if math.isfinite(x) else None
 
 
-def compare(actual: Tensors, reference: Tensors) -> Comparison:
-    """Compares by name; both on the CPU. A missing output is an infinite error, one without elements counts nothing."""
-    result = Comparison()
+def next_to_nothing(actual: Tensors, reference: Tensors, dtype: str) -> dict[str, float]:
+    """The outputs that say nothing in the dtype that the actual ones were computed in."""
+    floats = {name: t for name, t in reference.items() if (t.is_floating_point() or t.is_complex()) and t.numel()}
+    alike = {name: actual[name] for name, t in floats.items() if name in actual and actual[name].shape == t.shape}
+    return negligible(
+        {name: t.abs().max().item() for name, t in alike.items()},
+        {name: t.abs().masked_fill(_masks(t), 0.0).max().item() for name, t in floats.items()},
+        dtype,
+        TOLERANCE.get(dtype),
+    )
+
+
+def compare(actual: Tensors, reference: Tensors, dtype: str = "fp32") -> Comparison:
+    """Compares by name; both on the CPU. A missing output is an infinite error, one without elements counts nothing.
+    dtype: what the actual ones were computed in, for those that are next to nothing."""
+    result = Comparison(negligible=next_to_nothing(actual, reference, dtype))
     for name, expected in reference.items():
         got = actual.get(name)
         if got is None or got.shape != expected.shape:
             result.take(name, math.inf, 1.0)
-        elif got.numel() == 0:
+        elif got.numel() == 0 or name in result.negligible:
             continue
         elif expected.is_floating_point() or expected.is_complex():
             result.take(name, *_error(got, expected))
         else:
             result.exact[name] = float((got == expected).double().mean())
-    if not result.output:
+    if not result.output and not result.negligible:
         for name, share in result.exact.items():
             result.take(name, 1 - share, 1.0)
     return result

@@ -190,7 +190,8 @@ def check(session: Session) -> None:
     emit, cell_inputs = session.emit, [session.inputs(p) for p in session.points]
     built = session.built()
     with emit.in_phase("reference"):
-        known = reference.compute(built, session.narrow, cell_inputs, session.forward, session.rebuilt, session.available)
+        how = session.forward, session.rebuilt, session.available
+        known = reference.compute(built, session.narrow, cell_inputs, *how)
     session.to_device(built)
     for index, point in enumerate(session.points):
         emit.index = index
@@ -228,7 +229,10 @@ def _checked(
     limit = session.tolerance
     if report["generation"]:
         report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
-    report["numerics"] = numerics.compare(*generation.comparable(found, expected)).report(limit, known.label)
+    compared = numerics.compare(*generation.comparable(found, expected), session.dtype_name)
+    if compared.unchecked:
+        return report | {"constant": None, "numerics_note": compared.unchecked}
+    report["numerics"] = compared.report(limit, known.label)
     report["numerics"]["note"] = known.note
     report["numerics"]["output_hash"] = outputs.digest(found)
     report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
@@ -274,6 +278,7 @@ def _control(
             expected,
             limit,
             restore=not last,
+            dtype=session.dtype_name,
         ).report()
 
 

@@ -119,7 +119,7 @@ class Session:
         if running.run_ms is None or running.artefact.silent:
             return 0.0
         found, expected = generation.comparable(_tensors(running.compiled), running.artefact.reference())
-        compared = numerics.compare(found, expected).report(self.limit or 0.0, running.artefact["reference"])
+        compared = numerics.compare(found, expected, self.asked.dtype).report(self.limit or 0.0, "")
         return 0.0 if compared["pass"] else compared["max_rel"]
 
     def compiled(self, artefact: Artefact, point: Mapping[str, Any], attempt: Attempt) -> Compiled:
@@ -233,21 +233,26 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
             report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
         if artefact.silent:
             return report | {"numerics_note": artefact.silent}
-        report["numerics"] = _numerics(session, artefact, found, expected)
+        compared = numerics.compare(*generation.comparable(found, expected), session.asked.dtype)
+        if compared.unchecked:
+            return report | {"constant": None, "numerics_note": compared.unchecked}
+        report["numerics"] = _numerics(session, artefact, found, expected, compared)
         if hasattr(compiled, "around"):  # a library that does more than to run the model
             report["numerics"]["around"] = compiled.around({name: t.numpy() for name, t in found.items()})
         return report
 
 
-def _numerics(session: Session, artefact: Artefact, found: Tensors, expected: Tensors) -> dict[str, Any]:
+def _numerics(
+    session: Session, artefact: Artefact, found: Tensors, expected: Tensors, comparison: numerics.Comparison
+) -> dict[str, Any]:
     """The comparison and the negative control, by the measure that the dtype has."""
     found, expected = generation.comparable(found, expected)
     limit, least = session.limit, numerics.LEAST_SNR_DB.get(session.asked.dtype)
-    compared = numerics.compare(found, expected).report(limit or 0.0, artefact["reference"])
+    compared = comparison.report(limit or 0.0, artefact["reference"])
     compared["output_hash"] = outputs.digest(found)
     damaged = artefact["control"]
     if least is not None:
-        snr = numerics.signal_to_noise_db(found, expected)
+        snr = numerics.signal_to_noise_db(found, expected, session.asked.dtype)
         compared |= {"snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
         passed = damaged is not None and (damaged["snr_db"] is None or damaged["snr_db"] <= numerics.CONTROL_SNR_DB)
     else:
