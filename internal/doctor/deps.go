@@ -141,7 +141,7 @@ func judged(look func() detect.Sighting) func(context.Context, environment.Envir
 	return func(ctx context.Context, env environment.Environment, name platform.Name, probe string) detect.Platform {
 		if answers[probe] == nil {
 			only := slices.DeleteFunc(detect.Questions(), func(q detect.Question) bool { return q.Probe != probe })
-			answers[probe] = detect.Confirm(ctx, detect.PythonChild(env.Python, env.PythonPath), only)
+			answers[probe] = detect.Confirm(ctx, detect.PythonChild(env.Command), only)
 		}
 		p, _ := detect.Judge(look(), answers[probe]).Get(name)
 		return p
