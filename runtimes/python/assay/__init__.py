@@ -19,6 +19,8 @@ import os
 import warnings
 from typing import Any
 
+from assay_runner import instructions
+
 from . import loading, platforms, subjects
 from .errors import AssayError, BadInput, Released, Unavailable, UnknownModel, Unsupported
 from .model import Model
@@ -50,6 +52,7 @@ def load(
     `"random"`, `"hub"` (the checkpoint's own) or a folder; `size` is `"tiny"` or `"full"`.
     """
     subject = subjects.find(model, size, weights)
+    instructions.settle()
     reader, more = readers.reader(subject)
     placed = loading.place(subject, platform, platforms.dtype(dtype), fallback)
     notes = [*subject.notes, *more]
