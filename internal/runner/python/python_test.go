@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"assay/internal/cell"
 	"assay/internal/runner"
 	"assay/internal/runner/runnertest"
 )
@@ -25,6 +26,40 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// TestIllegalIsTriedAgain: a real child dies of an illegal instruction, another
+// one lives with fewer, and every later one is given those from the start.
+func TestIllegalIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for _, spawn := range []bool{false, true} {
+		inner, err := bare(t, spawn).StartRestarting(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer inner.Close()
+		now := ""
+		r := runner.Lowering{Runner: inner, Levels: runner.Levels{
+			Variable: "ONEDNN_MAX_CPU_ISA", Now: func() string { return now },
+			Below: func(string) string { return "AVX512_CORE_FP16" },
+			Lived: func(_ cell.Cell, _, lived string) { now = lived },
+		}}
+		for i, want := range []int{1, 0} {
+			again, points := 0, 0
+			job := runner.Job{Kind: runner.NoopJob, Cell: cell.Cell{Type: "noop", Engine: "noop", Task: "illegal"}, Points: []runner.Point{{}, {}}}
+			exit, err := r.Run(t.Context(), job, func(e runner.Event) {
+				switch e.(type) {
+				case runner.Again:
+					again, points = again+1, 0
+				case runner.PointDone:
+					points++
+				}
+			})
+			if err != nil || exit.Outcome() != runner.Finished || again != want || now != "AVX512_CORE_FP16" || points < 2 {
+				t.Errorf("spawn %v, job %d: %v, %v, tried again %d times, %d points, level %q", spawn, i, exit, err, again, points, now)
+			}
+		}
+	}
+}
+
 // bare is a runner that needs nothing but an interpreter and these sources.
 func bare(t testing.TB, spawn bool) Runner {
 	t.Helper()
@@ -32,7 +67,7 @@ func bare(t testing.TB, spawn bool) Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Runner{Python: interpreter(t), Sources: sources, Bare: true, Spawn: spawn, Env: append(append(os.Environ(), Environment(sources)...), "PYTHONDONTWRITEBYTECODE=1")}
+	return Runner{Python: interpreter(t), Sources: sources, Bare: true, Spawn: spawn, Env: append(append(os.Environ(), Environment(sources)...), "PYTHONDONTWRITEBYTECODE=1", "ONEDNN_MAX_CPU_ISA=")}
 }
 
 // interpreter is a Python that the runner supports.
