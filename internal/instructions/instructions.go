@@ -175,10 +175,8 @@ func (p Processor) Explain(f Finding) string {
 	} else {
 		parts = append(parts, p.Note(f.Lowered), fmt.Sprintf("every child runs with %s=%s", Variable, f.Lowered))
 	}
-	if why := p.cause(); why != "" {
-		parts = append(parts, why)
-	}
-	return strings.Join(parts, "; ")
+	parts = append(parts, p.cause())
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
 }
 
 // deaths names what died and how, without the levels that were tried on the way.

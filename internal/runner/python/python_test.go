@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"assay/internal/cell"
@@ -57,6 +58,37 @@ func TestIllegalIsTriedAgain(t *testing.T) {
 				t.Errorf("spawn %v, job %d: %v, %v, tried again %d times, %d points, level %q", spawn, i, exit, err, again, points, now)
 			}
 		}
+	}
+}
+
+// TestADeathLeavesNoCore: a child of a multi-gigabyte process that dies is not
+// written to disk, which would take a minute, even where dumps are asked for.
+func TestADeathLeavesNoCore(t *testing.T) {
+	t.Parallel()
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil || strings.ContainsAny(string(pattern), "|/") {
+		t.Skip("where this system puts core dumps cannot be looked at")
+	}
+	dir := t.TempDir()
+	b := bare(t, false)
+	wrapper := filepath.Join(dir, "python")
+	script := "#!/bin/sh\ncd " + dir + " && ulimit -c unlimited && exec " + b.Python + " \"$@\"\n"
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.Python = wrapper
+	r, err := b.Start(t.Context())
+	if err != nil {
+		t.Skipf("core dumps cannot be asked for: %v", err)
+	}
+	defer r.Close()
+	exit, err := r.Run(t.Context(), runner.Job{Kind: runner.NoopJob, Cell: cell.Cell{Type: "noop", Engine: "noop", Task: "illegal"}}, nil)
+	if err != nil || !exit.Illegal() {
+		t.Fatalf("%v, %v", exit, err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
 
