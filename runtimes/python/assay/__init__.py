@@ -52,7 +52,7 @@ def load(
     `"random"`, `"hub"` (the checkpoint's own) or a folder; `size` is `"tiny"` or `"full"`.
     """
     subject = subjects.find(model, size, weights)
-    instructions.settle()
+    lowered = instructions.settle()
     reader, more = readers.reader(subject)
     placed = loading.place(subject, platform, platforms.dtype(dtype), fallback)
     notes = [*subject.notes, *more]
@@ -60,4 +60,6 @@ def load(
         warnings.warn(f"{subject.name} runs on {step.to} and not on {step.source}: {step.reason}", stacklevel=2)
     for note in notes:
         warnings.warn(f"{subject.name}: {note}", stacklevel=2)
+    if lowered and placed.target.platform.platform in ("cpu", "openvino"):
+        notes.append(f"{instructions.VARIABLE}={lowered}, which bounds the instructions that oneDNN uses")
     return Model(subject, platform, placed, reader, notes)
