@@ -1,10 +1,10 @@
 """Instruction sets that a processor announces and cannot execute, and the variable that keeps libraries from them.
 
-A virtual machine may announce AMX and hide the CPUID leaves that say how its tiles are to be set up. oneDNN, which torch
-and OpenVINO multiply with, then sets none up, and its first product ends the process by SIGILL. Reading CPUID tells
-little: what tells is a product, in a child. `ask` makes it, without the variable and then at ever lower levels, and says
-what died. `settle` does all that a process needs: the answer is kept in Assay's cache, a file for each processor and set
-of packages, which the program (internal/instructions) reads and writes too.
+A virtual machine may announce AMX and hide the CPUID leaves that say how its tiles are set up. oneDNN, which torch and
+OpenVINO multiply with, then sets none up, and its first product ends the process by SIGILL. Reading CPUID tells little:
+what tells is a product, in a child. `instruction_trials` makes it, without the variable and then at ever lower levels,
+and says what died. `settle` does all that a process needs: the answer is kept in Assay's cache, a file for each
+processor and set of packages, which the program (internal/instructions) reads and writes too.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def key(of: Processor, python: str, versions: Mapping[str, str]) -> str:
     """Names the file of an answer: another processor, Python or package is asked anew. internal/instructions has the
     same."""
     named = ("vendor_id", "cpu family", "model", "model name", "cpuid level", "flags")
-    parts = [str(SCHEMA), *(of.fields.get(name, "") for name in named), os.path.dirname(os.path.dirname(python))]
+    parts = [str(SCHEMA), *(of.fields.get(name, "") for name in named), str(Path(python).parent.parent)]
     parts += [versions.get(name, "") for name in PACKAGES]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
 
@@ -93,7 +93,7 @@ def settle(
     this = processor(cpuinfo)
     if environ.get(VARIABLE) or environ.get(OLD_VARIABLE) or not this.announces:
         return environ.get(VARIABLE) or ""
-    file = (folder or _folder(environ)) / f"{key(this, sys.executable, _versions())}.json"
+    file = (folder or _folder(environ)) / f"{key(this, sys.executable or "", _versions())}.json"
     found = _load(file)
     if found is None:
         found = (ask_child or _ask_child)(this.levels(), environ)
@@ -118,7 +118,7 @@ def _folder(environ: Mapping[str, str]) -> Path:
     if home := environ.get("ASSAY_HOME"):
         return Path(home).absolute() / "cache" / "instructions"
     base = environ.get("XDG_CACHE_HOME", "")
-    cache = Path(base) if os.path.isabs(base) else Path.home() / ".cache"
+    cache = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
     return cache / "assay" / "instructions"
 
 
@@ -139,7 +139,7 @@ def _save(file: Path, found: Mapping[str, Any]) -> None:
         fd, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
         with os.fdopen(fd, "w") as out:
             json.dump(found, out)
-        os.replace(name, file)
+        Path(name).replace(file)
 
 
 def _ask_child(levels: Sequence[str], environ: Mapping[str, str]) -> dict[str, Any] | None:

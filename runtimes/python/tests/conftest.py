@@ -1,6 +1,7 @@
 """What the tests of several files share."""
 
 import pytest
+
 from assay_runner import instructions
 
 instructions.settle()  # before anything is computed: a processor may announce what ends the process

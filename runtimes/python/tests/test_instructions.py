@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from assay_runner import instruction_trials, instructions, linux
 
 ILL = int(signal.SIGILL)
