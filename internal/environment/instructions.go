@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -118,7 +119,7 @@ func (e Environment) Below(level string) string {
 }
 
 // Remember keeps, for this machine and these packages, a level with which a child
-// lived that had died without.
+// lived that had died without. Of jobs side by side the lowest level stays.
 func (e Environment) Remember(level string, died instructions.Death) error {
 	h := e.host
 	if h == nil {
@@ -126,7 +127,10 @@ func (e Environment) Remember(level string, died instructions.Death) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.finding.Lowered, h.settled = level, true
+	h.settled = true
+	if all := h.processor.Levels(); slices.Index(all, level) > slices.Index(all, h.finding.Lowered) {
+		h.finding.Lowered = level
+	}
 	h.finding.Died = append(h.finding.Died[:len(h.finding.Died):len(h.finding.Died)], died)
 	return h.memory.Save(h.key, h.finding)
 }

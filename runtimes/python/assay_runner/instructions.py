@@ -93,7 +93,8 @@ def settle(
     this = processor(cpuinfo)
     if environ.get(VARIABLE) or environ.get(OLD_VARIABLE) or not this.announces:
         return environ.get(VARIABLE) or ""
-    file = (folder or _folder(environ)) / f"{key(this, sys.executable or "", _versions())}.json"
+    named = key(this, sys.executable or "", _versions())
+    file = (folder or _folder(environ)) / f"{named}.json"
     found = _load(file)
     if found is None:
         found = (ask_child or _ask_child)(this.levels(), environ)
