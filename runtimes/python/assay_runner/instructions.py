@@ -75,6 +75,17 @@ def processor(cpuinfo: Path = CPUINFO) -> Processor:
     return Processor(fields)
 
 
+_WITHOUT_VNNI = frozenset({"SSE41", "AVX", "AVX2", "AVX512_CORE"})
+
+
+def sums_saturate(environ: Mapping[str, str] = os.environ, cpuinfo: Path = CPUINFO) -> bool:
+    """Whether products of 8-bit numbers are added up in 16 bits here, which overflow: x86 without VNNI, or kept from
+    it."""
+    flags = processor(cpuinfo).flags
+    level = (environ.get(VARIABLE) or environ.get(OLD_VARIABLE) or "").upper()
+    return bool(flags) and (level in _WITHOUT_VNNI or not flags & {"avx512_vnni", "avx_vnni"})
+
+
 def key(of: Processor, python: str, versions: Mapping[str, str]) -> str:
     """Names the file of an answer: another processor, Python or package is asked anew. internal/instructions has the
     same."""

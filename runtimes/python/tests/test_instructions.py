@@ -158,6 +158,24 @@ def test_a_damaged_memory_is_none(tmp_path, text):
     assert len(child.levels) == 2
 
 
+@pytest.mark.parametrize(
+    ("flags", "level", "saturate"),
+    [
+        ("avx2", "", True),
+        ("avx2 avx512f", "", True),
+        ("avx2 avx_vnni", "", False),
+        (FLAGS, "", False),
+        (FLAGS, "AVX512_CORE_VNNI", False),
+        (FLAGS, "AVX512_CORE", True),
+        (FLAGS, "avx2", True),
+    ],
+)
+def test_where_sums_of_products_saturate(tmp_path, flags, level, saturate):
+    environ = {instructions.VARIABLE: level} if level else {}
+    assert instructions.sums_saturate(environ, cpuinfo(tmp_path, flags)) is saturate
+    assert not instructions.sums_saturate({}, tmp_path / "none")  # ARM has no such flags
+
+
 @pytest.mark.parametrize("name", [instructions.VARIABLE, instructions.OLD_VARIABLE])
 def test_what_the_user_has_set_stays(tmp_path, name):
     environ, child = {name: "AVX2"}, Asked(LOWERED)
