@@ -61,9 +61,13 @@ func (l Lowering) Run(ctx context.Context, job Job, on func(Event)) (Exit, error
 	return exit, err
 }
 
-// at is the job with the level in its child's environment.
+// at is the job with the level in its child's environment. A child that carries
+// several jobs out has read its own already: those of a level keep together.
 func (l Lowering) at(job Job, level string) Job {
 	if level != "" {
+		if job.Reuse != "" {
+			job.Reuse += " " + level
+		}
 		env := maps.Clone(job.Env)
 		if env == nil {
 			env = map[string]string{}

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -18,11 +19,12 @@ type aged struct {
 	says  []Event
 	err   error
 	ran   []string
+	in    []string // which children
 }
 
 func (a *aged) Run(_ context.Context, job Job, on func(Event)) (Exit, error) {
 	level := job.Env["ISA"]
-	a.ran = append(a.ran, level)
+	a.ran, a.in = append(a.ran, level), append(a.in, job.Reuse)
 	for _, e := range a.says {
 		on(e)
 	}
@@ -68,7 +70,7 @@ func TestLowering(t *testing.T) {
 				Variable: "ISA", Now: func() string { return c.now }, Below: func(level string) string { return below[level] },
 				Lived: func(_ cell.Cell, died, at string) { lived = died + "→" + at },
 			}}
-			job := Job{Points: []Point{{}, {}}}
+			job := Job{Points: []Point{{}, {}}, Reuse: "cuda:0"}
 			exit, err := l.Run(t.Context(), job, func(e Event) {
 				if _, ok := e.(Again); ok {
 					again++
@@ -76,6 +78,11 @@ func TestLowering(t *testing.T) {
 			})
 			if diff := cmp.Diff(c.ran, c.inner.ran); diff != "" || lived != c.lived || again != c.again || (exit.Signal == int(syscall.SIGILL)) != c.dies || !errors.Is(err, c.inner.err) {
 				t.Errorf("lived %q, again %d, %v, %v; ran (-want +got):\n%s", lived, again, exit, err, diff)
+			}
+			for i, level := range c.inner.ran {
+				if want := strings.TrimSpace("cuda:0 " + level); c.inner.in[i] != want {
+					t.Errorf("at level %q it ran in the children %q, want %q", level, c.inner.in[i], want)
+				}
 			}
 			if job.Env != nil {
 				t.Error("the caller's job was changed")
