@@ -89,7 +89,7 @@ func derivedAs(c cell.Cell) string {
 
 // derive asks a runner, two questions at a time, for every result that ran.
 func (b *bench) derive(ctx context.Context, results []cell.Result) ([]trial, error) {
-	r, err := python.Runner{Python: b.env.Python, Env: b.env.Environ()}.StartRestarting(ctx)
+	r, err := python.Runner{Python: b.env.Python, Env: b.env.Environ(ctx)}.StartRestarting(ctx)
 	if err != nil {
 		return nil, err
 	}

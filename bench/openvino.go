@@ -39,7 +39,7 @@ func (b *bench) openvino(ctx context.Context) (findings, error) {
 		return findings{}, err
 	}
 	defer release()
-	r, err := python.Runner{Python: b.env.Python, Env: b.env.Environ()}.StartRestarting(ctx)
+	r, err := python.Runner{Python: b.env.Python, Env: b.env.Environ(ctx)}.StartRestarting(ctx)
 	if err != nil {
 		return findings{}, err
 	}

@@ -49,7 +49,7 @@ func (b *bench) repeater(ctx context.Context) (*repeater, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := python.Runner{Python: b.env.Python, Env: b.env.Environ()}.StartRestarting(ctx)
+	r, err := python.Runner{Python: b.env.Python, Env: b.env.Environ(ctx)}.StartRestarting(ctx)
 	if err != nil {
 		release()
 		return nil, err

@@ -248,7 +248,8 @@ func detectHere(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	env, err := m.Open(ctx, environment.Choice{Python: f.python, NoSetup: true})
 	switch {
 	case err == nil:
-		answers = detect.Confirm(ctx, detect.PythonChild(env.Python, env.PythonPath), detect.Questions())
+		executes := env.Instructions(ctx) // before the questions, which have limits of their own
+		answers = detect.Confirm(ctx, detect.PythonChild(env.Command), detect.Questions()).WithInstructions(executes)
 	case !environment.IsKind(err, environment.Forbidden):
 		return err
 	}

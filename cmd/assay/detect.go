@@ -196,7 +196,8 @@ func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detec
 	}
 	cache := detect.NewCache(filepath.Join(f.Cache, "detect"), env.Python, detect.Look(m))
 	cache.Fresh = fresh
-	return detect.Confirm(ctx, cache.Around(detect.PythonChild(env.Python, env.PythonPath)), detect.Questions()), nil
+	executes := env.Instructions(ctx) // before the questions, which have limits of their own
+	return detect.Confirm(ctx, cache.Around(detect.PythonChild(env.Command)), detect.Questions()).WithInstructions(executes), nil
 }
 
 func (a *app) capture(ctx context.Context, dir string) error {

@@ -70,7 +70,7 @@ func (a *app) doctor(ctx context.Context, asked platform.Name) error {
 
 // hello starts the runner and has it do nothing once.
 func hello(ctx context.Context, env environment.Environment) (doctor.Greeting, error) {
-	r, err := python.Runner{Python: env.Python, Env: env.Environ()}.Start(ctx)
+	r, err := python.Runner{Python: env.Python, Env: env.Environ(ctx)}.Start(ctx)
 	if err != nil {
 		return doctor.Greeting{}, err
 	}

@@ -25,6 +25,7 @@ type env struct {
 	terminal       bool // stderr is one: progress bars rather than lines
 	colour         bool // stdout is a terminal that wants colours
 	width          int
+	cpuinfo        string // the file that describes the processor
 }
 
 // system is the real outside.
@@ -39,6 +40,7 @@ func system() *env {
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		colour:   term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 		width:    width,
+		cpuinfo:  "/proc/cpuinfo",
 	}
 }
 

@@ -4,6 +4,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/instructions"
 	"assay/internal/journal"
 	"assay/internal/platform"
 
@@ -51,8 +54,41 @@ func withTorch(t *testing.T) (*program, string) {
 		t.Fatal(err)
 	}
 	p.vars["TMPDIR"] = filepath.Dir(started)
+	remember(t, p.vars["ASSAY_HOME"])
 	t.Cleanup(func() { checkNoneLeft(t, p) })
 	return p, path
+}
+
+// tried is what was found of this processor's instruction sets, by file: the
+// programs of these tests have folders of their own, and each would ask anew.
+var tried = sync.OnceValues(func() (fs.FS, error) {
+	path, err := torchPython()
+	if err != nil || !instructions.Read("/proc/cpuinfo").Announces() {
+		return nil, err
+	}
+	started, err := exec.LookPath("assay")
+	if err != nil {
+		return nil, err
+	}
+	home := filepath.Join(filepath.Dir(started), "tried")
+	cmd := exec.Command("assay", "--python", path, "doctor", "cpu")
+	cmd.Env = append(os.Environ(), "ASSAY_HOME="+home)
+	_ = cmd.Run() // the doctor may find something else to complain of
+	return os.DirFS(filepath.Join(home, "cache", "instructions")), nil
+})
+
+// remember gives a program what is known of this processor.
+func remember(t *testing.T, home string) {
+	t.Helper()
+	known, err := tried()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known != nil {
+		if err := os.CopyFS(filepath.Join(home, "cache", "instructions"), known); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // checkWorks wants a result that is proven: the output right against a

@@ -15,7 +15,16 @@ import (
 // TestMain makes this test binary the program itself when it is started under
 // the name assay: scripts and tests start it like any user does.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"assay": main})
+	testscript.Main(m, map[string]func(){"assay": started})
+}
+
+// started is main, on the processor that a test describes.
+func started() {
+	e := system()
+	if file := os.Getenv("ASSAY_TEST_CPUINFO"); file != "" {
+		e.cpuinfo = file
+	}
+	os.Exit(run(context.Background(), e, os.Args[1:]))
 }
 
 // anyPython is the folder of a real interpreter (never a shim, which may need the

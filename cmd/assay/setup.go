@@ -125,7 +125,7 @@ func (a *app) maker() (*environment.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return environment.New(f, a.environ(), a.say), nil
+	return environment.New(f, a.environ(), a.say).OnProcessor(a.cpuinfo), nil
 }
 
 // choice is which environment the user asked for.

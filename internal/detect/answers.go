@@ -3,6 +3,9 @@ package detect
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+
+	"assay/internal/instructions"
 )
 
 // Answers holds what the children said, by probe. A probe that is not there
@@ -41,6 +44,34 @@ func parseAnswer(out []byte) Answer {
 // into decodes the answer's data; false when there is none of that form.
 func (a Answer) into(v any) bool {
 	return a.Data != nil && json.Unmarshal(a.Data, v) == nil
+}
+
+// instructionsAnswer is the answer that comes of no question: the environment's
+// own finding, by which its children live.
+const instructionsAnswer = "instructions"
+
+// WithInstructions adds what was found of the instruction sets that the processor
+// announces. A finding of nothing adds nothing.
+func (a Answers) WithInstructions(f instructions.Finding) Answers {
+	if len(f.Died) == 0 {
+		return a
+	}
+	data, err := json.Marshal(f)
+	if err != nil {
+		return a // strings and numbers always marshal
+	}
+	out := Answers{instructionsAnswer: {Data: data}}
+	maps.Copy(out, a)
+	return out
+}
+
+// instructions is the finding among the answers; the zero one where there is none.
+func (a Answers) instructions() instructions.Finding {
+	f, err := instructions.Decode(a[instructionsAnswer].Data)
+	if err != nil {
+		return instructions.Finding{}
+	}
+	return f
 }
 
 // The answers of the four probes. Unknown values are null and stay nil.

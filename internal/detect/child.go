@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -18,21 +16,21 @@ const (
 	errorLimit  = 4 << 10
 )
 
-// PythonChild asks probes of the assay_runner package, which lies in the
-// folder library, with the given Python.
-func PythonChild(python, library string) Child {
+// PythonChild asks probes of the assay_runner package in children of a Python
+// environment, which start starts: they get what every child of Assay gets.
+func PythonChild(start func(ctx context.Context, args ...string) *exec.Cmd) Child {
 	return func(ctx context.Context, probe string) ([]byte, error) {
-		return runChild(ctx, exec.CommandContext(ctx, python, "-m", "assay_runner", "probe", probe), library)
+		return runChild(ctx, start(ctx, "-m", "assay_runner", "probe", probe))
 	}
 }
 
 // runChild runs a command in a process group of its own, which is killed whole
 // when the time is up. The child holds the other end of a pipe as its standard
 // input, so it notices when this process is killed.
-func runChild(ctx context.Context, cmd *exec.Cmd, library string) ([]byte, error) {
+func runChild(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	out, errs := &bounded{limit: answerLimit}, &bounded{limit: errorLimit, tail: true}
 	cmd.Stdout, cmd.Stderr = out, errs
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+joinPath(library, os.Getenv("PYTHONPATH")), "PYTHONDONTWRITEBYTECODE=1", "ASSAY_WATCH_STDIN=1")
+	cmd.Env = append(cmd.Environ(), "ASSAY_WATCH_STDIN=1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a pipe for the probe: %w", err)
@@ -60,13 +58,6 @@ func childError(err error, printed string) error {
 		return fmt.Errorf("the probe ended with %w: %s", err, last)
 	}
 	return fmt.Errorf("the probe did not run: %w", err)
-}
-
-func joinPath(first, rest string) string {
-	if rest == "" {
-		return first
-	}
-	return first + string(filepath.ListSeparator) + rest
 }
 
 // bounded keeps the first or the last bytes written to it, and takes all, so

@@ -17,7 +17,16 @@ import (
 )
 
 func shell(ctx context.Context, script string) ([]byte, error) {
-	return runChild(ctx, exec.CommandContext(ctx, "/bin/sh", "-c", script), "")
+	return runChild(ctx, exec.CommandContext(ctx, "/bin/sh", "-c", script))
+}
+
+// starting starts a Python as an environment does, with the runner's sources.
+func starting(python string) func(context.Context, ...string) *exec.Cmd {
+	return func(ctx context.Context, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, python, args...)
+		cmd.Env = append(os.Environ(), "PYTHONPATH=../../runtimes/python", "PYTHONDONTWRITEBYTECODE=1")
+		return cmd
+	}
 }
 
 func TestChildIsKilledWhole(t *testing.T) {
@@ -87,7 +96,7 @@ func TestChildOutput(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, tt.says)
 		}
 	}
-	if _, err := PythonChild(filepath.Join(t.TempDir(), "python"), "")(t.Context(), "torch"); err == nil {
+	if _, err := PythonChild(starting(filepath.Join(t.TempDir(), "python")))(t.Context(), "torch"); err == nil {
 		t.Error("a Python that is not there gives no error")
 	}
 }
@@ -113,7 +122,7 @@ func TestRealProbes(t *testing.T) {
 	if err != nil {
 		t.Skip("no python3 in PATH")
 	}
-	child := PythonChild(python, "../../runtimes/python")
+	child := PythonChild(starting(python))
 	for _, probe := range []string{"nvml", "openvino", "onnxruntime"} {
 		out, err := child(t.Context(), probe)
 		if err != nil {

@@ -11,16 +11,18 @@ import (
 
 // CPU is what is known of the processor.
 type CPU struct {
-	Model    string       `json:"model"`
-	Vendor   string       `json:"vendor,omitempty"`
-	Arch     string       `json:"arch"`
-	Cores    int          `json:"cores"` // physical, of the whole machine
-	CPUs     int          `json:"cpus"`  // logical, of the whole machine
-	Quota    *float64     `json:"quota"` // CPUs' worth of time that the control group allows; nil is no limit
-	Usable   int          `json:"usable_cores"`
-	Affinity int          `json:"usable_cpus"` // logical CPUs that this process may run on
-	Features []string     `json:"features"`
-	Caches   []CacheLevel `json:"caches"`
+	Model    string   `json:"model"`
+	Vendor   string   `json:"vendor,omitempty"`
+	Arch     string   `json:"arch"`
+	Cores    int      `json:"cores"` // physical, of the whole machine
+	CPUs     int      `json:"cpus"`  // logical, of the whole machine
+	Quota    *float64 `json:"quota"` // CPUs' worth of time that the control group allows; nil is no limit
+	Usable   int      `json:"usable_cores"`
+	Affinity int      `json:"usable_cpus"` // logical CPUs that this process may run on
+	Features []string `json:"features"`
+	// NotExecuted are features that it announces and cannot execute.
+	NotExecuted []string     `json:"features_not_executed,omitempty"`
+	Caches      []CacheLevel `json:"caches"`
 }
 
 // CacheLevel is one of one core's caches.
@@ -50,7 +52,10 @@ func (cpuProbe) Look(m *Machine) Seen {
 func (cpuProbe) Judge(s Sighting, a Answers) Platform {
 	seen := s.Platforms[platform.CPU]
 	p := Platform{Platform: platform.CPU, Devices: seen.Devices, Evidence: seen.Evidence}
-	p.Devices[0].Settings = cpuSettings(s.CPU)
+	p.Devices[0].Features, p.Devices[0].Settings = s.CPU.Features, cpuSettings(s.CPU)
+	if said := s.Processor.Explain(a.instructions()); said != "" {
+		p.note(instructionsAnswer, said)
+	}
 	p.needTorch(a, func(t torchAnswer) { p.Status = Present })
 	return p
 }
@@ -67,6 +72,15 @@ func cpuDetail(c CPU) string {
 		parts = append(parts, fmt.Sprintf("control group allows %s CPUs", trimFloat(*c.Quota)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// without takes away the features that do not execute, so that nothing is
+// recommended for their sake, and lists them as such.
+func (c CPU) without(flags []string) CPU {
+	off := fromFlags(flags)
+	c.Features = slices.DeleteFunc(slices.Clone(c.Features), func(f string) bool { return slices.Contains(off, f) })
+	c.NotExecuted = off
+	return c
 }
 
 // lookCPU puts together what cpuid, procfs, sysfs or sysctl tell.

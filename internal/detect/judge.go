@@ -26,6 +26,7 @@ func JudgeFirst(s Sighting) Report {
 // Judge puts both passes together. Nil answers mean that there is no Python
 // environment to ask.
 func Judge(s Sighting, a Answers) Report {
+	s.CPU = s.CPU.without(s.Processor.Off(a.instructions().Lowered))
 	r := Report{
 		Schema: Schema, Host: host(s), CPU: s.CPU, Memory: s.Memory,
 		Accelerators: s.Accelerators, Browsers: answered(s.Browsers, a), Environment: s.Environment,

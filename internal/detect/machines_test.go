@@ -6,11 +6,13 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"assay/internal/instructions"
 	"assay/internal/platform"
 )
 
@@ -143,6 +145,11 @@ func TestWhatMachinesHave(t *testing.T) {
 		{"h200", platform.CUDA, Present, 1, "CUDA up to 13.0"},
 		{"h200", platform.CPU, Present, 1, "Intel(R) Xeon(R) Processor"},
 		{"h200", platform.CPU, Present, 1, "amx_bf16"},
+		{"h200", platform.CPU, Present, 1, "AMX makes bf16 worth trying"},
+		{"xeon-vm-amx", platform.CPU, Present, 1, "AMX is off: this processor announces it and cannot execute it"},
+		{"xeon-vm-amx", platform.CPU, Present, 1, "ends at leaf 0x1c"},
+		{"xeon-vm-amx", platform.CPU, Present, 1, "AVX-512 BF16 makes bf16 worth trying"},
+		{"xeon-vm-amx", platform.OpenVINO, Present, 1, "bf16"},
 		{"mi300x", platform.ROCm, Present, 1, "gfx942"},
 		{"mi300x", platform.ROCm, Present, 1, "HIP_VISIBLE_DEVICES=1 leaves 1 of 2 devices"},
 		{"mi300x", platform.ROCm, Present, 1, "came out right"},
@@ -173,6 +180,39 @@ func TestWhatMachinesHave(t *testing.T) {
 				t.Errorf("nothing says %q in %s", tt.says, all)
 			}
 		})
+	}
+}
+
+// TestNotExecuted: what does not execute is listed as such, is no feature, and is
+// the reason of no setting. Without the children's finding all is as announced.
+func TestNotExecuted(t *testing.T) {
+	t.Parallel()
+	m, answers, err := Open(filepath.Join(machinesDir, "xeon-vm-amx"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := Look(m)
+	for _, known := range []bool{true, false} {
+		if !known {
+			delete(answers, instructionsAnswer)
+		}
+		r := Judge(seen, answers)
+		p, _ := r.Get(platform.CPU)
+		off := []string(nil)
+		if known {
+			off = []string{"amx_tile", "amx_int8", "amx_bf16"}
+		}
+		if diff := cmp.Diff(off, r.CPU.NotExecuted); diff != "" {
+			t.Errorf("not executed (-want +got):\n%s", diff)
+		}
+		for _, f := range []bool{r.CPU.Has("amx_bf16"), slices.Contains(p.Devices[0].Features, "amx_tile"), strings.Contains(p.Devices[0].Settings.Why, "AMX")} {
+			if f == known {
+				t.Errorf("known %v: features %v, settings %s", known, p.Devices[0].Features, p.Devices[0].Settings.Why)
+			}
+		}
+	}
+	if got := (Answers{}).WithInstructions(instructions.Finding{}); len(got) != 0 {
+		t.Errorf("a finding of nothing adds %v", got)
 	}
 }
 

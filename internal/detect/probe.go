@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"assay/internal/instructions"
 	"assay/internal/platform"
 )
 
@@ -51,6 +52,7 @@ type Sighting struct {
 	OS, Arch     string
 	Kernel       string // or, on macOS, the product version
 	CPU          CPU
+	Processor    instructions.Processor // as far as /proc/cpuinfo tells
 	Memory       Memory
 	Instance     string
 	Platforms    map[platform.Name]Seen
@@ -65,6 +67,7 @@ func Look(m *Machine) Sighting {
 		OS: m.OS, Arch: m.Arch,
 		Kernel:       lookKernel(m),
 		CPU:          lookCPU(m),
+		Processor:    instructions.Parse(m.textOf("proc/cpuinfo")),
 		Memory:       lookMemory(m),
 		Instance:     lookInstance(m),
 		Accelerators: lookAccelerators(m),
@@ -97,6 +100,7 @@ var variables = []struct {
 	{"NEURON_RT_VISIBLE_CORES", nil},
 	{"OMP_NUM_THREADS", []platform.Name{platform.CPU, platform.OpenVINO}},
 	{"MKL_NUM_THREADS", []platform.Name{platform.CPU}},
+	{instructions.Variable, []platform.Name{platform.CPU, platform.OpenVINO}},
 	{"PYTORCH_MPS_HIGH_WATERMARK_RATIO", []platform.Name{platform.MPS}},
 }
 

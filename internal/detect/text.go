@@ -3,6 +3,7 @@ package detect
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -93,6 +94,9 @@ func (t *textPrinter) host() {
 	if len(t.report.CPU.Features) > 0 && t.report.has(platform.CPU) {
 		t.wrap("  ", strings.Join(t.report.CPU.Features, " "))
 	}
+	if off := t.report.CPU.NotExecuted; len(off) > 0 && t.report.has(platform.CPU) {
+		t.wrap("  ", "announced and not executed: "+strings.Join(off, " "))
+	}
 	t.WriteByte('\n')
 }
 
@@ -120,11 +124,14 @@ func (t *textPrinter) platform(p Platform) {
 	}
 }
 
-// shows reports whether an observation is printed: what is missing and what could
-// not be looked at always, what a variable does once.
+// always are the sources of observations that are printed in any case.
+var always = []string{"missing", "unseen", instructionsAnswer}
+
+// shows reports whether an observation is printed: what is missing, what could
+// not be looked at and what does not execute always, what a variable does once.
 func (t *textPrinter) shows(e Evidence) bool {
 	if e.Source != "environment" {
-		return t.Evidence || e.Source == "missing" || e.Source == "unseen"
+		return t.Evidence || slices.Contains(always, e.Source)
 	}
 	repeated := t.told[e.Detail]
 	t.told[e.Detail] = true

@@ -25,6 +25,7 @@ func Checks() []Check {
 		{Name: "python", Run: checkPython},
 		{Name: "environment", Run: checkEnvironment},
 		{Name: "packages", Run: checkPackages},
+		{Name: "instructions", Platforms: []platform.Name{platform.CPU, platform.OpenVINO}, Run: checkInstructions},
 		{Name: "libraries", Run: checkLibraries},
 		{Name: "runner", Run: checkRunner, Given: func(d *Deps) bool { return d.Hello != nil }},
 		{Name: "database", Run: checkDatabase, Given: func(d *Deps) bool { return d.Database != nil }},

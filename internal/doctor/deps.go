@@ -14,6 +14,7 @@ import (
 
 	"assay/internal/detect"
 	"assay/internal/environment"
+	"assay/internal/instructions"
 	"assay/internal/platform"
 )
 
@@ -33,6 +34,9 @@ type Deps struct {
 	Inspect func(environment.Environment) (environment.Content, error)
 	// Libraries imports torch and transformers in a child.
 	Libraries func(ctx context.Context, env environment.Environment) (Libraries, error)
+	// Instructions returns the processor, and what was found of the instruction
+	// sets that it announces.
+	Instructions func(ctx context.Context, env environment.Environment) (instructions.Processor, instructions.Finding)
 	// Driver returns the version of NVIDIA's kernel driver; "" is none.
 	Driver func() string
 	// Seen is what a first look at this machine shows, without any library.
@@ -111,19 +115,20 @@ func Live(folders environment.Folders, m *environment.Maker, getenv func(string)
 		Python: func(ctx context.Context) (environment.Python, error) {
 			return environment.FindPython(ctx, getenv("ASSAY_PYTHON"))
 		},
-		Environment: once(open),
-		Inspect:     m.Inspect,
-		Libraries:   onceLibraries(),
-		Driver:      func() string { return look().Platforms[platform.CUDA].Driver },
-		Seen:        look,
-		Platform:    judged(look),
-		OpenKFD:     openKFD,
-		Getenv:      getenv,
-		Limits:      limits,
-		NPM:         m.NPM,
-		Web:         m.FindWeb,
-		InspectWeb:  m.InspectWeb,
-		Now:         time.Now,
+		Environment:  once(open),
+		Inspect:      m.Inspect,
+		Libraries:    onceLibraries(),
+		Instructions: liveInstructions,
+		Driver:       func() string { return look().Platforms[platform.CUDA].Driver },
+		Seen:         look,
+		Platform:     judged(look),
+		OpenKFD:      openKFD,
+		Getenv:       getenv,
+		Limits:       limits,
+		NPM:          m.NPM,
+		Web:          m.FindWeb,
+		InspectWeb:   m.InspectWeb,
+		Now:          time.Now,
 		BrowserLibraries: func(ctx context.Context, web environment.Web) ([]string, []string, error) {
 			missing, err := web.MissingLibraries(ctx)
 			if err != nil {
@@ -141,7 +146,7 @@ func judged(look func() detect.Sighting) func(context.Context, environment.Envir
 	return func(ctx context.Context, env environment.Environment, name platform.Name, probe string) detect.Platform {
 		if answers[probe] == nil {
 			only := slices.DeleteFunc(detect.Questions(), func(q detect.Question) bool { return q.Probe != probe })
-			answers[probe] = detect.Confirm(ctx, detect.PythonChild(env.Python, env.PythonPath), only)
+			answers[probe] = detect.Confirm(ctx, detect.PythonChild(env.Command), only)
 		}
 		p, _ := detect.Judge(look(), answers[probe]).Get(name)
 		return p
@@ -213,8 +218,8 @@ const importLimit = 3 * time.Minute
 func importLibraries(ctx context.Context, env environment.Environment) (Libraries, error) {
 	ctx, cancel := context.WithTimeout(ctx, importLimit)
 	defer cancel()
+	cmd := env.Command(ctx, "-c", libraries) // before the clock: it may have to try the processor first
 	start := time.Now()
-	cmd := env.Command(ctx, "-c", libraries)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = time.Second

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"assay/internal/detect"
 	"assay/internal/environment"
+	"assay/internal/instructions"
 	"assay/internal/platform"
 )
 
@@ -53,6 +55,9 @@ func healthy(t *testing.T) Deps {
 		},
 		Libraries: func(context.Context, environment.Environment) (Libraries, error) {
 			return everyBuild, nil
+		},
+		Instructions: func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
+			return instructions.Processor{Flags: "avx512f amx_tile"}, instructions.Finding{}
 		},
 		Driver:  func() string { return "580.82.07" },
 		Seen:    saw("darwin", "15.5", detect.Seen{Hardware: []string{"Apple M3 GPU"}}, detect.Seen{Hardware: []string{"AMD Instinct MI300X"}}),
@@ -98,6 +103,14 @@ var noQNN = detect.Platform{Status: detect.Absent, Hint: "reinstall onnxruntime-
 func withQNN(software bool) detect.Platform {
 	return detect.Platform{Status: detect.Present, Engine: &detect.Engine{Name: platform.EngQNN, Version: "2.7.0"},
 		Devices: []detect.Device{{ID: "sc8380xp", Name: "Snapdragon X (SC8380XP) Hexagon NPU", Software: software}}}
+}
+
+// withoutAMX is a machine that announces AMX, on which torch dies in bf16.
+func withoutAMX(lowered string) func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
+	return func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
+		return instructions.Processor{Leaf: "28", Flags: "avx2 avx512f amx_tile amx_bf16"},
+			instructions.Finding{Lowered: lowered, Died: []instructions.Death{{Engine: "torch", DType: "bf16", Signal: int(syscall.SIGILL)}}}
+	}
 }
 
 // bare is an environment with torch alone.
@@ -150,6 +163,19 @@ func TestSick(t *testing.T) {
 				return environment.Content{Packages: 64, Damaged: []string{"torch/_C.so"}}, nil
 			}
 		}, Fail, "1 files are damaged (torch/_C.so)"},
+		{"amx announced and not executed", "instructions", "", func(d *Deps) { d.Instructions = withoutAMX("AVX512_CORE_FP16") }, Warn,
+			"torch bf16 died by SIGILL; AMX is off: this processor announces it and cannot execute it; every child runs with ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16; its CPUID ends at leaf 0x1c"},
+		{"nothing helps", "instructions", platform.OpenVINO, func(d *Deps) { d.Instructions = withoutAMX("") }, Fail, "no lower set of instructions helps"},
+		{"the user's own level", "instructions", "", func(d *Deps) {
+			d.Instructions = withoutAMX("AVX2")
+			d.Getenv = func(name string) string { return map[string]string{"ONEDNN_MAX_CPU_ISA": "AVX2"}[name] }
+		}, OK, "ONEDNN_MAX_CPU_ISA=AVX2 is set"},
+		{"nothing announced", "instructions", "", func(d *Deps) {
+			d.Instructions = func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
+				return instructions.Processor{Flags: "avx2"}, instructions.Finding{}
+			}
+		}, Skipped, "announces none"},
+		{"no environment to try in", "instructions", "", func(d *Deps) { d.Environment = noEnvironment }, Skipped, "no environment"},
 		{"imports fail", "libraries", "", func(d *Deps) { d.Libraries = noLibraries(broken) }, Fail, "it is broken"},
 		{"runner does not start", "runner", "", func(d *Deps) {
 			d.Hello = func(context.Context, environment.Environment) (Greeting, error) { return Greeting{}, broken }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"assay/internal/instructions"
 )
 
 // Environment is an installed set of Python packages together with the
@@ -20,13 +22,14 @@ type Environment struct {
 	Versions   map[string]string `json:"versions"`    // by package, and "python"
 	Missing    []string          `json:"missing"`     // what the runner could use and is not there
 	environ    []string
+	host       *host // nil where the processor is not looked at
 }
 
 // Command returns a command that starts the environment's Python with these
 // arguments, killed when ctx ends. The caller sets streams and process attributes.
 func (e Environment) Command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, e.Python, args...)
-	cmd.Env = e.Environ()
+	cmd.Env = e.Environ(ctx)
 	return cmd
 }
 
@@ -40,8 +43,10 @@ func (e Environment) Group(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // Environ returns the environment variables for the environment's Python: the
-// process's own, with those that must hold for a measurement set over them.
-func (e Environment) Environ() []string {
+// process's own, with those that must hold for a measurement set over them. Every
+// child of Assay gets them here, so that none is given instructions which this
+// processor announces and cannot execute; ctx bounds finding that out.
+func (e Environment) Environ(ctx context.Context) []string {
 	set := map[string]string{
 		"PYTHONPATH": e.PythonPath,
 		// The current folder must not shadow modules: a user's own random.py.
@@ -69,6 +74,9 @@ func (e Environment) Environ() []string {
 	}
 	for _, name := range []string{"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH"} {
 		set[name] = ""
+	}
+	if lowered := e.Instructions(ctx).Lowered; lowered != "" {
+		set[instructions.Variable] = lowered
 	}
 	get := lookup(e.environ)
 	if e.Managed {

@@ -9,7 +9,7 @@ import (
 func TestEnviron(t *testing.T) {
 	t.Parallel()
 	outer := []string{"PATH=/bin", "PYTHONPATH=/theirs", "PYTHONHOME=/x", "OPENBLAS_NUM_THREADS=8", "PYTHONDONTWRITEBYTECODE=1", "HF_TOKEN=hf_x"}
-	managed := lookup(Environment{PythonPath: "/runner", Managed: true, environ: outer}.Environ())
+	managed := lookup(Environment{PythonPath: "/runner", Managed: true, environ: outer}.Environ(t.Context()))
 	for name, want := range map[string]string{
 		"PATH": "/bin", "PYTHONPATH": "/runner", "PYTHONHOME": "", "OPENBLAS_NUM_THREADS": "1", "PYTHONNOUSERSITE": "1",
 		"PYTHONDONTWRITEBYTECODE": "", "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false",
@@ -18,7 +18,7 @@ func TestEnviron(t *testing.T) {
 			t.Errorf("managed: %s=%q, want %q", name, got, want)
 		}
 	}
-	user := lookup(Environment{PythonPath: "/runner", environ: outer}.Environ())
+	user := lookup(Environment{PythonPath: "/runner", environ: outer}.Environ(t.Context()))
 	if got, want := user("PYTHONPATH"), "/runner"+string(filepath.ListSeparator)+"/theirs"; got != want {
 		t.Errorf("user: PYTHONPATH=%q, want %q", got, want)
 	}

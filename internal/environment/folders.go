@@ -85,6 +85,7 @@ func (f Folders) Create() error {
 func (f Folders) environments() string { return filepath.Join(f.Data, "environments") }
 func (f Folders) boot() string         { return filepath.Join(f.Data, "boot") }
 func (f Folders) sources() string      { return filepath.Join(f.Cache, "runner") }
+func (f Folders) instructions() string { return filepath.Join(f.Cache, "instructions") }
 
 // SetupLog is the file that holds everything the installers said last time.
 func (f Folders) SetupLog() string { return filepath.Join(f.Cache, "setup.log") }

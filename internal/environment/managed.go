@@ -28,13 +28,14 @@ type Maker struct {
 	lockUV  []byte // what installs it
 	size    Size
 	web     map[string]fs.FS // what the web environment holds, by folder
+	cpuinfo string           // the file that describes the processor
 }
 
 // New returns a Maker for the folders. environ are the process's environment
 // variables; say is told, a line at a time, what is being done.
 func New(folders Folders, environ []string, say func(string)) *Maker {
 	return &Maker{folders: folders, environ: environ, say: say, sources: python.Sources(),
-		lock: python.Requirements(), lockUV: python.Boot(), size: Sizes(), web: webLists()}
+		lock: python.Requirements(), lockUV: python.Boot(), size: Sizes(), web: webLists(), cpuinfo: "/proc/cpuinfo"}
 }
 
 // Choice is what the user asked for.
@@ -138,8 +139,9 @@ func (m *Maker) load(dir string) (Environment, error) {
 	if err != nil {
 		return Environment{}, err
 	}
-	return Environment{ID: filepath.Base(dir), Python: pythonIn(dir), PythonPath: runner, Managed: true,
-		Versions: is.Versions, Missing: is.Missing, environ: m.environ}, nil
+	env := Environment{ID: filepath.Base(dir), Python: pythonIn(dir), PythonPath: runner, Managed: true,
+		Versions: is.Versions, Missing: is.Missing, environ: m.environ}
+	return m.hosted(env, true), nil
 }
 
 func (m *Maker) on(variable string) bool { return On(lookup(m.environ)(variable)) }

@@ -49,15 +49,16 @@ func (m *Maker) User(ctx context.Context, path string) (Environment, error) {
 	}
 	env.Versions, env.Missing = has.Versions, has.Missing
 	env.ID = "user-" + env.fingerprint()
-	return env, tooOld(path, env.Versions)
+	return m.hosted(env, true), tooOld(path, env.Versions)
 }
 
 // Bare returns the Python that the user named, else any of this machine with
 // the runner's sources and no package at all: enough for jobs that do nothing.
-// It installs nothing.
+// It installs nothing, and tries no instruction sets: nothing is computed.
 func (m *Maker) Bare(ctx context.Context, c Choice) (Environment, error) {
 	if c.Python != "" {
-		return m.User(ctx, c.Python)
+		env, err := m.User(ctx, c.Python)
+		return m.hosted(env, false), err
 	}
 	p, err := FindPython(ctx, lookup(m.environ)("ASSAY_PYTHON"))
 	if err != nil {
@@ -69,7 +70,7 @@ func (m *Maker) Bare(ctx context.Context, c Choice) (Environment, error) {
 	}
 	env := Environment{Python: p.Path, PythonPath: runner, Versions: map[string]string{"python": p.Number}, environ: m.environ}
 	env.ID = "bare-" + env.fingerprint()
-	return env, nil
+	return m.hosted(env, false), nil
 }
 
 // tooOld says in a sentence which package is below its least version. A

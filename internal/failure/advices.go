@@ -55,8 +55,12 @@ var advices = []advice{
 		"Give it more time with --timeout, or less work with a smaller --batch or --size tiny; if it stops at the same place every time it hangs there, and the log ends with what it did last.").withoutLog(
 		"Give it more time with --timeout, or less work with a smaller --batch or --size tiny; if it stops in the same phase every time, it hangs there."),
 
+	advise(cell.Crash, `(?s)SIGILL.*engine=torch`,
+		"Set ONEDNN_MAX_CPU_ISA=AVX2 and ATEN_CPU_CAPABILITY=default, which keep torch from newer instructions, and run again: it used one that this CPU cannot execute."),
+	advise(cell.Crash, `(?s)SIGILL.*engine=openvino`,
+		"Set ONEDNN_MAX_CPU_ISA=AVX2, which keeps OpenVINO from newer instructions, and run again: it used one that this CPU cannot execute."),
 	advise(cell.Crash, `SIGILL`,
-		"Install a build of the engine made for this CPU: it used an instruction that the CPU lacks (ATEN_CPU_CAPABILITY=default makes torch use fewer)."),
+		"Run the model with another engine, or install a build of this one made for this CPU: it used an instruction that the CPU cannot execute, and has no variable that forbids it."),
 	advise(cell.Crash, `SIGBUS`,
 		"Check that the weights file is whole and that /dev/shm has room: a mapped file ended before it was read."),
 	advise(cell.Crash, `illegal memory access|misaligned|illegal instruction was`,

@@ -98,6 +98,8 @@ func (s *sample) set(key, value string) (err error) {
 		s.Platform = value
 	case "dtype":
 		s.DType = value
+	case "engine":
+		s.Engine = value
 	case "killed":
 		s.Killed = value
 	case "oom_killed":

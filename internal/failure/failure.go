@@ -53,6 +53,7 @@ type Evidence struct {
 	Log           string // what the child printed
 
 	Platform string
+	Engine   string
 	DType    string
 }
 
@@ -85,7 +86,7 @@ func Of(class cell.FailureClass, detail string) cell.Failure {
 // was done.
 func OfCell(class cell.FailureClass, detail string, c cell.Cell) cell.Failure {
 	f := Of(class, detail)
-	f.Hint = hint(class, normal(clean(detail))+asked(string(c.Platform), string(c.DType)), "")
+	f.Hint = hint(class, normal(clean(detail))+asked(string(c.Platform), string(c.DType), string(c.Engine)), "")
 	return f
 }
 

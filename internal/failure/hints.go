@@ -68,11 +68,11 @@ func hintText(e Evidence, f finding) string {
 	if e.Exception != "" {
 		text += "\n" + e.Message
 	}
-	return text + asked(e.Platform, e.DType)
+	return text + asked(e.Platform, e.DType, e.Engine)
 }
 
-func asked(platform, dtype string) string {
-	return "\nasked for platform=" + platform + " dtype=" + dtype
+func asked(platform, dtype, engine string) string {
+	return "\nasked for platform=" + platform + " dtype=" + dtype + " engine=" + engine
 }
 
 // packages are Python modules whose package has another name.

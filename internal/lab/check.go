@@ -298,6 +298,7 @@ func (c *carrying) settle(batch []*attempt, out outcome) {
 		}
 		c.fail(a, *out.failure)
 		a.result.PhasesMS = out.phases
+		a.result.Note = joinNotes(a.result.Note, joinNotes(out.again, a.restricted()))
 	}
 }
 

@@ -133,6 +133,8 @@ func (c *carrying) derivation(ctx context.Context, asked cell.Cell, recipe Recip
 	var raised *runner.Failure
 	exit, err := c.Runner.Run(ctx, job, func(e runner.Event) {
 		switch e := e.(type) {
+		case runner.Again:
+			answer, raised = nil, nil
 		case runner.Data:
 			answer = e.Data
 		case runner.Failure:

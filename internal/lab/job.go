@@ -20,6 +20,7 @@ type outcome struct {
 	failure  *cell.Failure      // why it ended early
 	failedAt int                // the point that failed: the first that was not finished
 	whole    bool               // it failed before any point was begun: all of them fail
+	again    string             // why it was done twice; "" when it was not
 	overhead time.Duration      // dispatch to exit, less the phases timed in the child
 	wall     time.Duration
 	before   int // jobs that the same child had carried out
@@ -44,7 +45,7 @@ func (c *carrying) executeHearing(ctx context.Context, job runner.Job, hear func
 	limit := c.limit(job)
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	g := newGatherer(job)
+	g := newGatherer(len(job.Points))
 	before, _ := oomKills()
 	g.start = time.Now()
 	exit, err := c.Runner.Run(timed, job, func(e runner.Event) {
@@ -92,8 +93,8 @@ type gatherer struct {
 	oomKilled bool
 }
 
-func newGatherer(job runner.Job) *gatherer {
-	return &gatherer{outcome: outcome{points: map[int]pointRun{}, phases: map[string]float64{}}, own: map[string]float64{}, asked: len(job.Points)}
+func newGatherer(points int) *gatherer {
+	return &gatherer{outcome: outcome{points: map[int]pointRun{}, phases: map[string]float64{}}, own: map[string]float64{}, asked: points}
 }
 
 // took takes the time from the job's dispatch to now.
@@ -107,6 +108,10 @@ var perPoint = map[string]bool{"run": true, "first": true, "warmup": true, "cont
 
 func (g *gatherer) event(e runner.Event) {
 	switch e := e.(type) {
+	case runner.Again: // the dead child's words are worth nothing
+		begun := g.start
+		*g = *newGatherer(g.asked)
+		g.again, g.start = e.Why, begun
 	case runner.Started:
 		g.before = e.Before
 	case runner.Phase:
@@ -180,7 +185,7 @@ func (g *gatherer) conclude(job runner.Job, exit runner.Exit, lost error, limit 
 	g.whole = len(g.points) == 0 && (g.raised == nil || g.raised.Index == nil)
 	e := failure.Evidence{
 		Signal: exit.Signal, ExitStatus: exit.Status, Log: exit.Log, ProtocolError: exit.ProtocolError,
-		Platform: string(job.Cell.Platform), DType: string(job.Cell.DType), Killed: exit.Killed, OOMKilled: g.oomKilled,
+		Platform: string(job.Cell.Platform), Engine: string(job.Cell.Engine), DType: string(job.Cell.DType), Killed: exit.Killed, OOMKilled: g.oomKilled,
 	}
 	if g.raised != nil {
 		e.Exception, e.Bases, e.Message, e.Traceback, e.Phase = g.raised.Type, g.raised.Bases, g.raised.Message, g.raised.Traceback, g.raised.Phase

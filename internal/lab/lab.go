@@ -62,6 +62,9 @@ type Presence struct {
 	// DTypes are what the device computes in; nil is unknown.
 	DTypes  []platform.DType
 	Threads int // that its settings recommend; 0 leaves it to the runner
+	// Restricted says in a sentence what the processor is kept from that it
+	// announces, as things stand when it is called; nil, or "", is nothing.
+	Restricted func() string
 }
 
 // Machine tells what is here. Both methods are quick and never fail.

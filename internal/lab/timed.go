@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/cell"
@@ -160,6 +161,7 @@ func (c *carrying) repeat(ctx context.Context, s *series) error {
 			return err
 		}
 		for i, p := range todo {
+			p.again(out.again)
 			if run, ok := out.points[i]; ok {
 				run.phases = phases(out.phases, run.phases)
 				p.runs = append(p.runs, run)
@@ -172,6 +174,13 @@ func (c *carrying) repeat(ctx context.Context, s *series) error {
 		todo = c.broke(todo, out)
 	}
 	return nil
+}
+
+// again notes, once, that a repeat was done twice.
+func (p *point) again(why string) {
+	if !strings.Contains(p.result.Note, why) {
+		p.result.Note = joinNotes(p.result.Note, why)
+	}
 }
 
 func (c *carrying) timeOnce(ctx context.Context, todo []*point) (outcome, error) {

@@ -100,9 +100,20 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.OverheadMS = &overhead
 	r.Context = describe(r.Context, p.Report)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
-	r.Note = joinNotes(joinNotes(a.widened, r.Note), unjudged(p.Numerics))
+	r.Note = joinNotes(a.widened, r.Note)
+	for _, more := range []string{unjudged(p.Numerics), out.again, a.restricted()} {
+		r.Note = joinNotes(r.Note, more)
+	}
 	fitted(&r, p.Report)
 	a.result = &r
+}
+
+// restricted is what the cell's processor is kept from at this moment.
+func (a *attempt) restricted() string {
+	if a.here.Restricted == nil {
+		return ""
+	}
+	return a.here.Restricted()
 }
 
 // fitted says how given weights fitted the model. Missing ones make a result

@@ -20,7 +20,7 @@ type Hello struct {
 }
 
 // Event is something that a job's child did: Started, Phase, Timed,
-// PointDone, Failure or Data. A consumer switches on its type.
+// PointDone, Failure or Data; or Again, when another child takes over. A consumer switches on its type.
 type Event interface{ event() }
 
 // Started says that the child exists. It comes first.

@@ -54,6 +54,8 @@ type Job struct {
 	// inherits; 0 is no limit.
 	MemoryLimitBytes int64          `json:"memory_limit_bytes,omitempty"`
 	Options          map[string]any `json:"options,omitempty"`
+	// Env are variables for the child, set before anything is computed in it.
+	Env map[string]string `json:"env,omitempty"`
 }
 
 // Weights are given ones, checked and on this disk.

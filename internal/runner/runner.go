@@ -2,7 +2,7 @@
 // that carry cells out in child processes.
 //
 // A runner is one long-lived program; a job is one fresh child of it. The
-// package has three layers, each an implementation or a decorator of the same
+// package has four layers, each an implementation or a decorator of the same
 // small interface:
 //
 //   - protocol.go and events.go hold the messages, lines.go the bounded line
@@ -12,6 +12,8 @@
 //     when either side dies. What differs between systems is in group_*.go.
 //   - Restarting keeps one Process alive over many jobs: a runner that dies
 //     is replaced, one that cannot live is given up with its last words.
+//   - Lowering tries a job whose child died of an illegal instruction once
+//     more, with fewer instruction sets.
 //
 // Who kills whom: the runner kills a job's process group and tells so with
 // exit; Assay kills the runner, and the groups it knows of, only when the

@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/detect"
+	"assay/internal/environment"
 	"assay/internal/lab"
 	"assay/internal/pages"
 	"assay/internal/platform"
@@ -29,7 +30,8 @@ func (s *Session) Report(ctx context.Context) (detect.Report, error) {
 	defer s.mu.Unlock()
 	if s.report == nil {
 		child := detect.NewCache(s.o.Cache, r.env.Python, seen).Around(forked(r))
-		report := detect.Judge(seen, detect.Confirm(ctx, child, detect.Questions()))
+		answers := detect.Confirm(ctx, child, detect.Questions()).WithInstructions(r.env.Instructions(ctx))
+		report := detect.Judge(seen, answers)
 		if err := context.Cause(ctx); err != nil {
 			return report, err // half an answer is none
 		}
@@ -55,7 +57,7 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open, w *web) (l
 	for _, c := range plan.Cells {
 		if c.Platform != platform.CPU {
 			report, err := s.Report(ctx)
-			return machine{report, r.Hello().Versions, w}, err
+			return machine{report, r.Hello().Versions, w, r.env}, err
 		}
 	}
 	answers := detect.Answers{}
@@ -68,7 +70,7 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open, w *web) (l
 	} else {
 		answers["torch"] = detect.Answer{Absent: r.Hello().Missing["torch"]}
 	}
-	return machine{detect.Judge(s.sighting(), answers), r.Hello().Versions, w}, nil
+	return machine{detect.Judge(s.sighting(), answers), r.Hello().Versions, w, r.env}, nil
 }
 
 // machine answers the lab from a detection report and the libraries that the
@@ -77,6 +79,7 @@ type machine struct {
 	report    detect.Report
 	libraries map[string]string
 	web       *web
+	env       environment.Environment
 }
 
 // second are the engines that are not their platform's first: the library that
@@ -121,6 +124,7 @@ func (m machine) Presence(t platform.Target) lab.Presence {
 	for _, d := range p.Devices {
 		if t.Device == "" || d.ID == t.Device || t.Device == chosen[t.Platform] {
 			here := presence(d)
+			here.Restricted = restricted(m.env, t)
 			if t.Platform == platform.OpenVINO {
 				here.DTypes = openvinoDTypes(d.Features)
 			}

@@ -135,11 +135,11 @@ func (s *Session) runner(ctx context.Context, bare bool) (*open, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := python.Runner{Python: env.Python, Env: env.Environ(), Bare: bare}.StartRestarting(ctx)
+	r, err := python.Runner{Python: env.Python, Env: env.Environ(ctx), Bare: bare}.StartRestarting(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.runners[bare] = &open{Runner: r, env: env}
+	s.runners[bare] = &open{Runner: runner.Lowering{Runner: r, Levels: levels(env)}, env: env}
 	return s.runners[bare], nil
 }
 
@@ -283,6 +283,8 @@ func (s *Session) Catalog(ctx context.Context) (json.RawMessage, error) {
 func ask(ctx context.Context, r runner.Runner, job runner.Job) (answer json.RawMessage, raised *runner.Failure, err error) {
 	exit, err := r.Run(ctx, job, func(e runner.Event) {
 		switch e := e.(type) {
+		case runner.Again:
+			answer, raised = nil, nil
 		case runner.Data:
 			answer = e.Data
 		case runner.Failure:

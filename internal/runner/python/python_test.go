@@ -4,8 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"assay/internal/cell"
 	"assay/internal/runner"
 	"assay/internal/runner/runnertest"
 )
@@ -25,6 +27,71 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// TestIllegalIsTriedAgain: a real child dies of an illegal instruction, another
+// one lives with fewer, and every later one is given those from the start.
+func TestIllegalIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for _, spawn := range []bool{false, true} {
+		inner, err := bare(t, spawn).StartRestarting(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer inner.Close()
+		now := ""
+		r := runner.Lowering{Runner: inner, Levels: runner.Levels{
+			Variable: "ONEDNN_MAX_CPU_ISA", Now: func() string { return now },
+			Below: func(string) string { return "AVX512_CORE_FP16" },
+			Lived: func(_ cell.Cell, _, lived string) { now = lived },
+		}}
+		for i, want := range []int{1, 0} {
+			again, points := 0, 0
+			job := runner.Job{Kind: runner.NoopJob, Cell: cell.Cell{Type: "noop", Engine: "noop", Task: "illegal"}, Points: []runner.Point{{}, {}}}
+			exit, err := r.Run(t.Context(), job, func(e runner.Event) {
+				switch e.(type) {
+				case runner.Again:
+					again, points = again+1, 0
+				case runner.PointDone:
+					points++
+				}
+			})
+			if err != nil || exit.Outcome() != runner.Finished || again != want || now != "AVX512_CORE_FP16" || points < 2 {
+				t.Errorf("spawn %v, job %d: %v, %v, tried again %d times, %d points, level %q", spawn, i, exit, err, again, points, now)
+			}
+		}
+	}
+}
+
+// TestADeathLeavesNoCore: a child of a multi-gigabyte process that dies is not
+// written to disk, which would take a minute, even where dumps are asked for.
+func TestADeathLeavesNoCore(t *testing.T) {
+	t.Parallel()
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil || strings.ContainsAny(string(pattern), "|/") {
+		t.Skip("where this system puts core dumps cannot be looked at")
+	}
+	dir := t.TempDir()
+	b := bare(t, false)
+	wrapper := filepath.Join(dir, "python")
+	script := "#!/bin/sh\ncd " + dir + " && ulimit -c unlimited && exec " + b.Python + " \"$@\"\n"
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b.Python = wrapper
+	r, err := b.Start(t.Context())
+	if err != nil {
+		t.Skipf("core dumps cannot be asked for: %v", err)
+	}
+	defer r.Close()
+	exit, err := r.Run(t.Context(), runner.Job{Kind: runner.NoopJob, Cell: cell.Cell{Type: "noop", Engine: "noop", Task: "illegal"}}, nil)
+	if err != nil || !exit.Illegal() {
+		t.Fatalf("%v, %v", exit, err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
 // bare is a runner that needs nothing but an interpreter and these sources.
 func bare(t testing.TB, spawn bool) Runner {
 	t.Helper()
@@ -32,7 +99,7 @@ func bare(t testing.TB, spawn bool) Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Runner{Python: interpreter(t), Sources: sources, Bare: true, Spawn: spawn, Env: append(append(os.Environ(), Environment(sources)...), "PYTHONDONTWRITEBYTECODE=1")}
+	return Runner{Python: interpreter(t), Sources: sources, Bare: true, Spawn: spawn, Env: append(append(os.Environ(), Environment(sources)...), "PYTHONDONTWRITEBYTECODE=1", "ONEDNN_MAX_CPU_ISA=")}
 }
 
 // interpreter is a Python that the runner supports.

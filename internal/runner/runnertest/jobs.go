@@ -26,6 +26,7 @@ var jobs = []struct {
 	{"status", status},
 	{"crash", func(t *testing.T, r runner.Runner) { signalled(t, r, "crash", syscall.SIGSEGV) }},
 	{"abort", func(t *testing.T, r runner.Runner) { signalled(t, r, "abort", syscall.SIGABRT) }},
+	{"illegal instruction", illegal},
 	{"raise", raise},
 	{"silent", silent},
 	{"hang", hang},
@@ -101,6 +102,21 @@ func hello(t *testing.T, r runner.Runner) {
 	h := r.Hello()
 	if h.Protocol != runner.Version || h.Runner == "" || h.PID <= 1 || h.Start != "fork" && h.Start != "spawn" {
 		t.Errorf("hello is incomplete: %+v", h)
+	}
+}
+
+// illegal: a child dies of an illegal instruction, at once, unless its job gives
+// it the variable that keeps libraries from it; and the variable is that child's alone.
+func illegal(t *testing.T, r runner.Runner) {
+	begun := time.Now()
+	signalled(t, r, "illegal", syscall.SIGILL)
+	job := noop("illegal", nil)
+	job.Env = map[string]string{"ONEDNN_MAX_CPU_ISA": "AVX2"}
+	_, exit := run(t, r, job)
+	expectOutcome(t, exit, runner.Finished)
+	signalled(t, r, "illegal", syscall.SIGILL)
+	if took := time.Since(begun); took > limit/2 {
+		t.Errorf("three children took %v", took)
 	}
 }
 

@@ -19,6 +19,8 @@ import os
 import warnings
 from typing import Any
 
+from assay_runner import instructions
+
 from . import loading, platforms, subjects
 from .errors import AssayError, BadInput, Released, Unavailable, UnknownModel, Unsupported
 from .model import Model
@@ -50,6 +52,7 @@ def load(
     `"random"`, `"hub"` (the checkpoint's own) or a folder; `size` is `"tiny"` or `"full"`.
     """
     subject = subjects.find(model, size, weights)
+    lowered = instructions.settle()
     reader, more = readers.reader(subject)
     placed = loading.place(subject, platform, platforms.dtype(dtype), fallback)
     notes = [*subject.notes, *more]
@@ -57,4 +60,6 @@ def load(
         warnings.warn(f"{subject.name} runs on {step.to} and not on {step.source}: {step.reason}", stacklevel=2)
     for note in notes:
         warnings.warn(f"{subject.name}: {note}", stacklevel=2)
+    if lowered and placed.target.platform.platform in ("cpu", "openvino"):
+        notes.append(f"{instructions.VARIABLE}={lowered}, which bounds the instructions that oneDNN uses")
     return Model(subject, platform, placed, reader, notes)

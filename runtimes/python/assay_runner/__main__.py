@@ -9,6 +9,7 @@ COMMANDS = {
     "zygote": ("start.main", "carry jobs out: what Assay starts (--bare, --spawn)"),
     "child": ("child.after_spawn", "carry one job out: what a spawning runner starts"),
     "probe": ("probes.main", "look at the hardware through one library: probe NAME"),
+    "instructions": ("instructions.main", "try which instruction sets execute: instructions LEVEL…"),
     "version": ("libraries.main", "print what is installed as JSON, importing none of it"),
     "catalog": ("catalog.main", "print the model types of the installed transformers"),
     "recipes": ("recipes.main", "make recipes of the installed transformers"),

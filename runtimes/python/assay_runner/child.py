@@ -115,7 +115,9 @@ def _die_with_input(stdin: Any) -> None:
 
 
 def _live(job: dict[str, Any], protocol: int, more: int | None = None) -> None:
+    os.environ.update(job.get("env") or {})  # before anything is computed: libraries read them once
     linux.prefer_as_victim()
+    linux.no_core_dump()
     # A crash then leaves the Python stack in the log.
     faulthandler.enable(file=2, all_threads=True)
     for stream in (sys.stdout, sys.stderr):

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from assay_runner import instructions
 from assay_runner.errors import AbsentDevice, UnsupportedDType
 from assay_runner.sensors import Nvidia
 
@@ -64,7 +65,7 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {
-    "cpu": Kind("cpu", lambda: None, lambda: True, "", numbered=False),
+    "cpu": Kind("cpu", lambda: None, lambda: True, "", numbered=False, variables=(instructions.VARIABLE,)),
     "cuda": Kind(
         "cuda", lambda: torch.cuda, lambda: torch.version.cuda is not None and torch.version.hip is None,
         "a CUDA build of torch", _OWN, events=True, variables=("CUDA_VISIBLE_DEVICES",),

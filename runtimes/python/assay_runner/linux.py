@@ -71,6 +71,15 @@ def prefer_as_victim() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
+def no_core_dump() -> None:
+    """Die at once when dying by a signal: writing down gigabytes of torch takes a minute, and nobody reads them. Where
+    the system pipes dumps to a program the kernel ignores a limit of 0; one of 1 it heeds."""
+    if os.name == "posix":
+        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        with contextlib.suppress(OSError, ValueError):  # a hard limit of 0 is not ours to raise
+            resource.setrlimit(resource.RLIMIT_CORE, (1, hard if hard == resource.RLIM_INFINITY else max(1, hard)))
+
+
 def reset_peak() -> None:
     """Forget the high-water mark of resident memory: what counts is what comes from here on. What was freed is given
     back first, else it would count as still in use."""

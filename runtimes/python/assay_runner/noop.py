@@ -61,6 +61,16 @@ def _crash(*_: Any) -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
+def _illegal(job: dict[str, Any], emit: Emit, options: dict[str, Any]) -> None:
+    """Die as on a processor that announces what it cannot execute, unless libraries are kept from it; options.never
+    does so in any case."""
+    for index, _ in enumerate((job.get("points") or [{}])[1:]):
+        emit.point(index, _report([]))
+    if options.get("never") or not os.environ.get("ONEDNN_MAX_CPU_ISA"):
+        os.kill(os.getpid(), signal.SIGILL)
+    _nothing(job, emit, options)
+
+
 def _abort(*_: Any) -> None:
     os.abort()
 
@@ -127,6 +137,7 @@ TASKS = {
     "sleep": _sleep,
     "hang": _hang,
     "crash": _crash,
+    "illegal": _illegal,
     "abort": _abort,
     "exit": _exit,
     "raise": _raise,

@@ -93,7 +93,7 @@ class Spawner(Supervisor[Spawned]):
         """Start a child."""
         one = Spawned(job_id, self.out)
         try:
-            one.process = _start()
+            one.process = _start(job.get("env") or {})
         except OSError as error:
             one.exit(start_error=str(error))
             return
@@ -174,10 +174,11 @@ class Spawner(Supervisor[Spawned]):
         self._end_orphans()
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start(env: dict[str, str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [sys.executable, "-m", __package__, "child", str(os.getpid())],
         bufsize=0,
+        env={**os.environ, **env},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -2,6 +2,10 @@
 
 import pytest
 
+from assay_runner import instructions
+
+instructions.settle()  # before anything is computed: a processor may announce what ends the process
+
 
 @pytest.fixture(scope="session")
 def exports(tmp_path_factory):

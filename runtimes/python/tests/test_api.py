@@ -220,6 +220,12 @@ def test_what_has_no_natural_input_takes_arrays():
         assert all(isinstance(array, np.ndarray) for array in found.values())
 
 
+def test_settings_say_what_bounds_the_processor(monkeypatch):
+    monkeypatch.setattr(assay.instructions, "settle", lambda: "AVX512_CORE_FP16")
+    with assay.load("bert", "cpu") as model:
+        assert [note for note in model.settings()["notes"] if "ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16" in note]
+
+
 @pytest.mark.parametrize("dtype", ["bf16", torch.float16, "half"])
 def test_dtypes(dtype, bert):
     with assay.load("bert", "cpu", dtype=dtype) as model:

@@ -186,6 +186,15 @@ def test_openvino_quantises(tmp_path, store, dtype):
     assert 15 < snr < 80, f"{snr} dB: quantised weights are neither exact nor lost"
 
 
+@pytest.mark.parametrize("saturate", [False, True])
+def test_openvino_quantises_for_the_processor(saturate, monkeypatch):
+    from assay_runner.exported import openvino_quantising as quantising
+
+    monkeypatch.setattr(quantising.instructions, "sums_saturate", lambda: saturate)
+    assert quantising.suited("int8", "CPU") == ("int8 of 7 bits" if saturate else "int8")
+    assert [quantising.suited(*row) for row in (("int8", "GPU"), ("w8", "CPU"), ("", "CPU"))] == ["int8", "w8", ""]
+
+
 def test_openvino_in_flight(tmp_path, store):
     exported, feeds, expected = matmul(tmp_path)
     ready = compiled(BACKENDS[1], exported, store, scenario="throughput")

@@ -121,6 +121,7 @@ def test_mps_that_is_not_there(monkeypatch, built, available, says):
 @pytest.mark.parametrize(
     ("platform", "name"),
     [
+        ("cpu", "ONEDNN_MAX_CPU_ISA"),
         ("mps", "PYTORCH_ENABLE_MPS_FALLBACK"),
         ("rocm", "HIP_VISIBLE_DEVICES"),
         ("rocm", "ROCR_VISIBLE_DEVICES"),

@@ -80,7 +80,7 @@ class OpenVINO:
             "graph": exported.key,
             "openvino": ov.get_version(),
             "half_weights": row.half_weights,
-            "quantised": row.quantised,
+            "quantised": self._quantised(),
             "nncf": quantising.nncf_version() if row.quantised else "",
         }
         whose = {"of": exported.key}
@@ -110,9 +110,12 @@ class OpenVINO:
         with _refusing():
             model = self._core.read_model(exported.graph)
         if self._precision.quantised:
-            model = quantising.quantise(model, self._precision.quantised, exported)
+            model = quantising.quantise(model, self._quantised(), exported)
         ov.save_model(model, folder / MODEL, compress_to_fp16=self._precision.half_weights)
         return {"inputs": list(exported.inputs), "outputs": list(exported.outputs)}
+
+    def _quantised(self) -> str:
+        return quantising.suited(self._precision.quantised, self._device)
 
     def _config(self) -> dict[str, Any]:
         hint = precisions.hint(self._precision, self._capabilities)

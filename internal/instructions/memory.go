@@ -1,0 +1,101 @@
+package instructions
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Finding is what products in children have shown.
+type Finding struct {
+	// Lowered is the value of the variable with which nothing died; "" is none,
+	// because nothing died without it, or because none helps.
+	Lowered string            `json:"lowered"`
+	Died    []Death           `json:"died"`
+	Skipped map[string]string `json:"skipped,omitempty"` // "openvino int8" → why it was not tried
+}
+
+// Death is a child that a signal ended. Level is the variable's value in it.
+type Death struct {
+	Engine string `json:"engine"`
+	DType  string `json:"dtype"`
+	Level  string `json:"level"`
+	Signal int    `json:"signal"`
+}
+
+// Decode reads a finding and refuses what is none.
+func Decode(text []byte) (Finding, error) {
+	var f Finding
+	if err := json.Unmarshal(text, &f); err != nil {
+		return Finding{}, err
+	}
+	known := func(l level) bool { return l.name == f.Lowered }
+	if f.Lowered != "" && !slices.ContainsFunc(levels, known) {
+		return Finding{}, errors.New("its level is unknown")
+	}
+	return f, nil
+}
+
+// schema counts up when other products are tried: all are asked anew.
+const schema = "1"
+
+// Packages are those whose versions decide what dies.
+var Packages = []string{"torch", "openvino"}
+
+// Key names a finding: another processor, Python or package is asked anew.
+// assay_runner/instructions.py makes the same.
+func Key(p Processor, python string, versions map[string]string) string {
+	parts := []string{schema, p.Vendor, p.Family, p.Model, p.Name, p.Leaf, p.Flags, filepath.Dir(filepath.Dir(python))}
+	for _, name := range Packages {
+		parts = append(parts, versions[name])
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\n")))
+	return hex.EncodeToString(sum[:12])
+}
+
+// Memory keeps findings in a folder, a file for each key. Several processes may
+// use it at once.
+type Memory struct{ Dir string }
+
+func (m Memory) file(key string) string { return filepath.Join(m.Dir, key+".json") }
+
+// Load returns what is kept; a damaged file is as good as none.
+func (m Memory) Load(key string) (Finding, bool) {
+	text, err := os.ReadFile(m.file(key))
+	if err != nil {
+		return Finding{}, false
+	}
+	f, err := Decode(text)
+	return f, err == nil
+}
+
+// Save puts a finding in its place whole: readers see the old one or the new one.
+func (m Memory) Save(key string, f Finding) error {
+	if f.Died == nil {
+		f.Died = []Death{}
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(m.Dir, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(m.Dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, errWrite := tmp.Write(text)
+	if err := errors.Join(errWrite, tmp.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	if err := os.Rename(tmp.Name(), m.file(key)); err != nil {
+		return errors.Join(err, os.Remove(tmp.Name()))
+	}
+	return nil
+}
