@@ -36,23 +36,15 @@ type pointRun struct {
 // execute runs one job under its time limit and gathers what the child says.
 // The error is for a plan that cannot go on; a failing job is an outcome.
 func (c *carrying) execute(ctx context.Context, job runner.Job) (outcome, error) {
-	return c.executeHearing(ctx, job, func(*gatherer, runner.Event) {})
-}
-
-// executeHearing is execute for who wants to hear of each event, after it was
-// gathered.
-func (c *carrying) executeHearing(ctx context.Context, job runner.Job, hear func(*gatherer, runner.Event)) (outcome, error) {
 	limit := c.limit(job)
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	g := newGatherer(len(job.Points))
 	before, _ := oomKills()
-	g.start = time.Now()
-	exit, err := c.Runner.Run(timed, job, func(e runner.Event) {
-		g.event(e)
-		hear(g, e)
-	})
-	g.took()
+	start := time.Now()
+	exit, err := c.Runner.Run(timed, job, g.event)
+	g.wall = time.Since(start)
+	g.overhead = g.wall - g.accounted()
 	if cause := context.Cause(ctx); cause != nil {
 		return outcome{}, cause
 	}
@@ -83,7 +75,6 @@ func (c *carrying) limit(job runner.Job) time.Duration {
 // gatherer turns a job's events into its outcome.
 type gatherer struct {
 	outcome
-	start  time.Time
 	asked  int                // points
 	own    map[string]float64 // phases of the point under way
 	share  *float64           // the harness's, of the point under way
@@ -97,21 +88,14 @@ func newGatherer(points int) *gatherer {
 	return &gatherer{outcome: outcome{points: map[int]pointRun{}, phases: map[string]float64{}}, own: map[string]float64{}, asked: points}
 }
 
-// took takes the time from the job's dispatch to now.
-func (g *gatherer) took() {
-	g.wall = time.Since(g.start)
-	g.overhead = g.wall - g.accounted()
-}
-
 // perPoint are the phases that come once for each point.
 var perPoint = map[string]bool{"run": true, "first": true, "warmup": true, "control": true}
 
 func (g *gatherer) event(e runner.Event) {
 	switch e := e.(type) {
 	case runner.Again: // the dead child's words are worth nothing
-		begun := g.start
 		*g = *newGatherer(g.asked)
-		g.again, g.start = e.Why, begun
+		g.again = e.Why
 	case runner.Started:
 		g.before = e.Before
 	case runner.Phase:

@@ -142,8 +142,6 @@ type carrying struct {
 	obs   Observer
 	slots *slots
 	stop  context.CancelCauseFunc
-	// leaving is the timed child before this one, while it is torn down.
-	leaving leaving
 }
 
 // finish hands a final result over; a failing observer stops the plan.

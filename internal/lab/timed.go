@@ -131,7 +131,6 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 		return err
 	}
 	defer release()
-	defer c.leaving.wait()
 	for open := true; open; {
 		open = false
 		for _, s := range all {
@@ -196,7 +195,7 @@ func (c *carrying) timeOnce(ctx context.Context, todo []*point) (outcome, error)
 		attempts[i] = p.attempt
 	}
 	rule, _ := TimingRule(c.plan.Timing)
-	return c.executeTimed(ctx, c.job(runner.TimeJob, attempts, rule))
+	return c.execute(ctx, c.job(runner.TimeJob, attempts, rule))
 }
 
 // broke deals with the point at which a repeat failed and returns what is
