@@ -279,7 +279,7 @@ func writeFile(path string, f report.Format, d report.Document) (err error) {
 
 // observe reads what the store has of the rows, or of everything.
 func observe(ctx context.Context, st *store.Store, rows []matrix.Model, only bool) ([]matrix.Observation, []cell.Host, error) {
-	var filter store.Filter
+	filter := store.Filter{Samples: true} // ratios and their intervals are over repeats, not over their median
 	wanted := map[string]bool{}
 	if only {
 		for _, r := range rows {

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/journal"
+)
+
+// began is when the results of these tests started, the first of them.
+var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// withResults gives the program a database of its own that holds these
+// results, one run, as a worker's journal would have brought them.
+func (p *program) withResults(t testing.TB, results ...cell.Result) {
+	t.Helper()
+	db := filepath.Join(p.dir, "kept.duckdb")
+	p.globals = []string{"--db", db}
+	j, err := journal.Create(db+".journals", journal.Header{
+		Schema: journal.Schema, Host: cell.Host{ID: "elsewhere", OS: "linux", Arch: "amd64", CPU: "a CPU", Cores: 2},
+		Run: cell.Run{ID: journal.NewRunID(began), StartedAt: began, PlanHash: "0123456789abcdef", Command: "bench"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range results {
+		r.StartedAt = began.Add(time.Duration(i) * time.Second)
+		if _, err := j.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.End(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// resultOf is what a cell that works gave.
+func resultOf(c cell.Cell) cell.Result {
+	c = c.Normal()
+	s := cell.SettingsOf(c)
+	return cell.Result{
+		Cell: c, SubjectHash: "5ub1ec7", Verdict: cell.Works, Evidence: cell.Measured, Timing: cell.Functional,
+		Requested: s, Actual: &s, Attempts: 1, Outputs: []cell.Output{},
+		Context: cell.Context{Versions: map[string]string{"torch": "2.9.0", "transformers": "5.17.0"}},
+	}
+}
+
+// timedOn is a bench of a tiny bert on a target, six repeats around ms.
+func timedOn(target string, ms float64) cell.Result {
+	r := resultOf(cell.Cell{Type: "bert", Family: "encoder-only", Target: target})
+	r.Timing = cell.Quick
+	l := &cell.Latency{Repeats: 6, N: 18, MedianMS: ms, MinMS: ms, MaxMS: ms, Stable: true}
+	for i := range 6 {
+		at := ms * (1 + float64(i)/1000)
+		l.SamplesMS = append(l.SamplesMS, []float64{at, at, at})
+	}
+	r.Latency = l
+	return r
+}
+
+// A ratio needs the samples, which the store gives only to those who ask.
+func TestSpeedupsReachTheMatrix(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.withResults(t, timedOn("cpu", 92), timedOn("openvino", 0.122), timedOn("cpu/onnxruntime", 46))
+	var doc struct {
+		Matrix struct {
+			Rows []struct {
+				Squares []struct {
+					Platform string
+					Speedup  *struct{ Ratio, Lo, Hi float64 }
+				}
+			}
+		}
+		Fastest []struct {
+			Platform string
+			Speedup  *struct{ Ratio float64 }
+		}
+		Performance []struct {
+			MediansMS []float64 `json:"repeat_medians_ms"`
+		}
+	}
+	if err := json.Unmarshal([]byte(p.ok(t, "matrix", "show", "bert", "--json")), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range doc.Matrix.Rows[0].Squares {
+		switch {
+		case s.Platform == "openvino" && (s.Speedup == nil || s.Speedup.Ratio < 700 || s.Speedup.Lo >= s.Speedup.Hi):
+			t.Errorf("openvino's speed-up is %+v", s.Speedup)
+		case s.Platform == "cpu" && s.Speedup != nil:
+			t.Errorf("the CPU is %+v faster than itself", s.Speedup)
+		}
+	}
+	if f := doc.Fastest; len(f) != 1 || f[0].Platform != "openvino" || f[0].Speedup == nil || f[0].Speedup.Ratio < 700 {
+		t.Errorf("the fastest is %+v", f)
+	}
+	if len(doc.Performance) != 3 || len(doc.Performance[0].MediansMS) != 6 {
+		t.Errorf("the repeats' medians are lost: %+v", doc.Performance)
+	}
+	for _, args := range [][]string{{"matrix", "show", "bert", "--metric", "speedup"}, {"report", "--format", "md"}} {
+		if text := p.ok(t, args...); !strings.Contains(text, "754×") && !strings.Contains(text, "750×") {
+			t.Errorf("%v shows no ratio:\n%s", args, text)
+		}
+	}
+}
+
+// Where nothing can be compared no number stands beside a winner.
+func TestNoRatioWithoutSamples(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	bare := timedOn("openvino", 0.122)
+	bare.Latency.SamplesMS = nil
+	p.withResults(t, timedOn("cpu", 92), bare)
+	text := p.ok(t, "matrix", "show", "bert")
+	if strings.Contains(text, "1×") || !strings.Contains(text, "the samples of both sides are not kept") {
+		t.Error(text)
+	}
+}
