@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -121,5 +122,42 @@ func TestNoRatioWithoutSamples(t *testing.T) {
 	text := p.ok(t, "matrix", "show", "bert")
 	if strings.Contains(text, "1×") || !strings.Contains(text, "the samples of both sides are not kept") {
 		t.Error(text)
+	}
+}
+
+// What fails in a browser's processor says nothing of torch on the same one.
+func TestEnginesAreNotMixed(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	wasm := resultOf(cell.Cell{Type: "bert", Target: "cpu/wasm"})
+	wasm.Verdict, wasm.Failure = cell.Fails, &cell.Failure{Class: cell.Export, Detail: "no exporter could write it"}
+	p.withResults(t, wasm, resultOf(cell.Cell{Type: "bert", Target: "cpu"}))
+	report := func(name string, r cell.Result) string {
+		b, err := json.Marshal(cell.Report{Schema: cell.Schema, Results: []cell.Result{r}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(p.dir, name)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	torch, page := report("torch.json", resultOf(cell.Cell{Type: "bert", Target: "cpu"})), report("wasm.json", wasm)
+	if text := p.ok(t, "models", "diff", torch, page); !strings.Contains(text, "broken: 0") {
+		t.Error(text)
+	}
+	var shown struct {
+		Ran []struct{ Target, Verdict string }
+	}
+	if err := json.Unmarshal([]byte(p.ok(t, "models", "show", "bert", "--json", "--no-setup")), &shown); err != nil {
+		t.Fatal(err)
+	}
+	verdicts := map[string]string{}
+	for _, r := range shown.Ran {
+		verdicts[r.Target] = r.Verdict
+	}
+	if verdicts["cpu"] != "works" || verdicts["cpu/wasm"] != "fails" {
+		t.Errorf("%v", verdicts)
 	}
 }

@@ -111,7 +111,7 @@ func (c *carrying) toTime(done []*attempt) []*series {
 	var out []*series
 	for _, a := range done {
 		i := slices.IndexFunc(out, func(s *series) bool {
-			return s.points[0].now.DType == a.now.DType && s.points[0].now.Target == a.now.Target
+			return s.points[0].now.Key(cell.AnyBatch, cell.AnyInput) == a.now.Key(cell.AnyBatch, cell.AnyInput)
 		})
 		if i < 0 {
 			i, out = len(out), append(out, &series{repeats: repeats})

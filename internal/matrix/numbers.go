@@ -208,8 +208,12 @@ func fair(x Observation) bool {
 	return works && timed(x) && x.SubjectHash != "" && x.Latency.Sync == "" && x.Cell.Scenario == ""
 }
 
+// sameSubject reports whether two results differ only in where and how an
+// engine ran the very same thing.
 func sameSubject(a, b Observation) bool {
-	return a.Host == b.Host && a.SubjectHash == b.SubjectHash && a.Cell.Mode == b.Cell.Mode &&
-		a.Cell.Size == b.Cell.Size && a.Cell.DType == b.Cell.DType && a.Cell.Batch == b.Cell.Batch &&
-		a.Cell.Seq == b.Cell.Seq && a.Cell.Image == b.Cell.Image
+	return a.Host == b.Host && a.SubjectHash == b.SubjectHash && subjectKey(a.Cell) == subjectKey(b.Cell)
+}
+
+func subjectKey(c cell.Cell) cell.Key {
+	return c.Key(cell.AnyTarget, cell.AnySpecial, cell.AnyThreads, cell.AnyCheckpointIfTiny)
 }
