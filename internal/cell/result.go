@@ -40,6 +40,8 @@ func (e Evidence) Strength() int { return slices.Index(strength, e) }
 // Result is what the repeats of one attempt at a cell gave.
 type Result struct {
 	Cell        Cell     `json:"cell"`
+	Asked       string   `json:"asked,omitempty"`        // hash of the cell as the plan had it, before adaptation and fallback
+	Content     string   `json:"content,omitempty"`      // digest of the user's own files that the model was made of; "" for others
 	SubjectHash string   `json:"subject_hash,omitempty"` // configuration, weights, inputs, recipe; comparisons need it equal
 	Verdict     Verdict  `json:"verdict"`
 	Evidence    Evidence `json:"evidence"`

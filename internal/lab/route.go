@@ -105,7 +105,7 @@ func (p Presence) computes(d platform.DType) bool {
 // unavailable is the asked target's own result when it is not there.
 func (c *carrying) unavailable(r route) cell.Result {
 	res := cell.Result{
-		Cell: r.asked, Verdict: cell.Unavailable, Evidence: cell.None, Note: r.absent, Timing: c.plan.Timing,
+		Cell: r.asked, Asked: r.asked.Hash, Verdict: cell.Unavailable, Evidence: cell.None, Note: r.absent, Timing: c.plan.Timing,
 		Requested: cell.SettingsOf(r.asked), Context: c.Context, StartedAt: time.Now().UTC(),
 	}
 	if r.runs {

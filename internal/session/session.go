@@ -23,6 +23,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/content"
 	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/exports"
@@ -80,6 +81,8 @@ type Session struct {
 	report  *detect.Report
 	web     *web
 	guests  *Guests
+
+	contents *content.Book
 }
 
 // open is a runner and the environment it lives in.
@@ -297,6 +300,10 @@ func ask(ctx context.Context, r runner.Runner, job runner.Job) (answer json.RawM
 	return answer, raised, err
 }
 
+// deciding are the libraries that decide what a cell's result is, by the names
+// that runners report.
+var deciding = []string{"python", "torch", "transformers", "diffusers", "timm", "onnx", "onnxscript", "onnxruntime", "onnxruntime-qnn", "openvino", "nncf", "coremltools"}
+
 // Versions are those that decide whether an old result still speaks: a cell
 // done with the same ones need not be done again.
 func (s *Session) Versions(ctx context.Context) (map[string]string, error) {
@@ -304,8 +311,8 @@ func (s *Session) Versions(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]string{}
-	for _, name := range []string{"python", "torch", "transformers", "diffusers", "timm"} {
+	out := map[string]string{"assay": s.o.Version}
+	for _, name := range deciding {
 		if v := r.Hello().Versions[name]; v != "" {
 			out[name] = v
 		}
