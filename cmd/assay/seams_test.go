@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -159,5 +161,30 @@ func TestEnginesAreNotMixed(t *testing.T) {
 	}
 	if verdicts["cpu"] != "works" || verdicts["cpu/wasm"] != "fails" {
 		t.Errorf("%v", verdicts)
+	}
+}
+
+// What a fallback costs is known from this host's own times alone.
+func TestPastIsOfThisHost(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	loose := timedOn("cuda", 3)
+	loose.Latency.Sync = "host-dispatch only"
+	broken := timedOn("cuda", 2)
+	broken.Verdict = cell.Fails
+	p.withResults(t, timedOn("cpu", 92), loose, broken, resultOf(cell.Cell{Type: "bert", Target: "openvino"}))
+	a := &app{db: filepath.Join(p.dir, "kept.duckdb")}
+	plan := cell.Plan{Cells: []cell.Cell{{Type: "bert", Target: "cuda"}}}
+	known, err := a.past(t.Context(), "elsewhere", plan)
+	if err != nil || len(known) != 1 || known[0].MedianMS != 92 || known[0].Subject == "" || known[0].Cell.Target != "cpu" {
+		t.Errorf("%v: %+v", err, known)
+	}
+	if known, err = a.past(t.Context(), "here", plan); err != nil || len(known) != 0 {
+		t.Errorf("times of another machine are taken for this one's: %v, %+v", err, known)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err = a.past(ctx, "elsewhere", plan); !errors.Is(err, context.Canceled) {
+		t.Errorf("a stopped program goes on reading: %v", err)
 	}
 }

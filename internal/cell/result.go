@@ -109,7 +109,8 @@ type Fallback struct {
 	To     string `json:"to,omitempty"`   // on the asked target's result: where it went
 	From   string `json:"from,omitempty"` // on the other target's result: what was asked
 	Reason string `json:"reason"`
-	Cost   *Cost  `json:"cost"` // nil when nothing was ever measured on both sides
+	Cost   *Cost  `json:"cost"`              // nil when the two sides were not timed on one host and subject
+	NoCost string `json:"no_cost,omitempty"` // why there is none
 }
 
 // Cost is how much slower the fallback is, as a ratio of latencies.

@@ -109,9 +109,9 @@ type Lab struct {
 	Keep string
 	// Context holds what is the same for every result: versions, environment.
 	Context cell.Context
-	// Cost is how much slower one cell is than the other where both were ever
-	// measured; nil, or a nil answer, means that nobody knows.
-	Cost func(asked, actual cell.Cell) *cell.Cost
+	// Past are the times that this host has of the plan's models: what a
+	// fallback costs is computed from them.
+	Past Past
 }
 
 // Carry carries the plan out. It returns an error when the plan could not go

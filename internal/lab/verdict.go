@@ -66,6 +66,7 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 		r.Actual = &actual
 	}
 	a.result = &r
+	c.price(a)
 }
 
 // unsuited is why a cell cannot be had, without the exception's name.
@@ -106,6 +107,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	}
 	fitted(&r, p.Report)
 	a.result = &r
+	c.price(a)
 }
 
 // restricted is what the cell's processor is kept from at this moment.

@@ -58,8 +58,9 @@ type Options struct {
 	// ExportsLimit is how many bytes it may hold; 0 is the default.
 	ExportsLimit int64
 	Version      string // of the program
-	// Cost is what a fallback costs where that was ever measured; see lab.Lab.
-	Cost func(asked, actual cell.Cell) *cell.Cost
+	// Past reads the times that this host has of a plan's models, once before a
+	// plan that may fall back; see lab.Past. Nil is a program that keeps none.
+	Past func(ctx context.Context, host string, plan cell.Plan) ([]lab.Known, error)
 	// Web opens the web environment, making it if need be; nil where cells in
 	// browsers are not run.
 	Web func(context.Context) (environment.Web, error)
@@ -167,7 +168,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	if err != nil {
 		return err
 	}
-	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers}, obs)
+	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, s.past(ctx, plan)}, obs)
 }
 
 // place is where a plan is carried out: who runs its jobs, what is there, and
@@ -176,6 +177,7 @@ type place struct {
 	runner  lab.Runner
 	machine lab.Machine
 	workers int
+	past    lab.Past
 }
 
 func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, obs lab.Observer) error {
@@ -183,7 +185,7 @@ func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, 
 	l := &lab.Lab{
 		Runner: at.runner, Recipes: s.weighted(r, obs.Note), Machine: at.machine,
 		Workers: at.workers, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
+		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Past: at.past,
 	}
 	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
 }
