@@ -213,7 +213,7 @@ func sameSettings(open []*attempt) []*attempt {
 // checkOnce runs one child over the attempts' points.
 func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, error) {
 	a := batch[0]
-	release, err := c.slots.acquire(ctx, estimate(a.now, a.recipe.Parameters, true))
+	release, err := c.slots.acquire(ctx, estimate(a.now, a.recipe.Parameters, true, a.here.Software))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -184,7 +184,7 @@ func (p *point) again(why string) {
 }
 
 func (c *carrying) timeOnce(ctx context.Context, todo []*point) (outcome, error) {
-	n := estimate(todo[0].now, todo[0].recipe.Parameters, false)
+	n := estimate(todo[0].now, todo[0].recipe.Parameters, false, todo[0].here.Software)
 	n.alone = true
 	release, err := c.slots.acquire(ctx, n)
 	if err != nil {
