@@ -143,6 +143,7 @@ const (
 	Export              FailureClass = "export"
 	WrongOutput         FailureClass = "wrong-output"
 	Environment         FailureClass = "environment" // the machine broke: never counted against the model
+	Harness             FailureClass = "harness"     // Assay's own code broke, or a library is not as it needs it: never counted against the model
 	ModelError          FailureClass = "model-error" // the model's own code raised, and no other class fits
 	Unsuited            FailureClass = "unsuited"    // asked for what its model cannot have: nothing ran, and the verdict is unavailable
 )
@@ -150,8 +151,16 @@ const (
 // Classes lists the failure classes in their fixed order.
 func Classes() []FailureClass {
 	return []FailureClass{UnsupportedOperator, UnsupportedDType, OutOfMemory, Timeout, Crash, Driver,
-		MissingDependency, MissingWeights, Export, WrongOutput, Environment, ModelError, Unsuited}
+		MissingDependency, MissingWeights, Export, WrongOutput, Environment, Harness, ModelError, Unsuited}
 }
+
+// OfModel reports whether a failure of the class says something of the model or
+// its platform: not where the machine broke, or Assay itself.
+func (c FailureClass) OfModel() bool { return c != Environment && c != Harness }
+
+// Broke reports whether a result says nothing of its model because the machine,
+// or Assay itself, broke under it.
+func (r Result) Broke() bool { return r.Failure != nil && !r.Failure.Class.OfModel() }
 
 // Suits reports whether the cell asked for something that its model can have.
 func (r Result) Suits() bool { return r.Failure == nil || r.Failure.Class != Unsuited }

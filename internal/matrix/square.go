@@ -84,7 +84,7 @@ func ofSize(size string, list []Observation) []Observation {
 
 // machineBroke reports a result that says nothing of the model.
 func machineBroke(x Observation) bool {
-	return x.Failure != nil && x.Failure.Class == cell.Environment
+	return x.Broke()
 }
 
 // newestOfEach keeps, of the same cell timed the same way on the same host, the

@@ -192,8 +192,7 @@ func orderOf(m matrix.Matrix) map[string]int {
 
 // ran reports whether the model was executed there, well or badly.
 func ran(r cell.Result) bool {
-	broke := r.Failure != nil && r.Failure.Class == cell.Environment
-	return (r.Evidence == cell.Measured || r.Evidence == cell.Emulated) && r.Verdict != cell.Unavailable && !broke
+	return (r.Evidence == cell.Measured || r.Evidence == cell.Emulated) && r.Verdict != cell.Unavailable && !r.Broke()
 }
 
 // hardware lists the hosts in the order given, then those that are only named.

@@ -89,7 +89,7 @@ func outcomeOf(r cell.Result) Outcome {
 // speaks says whether the outcome tells anything of the model.
 func (o Outcome) speaks() bool {
 	tells := slices.Contains([]cell.Verdict{cell.Works, cell.Partial, cell.Fails}, o.Verdict)
-	return tells && o.Class != cell.Environment
+	return tells && o.Class.OfModel()
 }
 
 // runs says whether the model was seen to run.

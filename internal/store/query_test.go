@@ -206,7 +206,7 @@ func TestFinished(t *testing.T) {
 	moved.Asked = unavailable().Cell.Hash
 	own := result(4)
 	own.Content = "c0ffee"
-	write(t, s, "a", result(0), full, result(1), failed(cell.Environment), unavailable(), derived, adapted, moved, own)
+	write(t, s, "a", result(0), full, result(1), failed(cell.Environment), failed(cell.Harness), unavailable(), derived, adapted, moved, own)
 	all := map[Done]cell.Timing{
 		{result(0).Cell.Hash, ""}: cell.Quick, {full.Cell.Hash, ""}: cell.Thorough,
 		{adapted.Cell.Hash, ""}: cell.Quick, {result(7).Cell.Hash, ""}: cell.Quick,

@@ -138,7 +138,7 @@ type Done struct{ Hash, Content string }
 // software, and the most thorough timing of each: what a resumed run need not
 // do again. A result that memory made smaller finishes what was asked for as
 // well as what ran; one that ran elsewhere in an absent device's place only the
-// latter. A cell that the machine itself broke is not finished, nor one whose
+// latter. A cell under which the machine or Assay itself broke is not finished, nor one whose
 // device was not there, whatever was derived of it: it may be there now.
 func (s *Store) Finished(ctx context.Context, hostID string, versions map[string]string) (done map[Done]cell.Timing, err error) {
 	ses, _, err := s.read(ctx)
@@ -146,8 +146,8 @@ func (s *Store) Finished(ctx context.Context, hostID string, versions map[string
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ses.Close()) }()
-	query := "SELECT cell_hash, " + askedHash + ", coalesce(result->>'$.content', ''), timing FROM results r WHERE host_id = ? AND verdict <> ? AND evidence <> ? AND coalesce(failure_class, '') <> ?"
-	args := []any{hostID, string(cell.Unavailable), string(cell.Derived), string(cell.Environment)}
+	query := "SELECT cell_hash, " + askedHash + ", coalesce(result->>'$.content', ''), timing FROM results r WHERE host_id = ? AND verdict <> ? AND evidence <> ? AND coalesce(failure_class, '') NOT IN (?, ?)"
+	args := []any{hostID, string(cell.Unavailable), string(cell.Derived), string(cell.Environment), string(cell.Harness)}
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		query += " AND versions[?] = ?"
 		args = append(args, name, versions[name])
