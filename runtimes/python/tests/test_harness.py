@@ -13,7 +13,7 @@ from torch_emit import Emit, job
 import assay_runner
 from assay_runner import child, harness, private
 from assay_runner.errors import ExportFailed, HarnessError, TooLarge
-from assay_runner.export import exporters, trying
+from assay_runner.export import exporters, masks, trying
 from assay_runner.exported import engine
 from assay_runner.exported.store import MANIFEST
 
@@ -155,3 +155,11 @@ def test_torch_has_what_no_file_tells():
     """What the C part of torch defines is in no file that could be read."""
     assert hasattr(torch.UntypedStorage, "_new_with_weak_ptr")
     assert hasattr(torch.Tensor, "_is_all_true")
+
+
+def test_a_release_without_masking_utils_is_exported_all_the_same(monkeypatch):
+    """Releases before 4.53 have no such module: no model of theirs could be written."""
+    monkeypatch.setattr(masks, "find_spec", lambda name: None if name == "transformers.masking_utils" else "there")
+    monkeypatch.setattr(masks, "import_module", lambda name: pytest.fail(f"{name} is not there"))
+    with masks.decided():
+        pass
