@@ -21,8 +21,8 @@ PYDIR    := runtimes/python
 # The Python of the managed environment; asked for late, since setup makes it.
 PYTHON    = $(shell bin/assay setup --json | sed -n 's/^  "python": "\(.*\)",$$/\1/p')
 
-# The oldest release of transformers that Assay works with, and one between it and the locked one.
-RELEASES := 4.51.3 5.0.0
+# The oldest release of transformers that Assay works with, and two between it and the locked one.
+RELEASES := 4.51.3 5.0.0 5.17.0
 # It reads hundreds of logs with regular expressions and starts no goroutine: the detector makes that take
 # fifteen times as long and has nothing to find.
 WITHOUT_RACE := assay/internal/failure

@@ -15,6 +15,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/environment"
+	"assay/internal/exports"
 	"assay/internal/hub"
 	"assay/internal/journal"
 	"assay/internal/pages"
@@ -160,12 +161,16 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	limit, err := exports.LimitFrom(os.Getenv)
+	if err != nil {
+		return usageError{err}
+	}
 	choice := environment.Choice{Python: f.python, NoSetup: f.noSetup}
 	s := session.New(session.Options{
 		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, choice) },
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, choice) },
 		Web:         func(ctx context.Context) (environment.Web, error) { return m.OpenWeb(ctx, choice) },
-		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: filepath.Join(folders.Cache, "detect"), Exports: filepath.Join(folders.Cache, "exports"), Version: version,
+		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: filepath.Join(folders.Cache, "detect"), Exports: filepath.Join(folders.Cache, "exports"), ExportsLimit: limit, Version: version,
 		Tuned:   func(about pages.About) (any, error) { return tune.BookIn(folders.Data).For(about.Browser) },
 		Weights: session.Weights{Hub: f.hub, Want: f.want, Fresh: true},
 	})

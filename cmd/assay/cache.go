@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -23,32 +22,11 @@ func exportsIn(f environment.Folders) string { return filepath.Join(f.Cache, "ex
 // exportsLimit is how much exported models may take: ASSAY_EXPORTS_LIMIT, or
 // the default.
 func (a *app) exportsLimit() (int64, error) {
-	s := a.getenv("ASSAY_EXPORTS_LIMIT")
-	if s == "" {
-		return exports.Limit, nil
-	}
-	n, err := parseBytes(s)
+	n, err := exports.LimitFrom(a.getenv)
 	if err != nil {
-		return 0, usage("ASSAY_EXPORTS_LIMIT: %w", err)
+		return 0, usage("%w", err)
 	}
 	return n, nil
-}
-
-var byteUnits = []struct {
-	suffix string
-	bytes  float64
-}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}, {"", 1}}
-
-// parseBytes reads a size as people write it: 20GB, 500 MB, 0.
-func parseBytes(s string) (int64, error) {
-	text := strings.ToUpper(strings.TrimSpace(s))
-	for _, u := range byteUnits {
-		rest, ok := strings.CutSuffix(text, u.suffix)
-		if n, err := strconv.ParseFloat(strings.TrimSpace(rest), 64); ok && err == nil && n >= 0 && n*u.bytes < 1<<62 {
-			return int64(n * u.bytes), nil
-		}
-	}
-	return 0, fmt.Errorf("%q is no size: write it as 20GB or 500MB", s)
 }
 
 func cacheCommand(a *app) *cobra.Command {
@@ -207,7 +185,7 @@ func cacheCollect(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			n, err := a.exportsLimit()
 			if limit != "" {
-				if n, err = parseBytes(limit); err != nil {
+				if n, err = exports.ParseBytes(limit); err != nil {
 					err = usage("--limit: %w", err)
 				}
 			}

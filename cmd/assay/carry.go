@@ -158,7 +158,7 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, a.choice()) },
 		Web:         func(ctx context.Context) (environment.Web, error) { return m.OpenWeb(ctx, a.choice()) },
 		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
-		Cache: filepath.Join(folders.Cache, "detect"), Exports: exportsIn(folders), ExportsLimit: limit, Keep: f.keep, Opset: f.opset, Version: version, Cost: a.cost,
+		Cache: filepath.Join(folders.Cache, "detect"), Exports: exportsIn(folders), ExportsLimit: limit, Keep: f.keep, Opset: f.opset, Version: version, Past: a.past,
 		Tuned: func(about pages.About) (any, error) { return tune.BookIn(folders.Data).For(about.Browser) },
 		Weights: session.Weights{
 			Hub:  func(say func(string)) (*hub.Hub, error) { return a.open(&f.hubFlags, say) },

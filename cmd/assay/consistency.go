@@ -72,11 +72,11 @@ func (a *app) consistency(ctx context.Context, f *carryFlags, args []string) err
 // came first.
 func byModel(results []cell.Result) [][]cell.Result {
 	var out [][]cell.Result
+	key := func(r cell.Result) cell.Key {
+		return r.Cell.Key(cell.AnyTarget, cell.AnySpecial, cell.AnyDType, cell.AnyTask, cell.AnyBatch, cell.AnyThreads)
+	}
 	for _, r := range results {
-		i := slices.IndexFunc(out, func(rs []cell.Result) bool {
-			c := rs[0].Cell
-			return c.Model() == r.Cell.Model() && c.Size == r.Cell.Size && c.Weights == r.Cell.Weights && c.Seq == r.Cell.Seq
-		})
+		i := slices.IndexFunc(out, func(rs []cell.Result) bool { return key(rs[0]) == key(r) })
 		if i < 0 {
 			i, out = len(out), append(out, nil)
 		}

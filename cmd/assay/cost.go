@@ -4,44 +4,40 @@ import (
 	"context"
 
 	"assay/internal/cell"
-	"assay/internal/measure"
+	"assay/internal/lab"
 	"assay/internal/store"
 )
 
-// cost is how much slower a fallback is, where the same model was ever timed on
-// both sides with the same settings. What cannot be read is not known.
-func (a *app) cost(asked, actual cell.Cell) *cell.Cost {
+// past are the times that a host has of a plan's models, the newest first: what
+// a fallback costs is computed from them. A database that others use is not
+// waited for long.
+func (a *app) past(ctx context.Context, host string, plan cell.Plan) ([]lab.Known, error) {
+	if there, err := a.anyResults(); err != nil || !there {
+		return nil, err
+	}
 	st, err := a.store()
 	if err != nil {
-		return nil
+		return nil, err
 	}
-	from, to := a.median(st, asked), a.median(st, actual)
-	if from == 0 || to == 0 {
-		return nil
+	st.Wait = storeWait
+	filter := store.Filter{
+		Hosts: []string{host}, Timings: []cell.Timing{cell.Quick, cell.Thorough},
+		Evidence: []cell.Evidence{cell.Measured}, Verdicts: []cell.Verdict{cell.Works, cell.Partial},
 	}
-	return &cell.Cost{Ratio: to / from, Evidence: cell.Measured}
-}
-
-// median is the median latency in ms over all measured results of a cell's
-// model, size, settings and target, on whatever host; 0 is unknown. Another
-// engine, device or browser of the platform says nothing of it.
-func (a *app) median(st *store.Store, c cell.Cell) float64 {
-	stored, err := st.Results(context.Background(), store.Filter{
-		Types: []string{c.Type}, Platforms: []string{string(c.Platform)}, Sizes: []string{c.Size},
-		Timings: []cell.Timing{cell.Quick, cell.Thorough}, Evidence: []cell.Evidence{cell.Measured},
-	})
+	for _, c := range plan.Cells {
+		filter.Types = append(filter.Types, c.Type)
+	}
+	stored, err := st.Results(ctx, filter)
 	if err != nil {
-		return 0
+		return nil, err
 	}
-	var ms []float64
+	var out []lab.Known
 	for _, x := range stored {
-		r := x.Result.Cell
-		if x.Result.Latency != nil && r.Where().Normal() == c.Where().Normal() && r.Checkpoint == c.Checkpoint && r.Scenario == c.Scenario && r.Mode == c.Mode && r.DType == c.DType && r.Batch == c.Batch && r.Seq == c.Seq && r.Image == c.Image {
-			ms = append(ms, x.Result.Latency.MedianMS)
+		r := x.Result
+		// What was not synchronised is the time of handing work over, and what ran in company that of a share.
+		if r.Latency != nil && r.Latency.Sync == "" && r.Latency.MedianMS > 0 && r.Cell.Scenario == "" && r.SubjectHash != "" {
+			out = append(out, lab.Known{Cell: r.Cell, Subject: r.SubjectHash, MedianMS: r.Latency.MedianMS})
 		}
 	}
-	if len(ms) == 0 {
-		return 0
-	}
-	return measure.Median(ms)
+	return out, nil
 }

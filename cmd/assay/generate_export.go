@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 
 	"assay/internal/cell"
 )
@@ -15,17 +13,13 @@ import (
 // exported exports models into a folder in a process of its own, as users do,
 // and returns the results of their checks. What cannot be exported is no error.
 func (a *app) exported(ctx context.Context, folder string, models []string, how ...string) ([]cell.Result, error) {
-	self, err := os.Executable()
+	args := append([]string{"export", "--out", folder, "--force", "--json"}, how...)
+	cmd, err := a.child(ctx, append(args, models...)...)
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"export", "--out", folder, "--force", "--json"}, how...)
-	if a.python != "" {
-		args = append(args, "--python", a.python)
-	}
 	var told bytes.Buffer
-	cmd := exec.CommandContext(ctx, self, append(args, models...)...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = &told, a.stderr, a.environ()
+	cmd.Stdout = &told
 	ended := cmd.Run()
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

@@ -274,17 +274,3 @@ func orOther(name string) string {
 	}
 	return name
 }
-
-// itself is this program as a command of a shell, with the Python that it was
-// told to use: what generated files call.
-func (a *app) itself() (string, error) {
-	self, err := os.Executable()
-	words := []string{self}
-	if a.python != "" {
-		words = append(words, "--python", a.python)
-	}
-	for i, w := range words {
-		words[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
-	}
-	return strings.Join(words, " "), err
-}

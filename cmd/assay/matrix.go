@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ torch's own list of kernels; nothing is run elsewhere in its place.
 	}
 	f.add(c, "all")
 	m.add(c)
-	c.Flags().BoolVar(&resume, "resume", false, "skip cells that this host has a result of with the same versions")
+	c.Flags().BoolVar(&resume, "resume", false, "skip cells that this host has a result of with the same versions and files")
 	c.Flags().BoolVar(&bench, "bench", false, "time every cell that works")
 	c.AddCommand(matrixShow(a))
 	return c
@@ -157,8 +158,8 @@ func (a *app) known(ctx context.Context, s *session.Session, plan cell.Plan) ([]
 	var out []cell.Result
 	seen := map[string]bool{}
 	for _, x := range stored { // newest first
-		if !seen[x.Result.Cell.Hash] {
-			seen[x.Result.Cell.Hash] = true
+		if asked := cmp.Or(x.Result.Asked, x.Result.Cell.Hash); !seen[asked] {
+			seen[asked] = true
 			out = append(out, x.Result)
 		}
 	}
@@ -199,10 +200,19 @@ func (a *app) unfinished(ctx context.Context, s *session.Session, plan cell.Plan
 	if err != nil {
 		return plan, err
 	}
-	plan.Cells = slices.DeleteFunc(slices.Clone(plan.Cells), func(c cell.Cell) bool {
-		timing, ok := done[c.Hash]
-		return ok && (plan.Timing == cell.Functional || timing != cell.Functional)
-	})
+	var left []cell.Cell
+	for _, c := range plan.Cells {
+		content, err := s.Content(ctx, c)
+		if cause := context.Cause(ctx); cause != nil {
+			return plan, cause
+		}
+		timing, ok := done[store.Done{Hash: c.Hash, Content: content}]
+		// What cannot be read is not finished: carrying it out says what is wrong.
+		if err != nil || !ok || plan.Timing != cell.Functional && timing == cell.Functional {
+			left = append(left, c)
+		}
+	}
+	plan.Cells = left
 	return plan, nil
 }
 
@@ -279,7 +289,7 @@ func writeFile(path string, f report.Format, d report.Document) (err error) {
 
 // observe reads what the store has of the rows, or of everything.
 func observe(ctx context.Context, st *store.Store, rows []matrix.Model, only bool) ([]matrix.Observation, []cell.Host, error) {
-	var filter store.Filter
+	filter := store.Filter{Samples: true} // ratios and their intervals are over repeats, not over their median
 	wanted := map[string]bool{}
 	if only {
 		for _, r := range rows {

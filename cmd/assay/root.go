@@ -21,12 +21,15 @@ type app struct {
 	verbose bool
 	asJSON  bool
 	log     *slog.Logger
+	globals *pflag.FlagSet // all of these
 
 	opened *environment.Environment // the one that present found
 }
 
-func root(e *env) *cobra.Command {
-	a := &app{env: e}
+func root(e *env) *cobra.Command { return (&app{env: e}).root() }
+
+func (a *app) root() *cobra.Command {
+	e := a.env
 	cmd := &cobra.Command{
 		Use:   "assay",
 		Short: "Does this model really work on that hardware, how well, and how do you know?",
@@ -44,6 +47,7 @@ by running it, and each number carries its evidence.`,
 		return usage("%w (see \"%s --help\")", err, c.CommandPath())
 	})
 	f := cmd.PersistentFlags()
+	a.globals = f
 	f.StringVar(&a.db, "db", "", "database file; its journals lie beside it (default: assay.duckdb in the data folder)")
 	f.StringVar(&a.python, "python", "", "use this Python and what it has instead of the managed environment; ASSAY_PYTHON names the one that is made from")
 	f.BoolVar(&a.noSetup, "no-setup", false, "never install anything (also ASSAY_OFFLINE=1)")

@@ -175,8 +175,7 @@ const hashVersion = "1"
 // hash is over the fields that decide what is carried out. Zero fields are
 // left out, so a setting added later keeps the hashes of older cells.
 func (c Cell) hash() string {
-	c.Class, c.Family, c.Target, c.Hash = "", "", "", ""
-	b, err := json.Marshal(c)
+	b, err := json.Marshal(c.bare())
 	if err != nil {
 		panic(err) // strings and integers always marshal
 	}

@@ -40,6 +40,8 @@ func (e Evidence) Strength() int { return slices.Index(strength, e) }
 // Result is what the repeats of one attempt at a cell gave.
 type Result struct {
 	Cell        Cell     `json:"cell"`
+	Asked       string   `json:"asked,omitempty"`        // hash of the cell as the plan had it, before adaptation and fallback
+	Content     string   `json:"content,omitempty"`      // digest of the user's own files that the model was made of; "" for others
 	SubjectHash string   `json:"subject_hash,omitempty"` // configuration, weights, inputs, recipe; comparisons need it equal
 	Verdict     Verdict  `json:"verdict"`
 	Evidence    Evidence `json:"evidence"`
@@ -107,7 +109,8 @@ type Fallback struct {
 	To     string `json:"to,omitempty"`   // on the asked target's result: where it went
 	From   string `json:"from,omitempty"` // on the other target's result: what was asked
 	Reason string `json:"reason"`
-	Cost   *Cost  `json:"cost"` // nil when nothing was ever measured on both sides
+	Cost   *Cost  `json:"cost"`              // nil when the two sides were not timed on one host and subject
+	NoCost string `json:"no_cost,omitempty"` // why there is none
 }
 
 // Cost is how much slower the fallback is, as a ratio of latencies.
@@ -140,6 +143,7 @@ const (
 	Export              FailureClass = "export"
 	WrongOutput         FailureClass = "wrong-output"
 	Environment         FailureClass = "environment" // the machine broke: never counted against the model
+	Harness             FailureClass = "harness"     // Assay's own code broke, or a library is not as it needs it: never counted against the model
 	ModelError          FailureClass = "model-error" // the model's own code raised, and no other class fits
 	Unsuited            FailureClass = "unsuited"    // asked for what its model cannot have: nothing ran, and the verdict is unavailable
 )
@@ -147,8 +151,16 @@ const (
 // Classes lists the failure classes in their fixed order.
 func Classes() []FailureClass {
 	return []FailureClass{UnsupportedOperator, UnsupportedDType, OutOfMemory, Timeout, Crash, Driver,
-		MissingDependency, MissingWeights, Export, WrongOutput, Environment, ModelError, Unsuited}
+		MissingDependency, MissingWeights, Export, WrongOutput, Environment, Harness, ModelError, Unsuited}
 }
+
+// OfModel reports whether a failure of the class says something of the model or
+// its platform: not where the machine broke, or Assay itself.
+func (c FailureClass) OfModel() bool { return c != Environment && c != Harness }
+
+// Broke reports whether a result says nothing of its model because the machine,
+// or Assay itself, broke under it.
+func (r Result) Broke() bool { return r.Failure != nil && !r.Failure.Class.OfModel() }
 
 // Suits reports whether the cell asked for something that its model can have.
 func (r Result) Suits() bool { return r.Failure == nil || r.Failure.Class != Unsuited }

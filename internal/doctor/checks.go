@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -161,7 +163,18 @@ func checkEnvironment(ctx context.Context, d *Deps) Finding {
 			return fail(env.Python+" -m pip install "+name, "%s: %s is absent", detail, name)
 		}
 	}
+	if gone := slices.Sorted(maps.Keys(env.Private)); len(gone) > 0 {
+		return warn("use the managed environment, or releases nearer to its own", "%s: its libraries lack %d names that Assay uses, so that some cells end as harness: %s (%s)%s",
+			detail, len(gone), gone[0], env.Private[gone[0]], more(len(gone)-1))
+	}
 	return ok("%s", detail)
+}
+
+func more(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
 }
 
 const again = "remove its folder and run assay setup"

@@ -121,7 +121,7 @@ func (b *build) finish(ctx context.Context, uv string, tmp string) error {
 		return err
 	}
 	text, err := json.MarshalIndent(manifest{Schema: 1, Lock: hash(b.lock), Python: b.python, UV: strings.TrimSpace(version),
-		Versions: has.Versions, Missing: has.Missing, Created: time.Now().UTC().Truncate(time.Second), Seconds: time.Since(b.start).Seconds()}, "", "  ")
+		Versions: has.Versions, Missing: has.Missing, Private: has.Private, Created: time.Now().UTC().Truncate(time.Second), Seconds: time.Since(b.start).Seconds()}, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,11 @@ type Environment struct {
 	Managed    bool              `json:"managed"`     // Assay's own, not the user's
 	Versions   map[string]string `json:"versions"`    // by package, and "python"
 	Missing    []string          `json:"missing"`     // what the runner could use and is not there
-	environ    []string
-	host       *host // nil where the processor is not looked at
+	// Private are names that libraries do not promise to keep, that the runner
+	// uses and that these libraries lack, with what it uses them for.
+	Private map[string]string `json:"private,omitempty"`
+	environ []string
+	host    *host // nil where the processor is not looked at
 }
 
 // Command returns a command that starts the environment's Python with these

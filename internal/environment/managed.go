@@ -85,6 +85,7 @@ type manifest struct {
 	UV       string            `json:"uv"`
 	Versions map[string]string `json:"versions"`
 	Missing  []string          `json:"missing,omitempty"`
+	Private  map[string]string `json:"private,omitempty"`
 	Created  time.Time         `json:"created"`
 	Seconds  float64           `json:"seconds"` // it took to make
 }
@@ -140,7 +141,7 @@ func (m *Maker) load(dir string) (Environment, error) {
 		return Environment{}, err
 	}
 	env := Environment{ID: filepath.Base(dir), Python: pythonIn(dir), PythonPath: runner, Managed: true,
-		Versions: is.Versions, Missing: is.Missing, environ: m.environ}
+		Versions: is.Versions, Missing: is.Missing, Private: is.Private, environ: m.environ}
 	return m.hosted(env, true), nil
 }
 

@@ -47,7 +47,7 @@ func (m *Maker) User(ctx context.Context, path string) (Environment, error) {
 	if err != nil {
 		return Environment{}, explain("asking "+path+" for its packages", err, "")
 	}
-	env.Versions, env.Missing = has.Versions, has.Missing
+	env.Versions, env.Missing, env.Private = has.Versions, has.Missing, has.Private
 	env.ID = "user-" + env.fingerprint()
 	return m.hosted(env, true), tooOld(path, env.Versions)
 }
@@ -100,6 +100,7 @@ func (e Environment) fingerprint() string {
 type holdings struct {
 	Versions map[string]string `json:"versions"`
 	Missing  []string          `json:"missing"`
+	Private  map[string]string `json:"private"`
 }
 
 // inventory asks the runner, inside the environment, for the versions of the

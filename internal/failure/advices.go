@@ -178,6 +178,9 @@ var advices = []advice{
 	advise(cell.Environment, ``,
 		"Run assay doctor and mend what it names, then run again: the machine failed, not the model."),
 
+	advise(cell.Harness, ``,
+		"Use the managed environment, or a release of the library that this version of Assay knows: assay doctor names what it misses. The model is not to blame."),
+
 	advise(cell.ModelError, `BadRecipe: .*(?:unknown model type|has no model type|model_type .* does not have)`,
 		"Correct model_type in the model's config.json, or update transformers (or name another environment with --python): the one in use does not know this type of model."),
 	advise(cell.ModelError, `BadRecipe: .*names no model_type`,

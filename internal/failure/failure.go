@@ -16,9 +16,10 @@
 //   - the signal or status it ended with (ends.go);
 //   - the phase it was in, and in the end: the model's own code.
 //
-// Two classes mean that the machine broke rather than the model, environment
-// and driver: OfMachine tells them apart, and nothing of them is ever counted
-// against a model.
+// Three classes mean that something else broke than the model: the machine
+// (environment, driver), or Assay itself and what it takes of libraries that
+// they do not promise (harness). OfMachine tells them apart, and nothing of them
+// is ever counted against a model.
 //
 // Each class has a hint, with finer rows for what is often seen (hints.go).
 // Details and logs are cleaned of machine paths, addresses, user names and
@@ -96,10 +97,10 @@ func OfLog(class cell.FailureClass, detail, log string) cell.Failure {
 	return cell.Failure{Class: class, Detail: short(line), Hint: hint(class, line, log), Log: log}
 }
 
-// OfMachine says whether a class means that the machine broke. Such a failure
+// OfMachine says whether a class means that the machine broke, or Assay. Such a failure
 // is never counted against the model.
 func OfMachine(class cell.FailureClass) bool {
-	return class == cell.Environment || class == cell.Driver
+	return class == cell.Environment || class == cell.Driver || class == cell.Harness
 }
 
 func judge(e Evidence) finding {

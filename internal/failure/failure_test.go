@@ -160,7 +160,7 @@ func TestOf(t *testing.T) {
 		if f.Class != c || f.Detail != "something at …/x.bin" || !sentence(f.Hint) {
 			t.Errorf("%+v", f)
 		}
-		if got, want := OfMachine(c), c == cell.Environment || c == cell.Driver; got != want {
+		if got, want := OfMachine(c), c == cell.Environment || c == cell.Driver || c == cell.Harness; got != want {
 			t.Errorf("OfMachine(%s) = %t", c, got)
 		}
 	}

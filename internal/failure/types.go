@@ -51,6 +51,7 @@ var kinds = []kind{
 
 	{"onnxruntime.capi.onnxruntime_pybind11_state.NotImplemented", cell.UnsupportedOperator, false},
 
+	{"assay_runner.errors.HarnessError", cell.Harness, false},
 	{"assay_runner.errors.AbsentDevice", cell.Driver, false},
 	{"assay_runner.errors.MissingWeights", cell.MissingWeights, true},
 	{"assay_runner.errors.UnsupportedDType", cell.UnsupportedDType, false},

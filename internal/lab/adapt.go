@@ -76,16 +76,19 @@ const childBytes = 300 << 20
 // estimate is the memory that a job over these parameters needs, from the
 // parameters alone: the fit check and admission need an order of magnitude.
 // A check holds its reference beside the model: float64 for fp32 on the CPU,
-// else the fp32 weights.
-func estimate(c cell.Cell, parameters int64, check bool) need {
-	n := need{silicon: silicon(c.Where(), false), hostBytes: childBytes + 4*parameters}
+// else the fp32 weights. Software says that an emulator or a software adapter
+// stands for the device: all that it holds is the host's.
+func estimate(c cell.Cell, parameters int64, check, software bool) need {
+	n := need{silicon: silicon(c.Where(), software), hostBytes: childBytes + 4*parameters}
 	if n.silicon != "cpu" {
 		n.deviceBytes = dtypeBytes[c.DType] * parameters
-		return n
 	}
 	switch {
-	case check && c.Engine.RunsGraphs(): // torch's model, the graph in memory and on its way to disk, the engine's copy
+	// Torch's model, the graph in memory and on its way to disk, the engine's
+	// copy: models are exported on the host, wherever they run.
+	case check && c.Engine.RunsGraphs():
 		n.hostBytes = childBytes + 16*parameters
+	case n.silicon != "cpu":
 	case check && c.DType == platform.FP32:
 		n.hostBytes = childBytes + 12*parameters
 	case c.DType != platform.FP32:

@@ -121,3 +121,32 @@ func TestHalfPrecisionIsGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// TestAskedStaysAsked: what memory made smaller, and what lost an input size that
+// its model has not, says what the plan had asked for.
+func TestAskedStaysAsked(t *testing.T) {
+	t.Parallel()
+	asked := cell.Cell{Type: "x", Batch: 4, Seq: 32}.Normal()
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if job.Points[0].Batch > 1 {
+			return raise(nil, "MemoryError", "")(n, job, on)
+		}
+		return good(n, job, on)
+	}}
+	rs, _, err := carry(t, s, bench{}, cells(asked))
+	if err != nil || len(rs) != 1 || rs[0].Cell.Batch != 1 {
+		t.Fatalf("%v: %+v", err, rs)
+	}
+	if rs[0].Asked != asked.Hash || rs[0].Cell.Hash == asked.Hash {
+		t.Errorf("asked %s of %s, the result is %s of %s", asked.Hash, asked.Target, rs[0].Cell.Hash, rs[0].Asked)
+	}
+	absent, _, err := carry(t, &script{do: good}, bench{}, cells(cell.Cell{Type: "x", Platform: platform.CUDA}))
+	if err != nil || len(absent) != 2 {
+		t.Fatalf("%v: %+v", err, absent)
+	}
+	for _, r := range absent {
+		if r.Asked != absent[0].Cell.Hash {
+			t.Errorf("%s does not say that %s was asked for", r.Cell.Target, absent[0].Cell.Target)
+		}
+	}
+}

@@ -213,7 +213,7 @@ func sameSettings(open []*attempt) []*attempt {
 // checkOnce runs one child over the attempts' points.
 func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, error) {
 	a := batch[0]
-	release, err := c.slots.acquire(ctx, estimate(a.now, a.recipe.Parameters, true))
+	release, err := c.slots.acquire(ctx, estimate(a.now, a.recipe.Parameters, true, a.here.Software))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -345,11 +345,11 @@ func (c *carrying) seconds(ctx context.Context, done []*attempt) ([]*attempt, er
 	var moved []route
 	for _, a := range done {
 		if r, ok := c.second(a.route, a.result.Failure); ok {
-			link := cell.Fallback{To: r.cell.Target, Reason: r.absent, Cost: c.cost(r)}
+			link := c.link(r)
 			if a.result.Fallback != nil { // this was a fallback itself
 				link.From = a.result.Fallback.From
 			}
-			a.result.Fallback = &link
+			a.result.Fallback = link
 			c.obs.Note(fmt.Sprintf("%s fails on %s (%s): it runs on %s instead", a.cell.Model(), a.cell.Target, a.result.Failure.Class, r.cell.Target))
 			moved = append(moved, r)
 		}

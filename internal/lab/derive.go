@@ -61,11 +61,10 @@ func (c *carrying) deriveAll(ctx context.Context, routes []route) error {
 
 // byModel gathers routes whose cells are alike but for their target.
 func byModel(routes []route) []group {
-	at := map[cell.Cell]int{}
+	at := map[cell.Key]int{}
 	var out []group
 	for _, r := range routes {
-		key := r.asked
-		key.Target, key.Platform, key.Device, key.Hash = "", "", "", ""
+		key := r.asked.Key(cell.AnyPlatform)
 		i, ok := at[key]
 		if !ok {
 			i, at[key] = len(out), len(out)

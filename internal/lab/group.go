@@ -39,11 +39,10 @@ func once(routes []route) []route {
 
 // groups gathers the routes that run into groups, in the plan's order.
 func groups(routes []route) []group {
-	at := map[cell.Cell]int{}
+	at := map[cell.Key]int{}
 	var out []group
 	for _, r := range once(routes) {
-		key := r.cell
-		key.Batch, key.Seq, key.Image, key.Hash = 0, 0, 0, ""
+		key := r.cell.Key(cell.AnyBatch, cell.AnyInput)
 		if i, ok := at[key]; ok {
 			out[i].routes = append(out[i].routes, r)
 			continue

@@ -43,6 +43,7 @@ type Recipe struct {
 	Task       string
 	Parameters int64
 	Weights    *runner.Weights // where given weights lie; nil where they are drawn
+	Content    string          // digest of the user's own files that the model is made of; "" for others
 	Seq, Image int             // the sizes used when the cell names none; 0 where there is no such size
 }
 
@@ -108,9 +109,9 @@ type Lab struct {
 	Keep string
 	// Context holds what is the same for every result: versions, environment.
 	Context cell.Context
-	// Cost is how much slower one cell is than the other where both were ever
-	// measured; nil, or a nil answer, means that nobody knows.
-	Cost func(asked, actual cell.Cell) *cell.Cost
+	// Past are the times that this host has of the plan's models: what a
+	// fallback costs is computed from them.
+	Past Past
 }
 
 // Carry carries the plan out. It returns an error when the plan could not go

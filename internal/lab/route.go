@@ -105,22 +105,20 @@ func (p Presence) computes(d platform.DType) bool {
 // unavailable is the asked target's own result when it is not there.
 func (c *carrying) unavailable(r route) cell.Result {
 	res := cell.Result{
-		Cell: r.asked, Verdict: cell.Unavailable, Evidence: cell.None, Note: r.absent, Timing: c.plan.Timing,
+		Cell: r.asked, Asked: r.asked.Hash, Verdict: cell.Unavailable, Evidence: cell.None, Note: r.absent, Timing: c.plan.Timing,
 		Requested: cell.SettingsOf(r.asked), Context: c.Context, StartedAt: time.Now().UTC(),
 	}
 	if r.runs {
-		res.Fallback = &cell.Fallback{To: r.cell.Target, Reason: r.absent, Cost: c.cost(r)}
+		res.Fallback = c.link(r)
 		c.obs.Note(fmt.Sprintf("%s runs on %s instead of %s, which is not here", r.asked.Model(), r.cell.Target, r.asked.Target))
 	}
 	return res
 }
 
-// cost is what the fallback costs, where that was ever measured.
-func (c *carrying) cost(r route) *cell.Cost {
-	if c.Cost == nil {
-		return nil
-	}
-	return c.Cost(r.asked, r.cell)
+// link says where a cell goes, why, and what that costs.
+func (c *carrying) link(r route) *cell.Fallback {
+	cost, why := c.expected(r)
+	return &cell.Fallback{To: r.cell.Target, Reason: r.absent, Cost: cost, NoCost: why}
 }
 
 // elsewhere lists the failures for which another platform may do better.

@@ -111,7 +111,7 @@ func (c *carrying) toTime(done []*attempt) []*series {
 	var out []*series
 	for _, a := range done {
 		i := slices.IndexFunc(out, func(s *series) bool {
-			return s.points[0].now.DType == a.now.DType && s.points[0].now.Target == a.now.Target
+			return s.points[0].now.Key(cell.AnyBatch, cell.AnyInput) == a.now.Key(cell.AnyBatch, cell.AnyInput)
 		})
 		if i < 0 {
 			i, out = len(out), append(out, &series{repeats: repeats})
@@ -183,7 +183,7 @@ func (p *point) again(why string) {
 }
 
 func (c *carrying) timeOnce(ctx context.Context, todo []*point) (outcome, error) {
-	n := estimate(todo[0].now, todo[0].recipe.Parameters, false)
+	n := estimate(todo[0].now, todo[0].recipe.Parameters, false, todo[0].here.Software)
 	n.alone = true
 	release, err := c.slots.acquire(ctx, n)
 	if err != nil {
@@ -250,6 +250,7 @@ func (c *carrying) conclude(s *series) {
 	for _, p := range s.points {
 		p.result.Note = joinNotes(p.result.Note, s.note)
 		fill(p.result, p.runs)
+		c.price(p.attempt)
 		c.finish(*p.result)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // begin is the part of a result that is known before anything ran.
 func (c *carrying) begin(a *attempt) cell.Result {
 	r := cell.Result{
-		Cell: a.described(a.cell), Timing: c.plan.Timing, Requested: a.settings(a.cell),
+		Cell: a.described(a.cell), Asked: a.asked.Hash, Content: a.recipe.Content, Timing: c.plan.Timing, Requested: a.settings(a.cell),
 		Attempts: a.attempts, Context: c.Context, StartedAt: a.began, Parameters: a.recipe.Parameters,
 	}
 	if w := a.recipe.Weights; w != nil {
@@ -31,8 +31,8 @@ func (c *carrying) begin(a *attempt) cell.Result {
 	return r
 }
 
-// described is a cell with what its recipe says of it. Its hash stays that of
-// what was asked, so that a resumed plan finds it.
+// described is a cell with what its recipe says of it. Its hash stays as it is:
+// a head that nobody named is no other cell.
 func (a *attempt) described(c cell.Cell) cell.Cell {
 	c.Class, c.Task = a.recipe.Class, cmp.Or(a.recipe.Task, c.Task)
 	return c
@@ -66,6 +66,7 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 		r.Actual = &actual
 	}
 	a.result = &r
+	c.price(a)
 }
 
 // unsuited is why a cell cannot be had, without the exception's name.
@@ -106,6 +107,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	}
 	fitted(&r, p.Report)
 	a.result = &r
+	c.price(a)
 }
 
 // restricted is what the cell's processor is kept from at this moment.

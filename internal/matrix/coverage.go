@@ -39,7 +39,7 @@ func Coverages(observations []Observation) []Coverage {
 	newest := map[spot]map[string]Observation{}
 	for _, x := range observations {
 		s := spot{x.Cell.Target, x.Cell.DType, x.Cell.Size}
-		if x.Verdict == cell.Unavailable || x.Cell.Batch > 1 || x.Failure != nil && x.Failure.Class == cell.Environment {
+		if x.Verdict == cell.Unavailable || x.Cell.Batch > 1 || x.Broke() {
 			continue
 		}
 		if newest[s] == nil {

@@ -14,9 +14,14 @@ type Fastest struct {
 	Size     string        `json:"size"`
 	Platform platform.Name `json:"platform"`
 	Latency  Latency       `json:"latency"`
-	Speedup  *Speedup      `json:"speedup"` // nil when the CPU itself is the fastest
-	Among    []string      `json:"among"`   // the targets compared, the fastest first
+	Speedup  *Speedup      `json:"speedup"` // nil when the CPU itself is the fastest, or nothing can be said
+	// NoSpeedup is why there is no ratio beside a winner that is not the CPU.
+	NoSpeedup string   `json:"no_speedup,omitempty"`
+	Among     []string `json:"among"` // the targets compared, the fastest first
 }
+
+// IsCPU reports whether what others are measured against won itself.
+func (f Fastest) IsCPU() bool { return f.Speedup == nil && f.NoSpeedup == "" }
 
 // FindFastest returns a row's fastest platform on each host that timed it on
 // the CPU and elsewhere. Hosts are never compared with each other: a speed-up
@@ -84,6 +89,9 @@ func winner(race []Observation) Fastest {
 	f := Fastest{Model: first.Cell.Type, Size: first.Cell.Size, Platform: first.Cell.Platform, Latency: *latencyOf(first), Speedup: speedup(first, latest)}
 	if first.Cell.Size == cell.Full {
 		f.Model = first.Cell.Model()
+	}
+	if f.Speedup == nil && !onCPU(first) {
+		f.NoSpeedup = "the samples of both sides are not kept"
 	}
 	for _, x := range latest {
 		f.Among = append(f.Among, x.Cell.Target)

@@ -93,6 +93,7 @@ func TestFoldOrder(t *testing.T) {
 		{"absent here", []Observation{observe("bert", "cuda", verdict(cell.Unavailable), known(cell.None))}, cell.Unavailable, cell.None, "", 0},
 		{"one dtype", []Observation{observe("bert", "cuda"), observe("bert", "cuda", in(platform.FP16), failing(cell.WrongOutput), later(3))},
 			cell.Works, cell.Measured, "fp32 only", 0},
+		{"Assay broke", []Observation{observe("bert", "cuda", failing(cell.Harness))}, Unknown, cell.None, "", 0},
 		{"the machine broke", []Observation{observe("bert", "cuda", failing(cell.Environment))}, Unknown, cell.None, "", 0},
 		{"the machine broke later", []Observation{observe("bert", "cuda"),
 			observe("bert", "cuda", failing(cell.Environment), host("h2"), later(1))}, cell.Works, cell.Measured, "", 0},

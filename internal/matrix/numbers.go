@@ -74,7 +74,7 @@ func (s *Square) measure(list, row []Observation) {
 		if s.Peak == nil {
 			s.Peak = peakOf(x)
 		}
-		if s.Speedup == nil {
+		if s.Speedup == nil && s.Platform != platform.CPU { // the CPU's own square is what others are held against
 			s.Speedup = speedup(x, row)
 		}
 	}
@@ -183,8 +183,9 @@ func PeakBytes(r cell.Result) (bytes int64, where string, known bool) {
 
 // speedup compares a timed observation with the newest of the CPU's that ran
 // the same subject in the same size, dtype, batch and mode on the same host.
+// Another engine on the CPU is compared with torch's there.
 func speedup(x Observation, row []Observation) *Speedup {
-	if x.Cell.Platform == platform.CPU || !fair(x) {
+	if onCPU(x) || !fair(x) {
 		return nil
 	}
 	cpus := filter(row, func(c Observation) bool { return onCPU(c) && fair(c) && sameSubject(x, c) })
@@ -207,8 +208,12 @@ func fair(x Observation) bool {
 	return works && timed(x) && x.SubjectHash != "" && x.Latency.Sync == "" && x.Cell.Scenario == ""
 }
 
+// sameSubject reports whether two results differ only in where and how an
+// engine ran the very same thing.
 func sameSubject(a, b Observation) bool {
-	return a.Host == b.Host && a.SubjectHash == b.SubjectHash && a.Cell.Mode == b.Cell.Mode &&
-		a.Cell.Size == b.Cell.Size && a.Cell.DType == b.Cell.DType && a.Cell.Batch == b.Cell.Batch &&
-		a.Cell.Seq == b.Cell.Seq && a.Cell.Image == b.Cell.Image
+	return a.Host == b.Host && a.SubjectHash == b.SubjectHash && subjectKey(a.Cell) == subjectKey(b.Cell)
+}
+
+func subjectKey(c cell.Cell) cell.Key {
+	return c.Key(cell.AnyTarget, cell.AnySpecial, cell.AnyThreads, cell.AnyCheckpointIfTiny)
 }

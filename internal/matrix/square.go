@@ -84,7 +84,7 @@ func ofSize(size string, list []Observation) []Observation {
 
 // machineBroke reports a result that says nothing of the model.
 func machineBroke(x Observation) bool {
-	return x.Failure != nil && x.Failure.Class == cell.Environment
+	return x.Broke()
 }
 
 // newestOfEach keeps, of the same cell timed the same way on the same host, the
@@ -92,15 +92,16 @@ func machineBroke(x Observation) bool {
 // come back in fold order, the one that speaks first.
 func newestOfEach(list []Observation) []Observation {
 	type key struct {
-		host, hash string
-		evidence   cell.Evidence
-		timed      bool
+		host     string
+		cell     cell.Key
+		evidence cell.Evidence
+		timed    bool
 	}
 	sorted := slices.Clone(list)
 	slices.SortStableFunc(sorted, foldOrder)
 	seen := map[key]bool{}
 	return slices.DeleteFunc(sorted, func(x Observation) bool {
-		k := key{x.Host, x.Cell.Normal().Hash, x.Evidence, timed(x)}
+		k := key{x.Host, x.Cell.Key(), x.Evidence, timed(x)}
 		dup := seen[k]
 		seen[k] = true
 		return dup
@@ -139,9 +140,8 @@ func topGroup(list []Observation) []Observation {
 
 // settingsOf names what a condition may be about, and the settings that only
 // some engines have: what fails under one of those says nothing of the plain cell.
-func settingsOf(x Observation) string {
-	c := x.Cell
-	return strings.Join([]string{string(c.Engine), string(c.DType), c.Task, c.Mode, c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd, c.Block, c.Accuracy}, "/")
+func settingsOf(x Observation) cell.Key {
+	return x.Cell.Key(cell.AnyDevice, cell.AnyCheckpoint, cell.AnyWeights, cell.AnyBatch, cell.AnyInput, cell.AnyThreads)
 }
 
 // goodness orders verdicts: a platform on which one dtype works is one on which
@@ -224,8 +224,8 @@ func describe(x Observation) string {
 }
 
 // newestBy keeps the first of each value; the list is in fold order.
-func newestBy(list []Observation, by func(Observation) string) []Observation {
-	seen := map[string]bool{}
+func newestBy[K comparable](list []Observation, by func(Observation) K) []Observation {
+	seen := map[K]bool{}
 	return filter(list, func(x Observation) bool {
 		v := by(x)
 		first := !seen[v]

@@ -40,10 +40,12 @@ type Page struct {
 // Ran is what is known of the model on one platform with one setting.
 type Ran struct {
 	Platform   string            `json:"platform"`
+	Target     string            `json:"target"` // platform, device, engine and browser
 	Size       string            `json:"size"`
 	DType      string            `json:"dtype"`
 	Task       string            `json:"task,omitempty"`
 	Checkpoint string            `json:"checkpoint,omitempty"`
+	Beside     []string          `json:"settings,omitempty"` // other than the usual ones: "mode generate"
 	Verdict    cell.Verdict      `json:"verdict"`
 	Evidence   cell.Evidence     `json:"evidence"`
 	Class      cell.FailureClass `json:"class,omitempty"`
@@ -52,27 +54,27 @@ type Ran struct {
 	StartedAt  *time.Time        `json:"started_at"`
 }
 
-// Latest is the newest of each platform, size, dtype, task and checkpoint.
-// Results come newest first.
+// Latest is the newest of each cell, whatever its batch, input size, weights
+// and threads. Results come newest first.
 func Latest(results []cell.Result) []Ran {
 	out := []Ran{}
-	type setting struct{ platform, size, dtype, task, checkpoint string }
-	seen := map[setting]bool{}
+	seen := map[cell.Key]bool{}
 	for _, r := range results {
-		ran := ranOf(r)
-		key := setting{ran.Platform, ran.Size, ran.DType, ran.Task, ran.Checkpoint}
+		key := r.Cell.Key(cell.AnyCheckpointIfTiny, cell.AnyBatch, cell.AnyInput, cell.AnyWeights, cell.AnyThreads)
 		if !seen[key] {
 			seen[key] = true
-			out = append(out, ran)
+			out = append(out, ranOf(r))
 		}
 	}
 	return out
 }
 
 func ranOf(r cell.Result) Ran {
-	c := r.Cell
+	c := r.Cell.Normal()
+	plain := c
+	plain.Batch, plain.Seq, plain.Image = 1, 0, 0
 	ran := Ran{
-		Platform: string(c.Platform), Size: c.Size, DType: string(c.DType), Task: c.Task, Checkpoint: c.Checkpoint,
+		Platform: string(c.Platform), Target: c.Target, Beside: plain.Beside(), Size: c.Size, DType: string(c.DType), Task: c.Task, Checkpoint: c.Checkpoint,
 		Verdict: r.Verdict, Evidence: r.Evidence, Why: r.Note, Versions: r.Context.Versions,
 	}
 	if c.Size == cell.Tiny {

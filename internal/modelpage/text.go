@@ -198,8 +198,8 @@ func operators(b *printer, census *facts.Operators) {
 // ran is what ran where.
 func (p Page) ran(b *printer) {
 	for _, r := range p.Ran {
-		of := []string{r.Platform, r.Size, r.DType}
-		for _, s := range []string{r.Task, r.Checkpoint} {
+		of := []string{cmp.Or(r.Target, r.Platform), r.Size, r.DType}
+		for _, s := range append([]string{r.Task, r.Checkpoint}, r.Beside...) {
 			if s != "" {
 				of = append(of, s)
 			}

@@ -41,10 +41,7 @@ func sections(d Document) []section {
 func fastestGrid(rows []matrix.Fastest) grid {
 	g := grid{head: []string{"model", "fastest", "settings", "median", "over CPU", "interval", "compared", "host"}, numbers: []int{3, 4}}
 	for _, r := range rows {
-		over, span := "1×", ""
-		if r.Speedup != nil {
-			over, span = Times(r.Speedup.Ratio), ratioSpan(*r.Speedup)
-		}
+		over, span := overCPU(r)
 		g.add(matrix.Name(r.Model), r.Latency.Target, fmt.Sprintf("%s %s b%d", r.Size, r.Latency.DType, r.Latency.Batch), Milliseconds(r.Latency.MedianMS), over, span,
 			strings.Join(r.Among, " "), r.Latency.Host)
 	}
@@ -83,6 +80,18 @@ func counted[K ~string](counts map[K]int) string {
 		out[i] = fmt.Sprintf("%d %s", counts[k], k)
 	}
 	return strings.Join(out, ", ")
+}
+
+// overCPU is how many times faster than the CPU a winner is, and how sure that
+// is. Without a comparison there is no number.
+func overCPU(f matrix.Fastest) (ratio, span string) {
+	switch {
+	case f.Speedup != nil:
+		return Times(f.Speedup.Ratio), ratioSpan(*f.Speedup)
+	case f.IsCPU():
+		return "1×", "the CPU is fastest"
+	}
+	return "–", f.NoSpeedup
 }
 
 func ratioSpan(s matrix.Speedup) string {

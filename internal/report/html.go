@@ -202,9 +202,13 @@ func bars(list []matrix.Fastest) (lines []barView, one string) {
 	share := func(v float64) string { return fmt.Sprintf("%.2f", 100*v/longest) }
 	for _, o := range list {
 		b := barView{Model: matrix.Name(o.Model), Settings: fmt.Sprintf("%s %s b%d · host %s", o.Size, o.Latency.DType, o.Latency.Batch, o.Latency.Host),
-			Platform: o.Latency.Target, Median: Milliseconds(o.Latency.MedianMS), Value: "1×", Span: "the CPU is fastest", Width: share(1)}
+			Platform: o.Latency.Target, Median: Milliseconds(o.Latency.MedianMS), Width: share(0)}
+		b.Value, b.Span = overCPU(o)
+		if o.IsCPU() {
+			b.Width = share(1)
+		}
 		if s := o.Speedup; s != nil {
-			b.Value, b.Span, b.Width = Times(s.Ratio), ratioSpan(*s), share(s.Ratio)
+			b.Width = share(s.Ratio)
 			if s.Lo != nil && s.Hi != nil {
 				b.Lo, b.SpanWidth, b.HasSpan = share(*s.Lo), share(*s.Hi-*s.Lo), true
 			}

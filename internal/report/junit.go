@@ -86,7 +86,7 @@ func (s *junitSuite) add(r cell.Result) {
 	case r.Verdict == cell.Unavailable:
 		s.Skipped++
 		test.Skipped = &junitMessage{Message: xmlText(r.Note)}
-	case r.Failure != nil && r.Failure.Class == cell.Environment:
+	case r.Broke():
 		s.Errors++
 		test.Error = junitFailure(*r.Failure)
 	case r.Verdict == cell.Fails && r.Failure != nil:

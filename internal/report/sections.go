@@ -77,9 +77,13 @@ func newest(observations []matrix.Observation, order map[string]int) []matrix.Ob
 	slices.SortStableFunc(list, func(a, b matrix.Observation) int {
 		return cmp.Or(-compareBool(matrix.Timed(a.Result), matrix.Timed(b.Result)), b.StartedAt.Compare(a.StartedAt))
 	})
-	seen := map[[2]string]bool{}
+	type key struct {
+		host string
+		cell cell.Key
+	}
+	seen := map[key]bool{}
 	list = slices.DeleteFunc(list, func(x matrix.Observation) bool {
-		k := [2]string{x.Host, x.Cell.Normal().Hash}
+		k := key{x.Host, x.Cell.Key()}
 		dup := seen[k]
 		seen[k] = true
 		return dup
@@ -188,8 +192,7 @@ func orderOf(m matrix.Matrix) map[string]int {
 
 // ran reports whether the model was executed there, well or badly.
 func ran(r cell.Result) bool {
-	broke := r.Failure != nil && r.Failure.Class == cell.Environment
-	return (r.Evidence == cell.Measured || r.Evidence == cell.Emulated) && r.Verdict != cell.Unavailable && !broke
+	return (r.Evidence == cell.Measured || r.Evidence == cell.Emulated) && r.Verdict != cell.Unavailable && !r.Broke()
 }
 
 // hardware lists the hosts in the order given, then those that are only named.

@@ -16,7 +16,9 @@ type Hello struct {
 	Versions map[string]string `json:"versions"`
 	Start    string            `json:"start"`   // fork or spawn
 	Missing  map[string]string `json:"missing"` // what could not be imported → why
-	Notes    []string          `json:"notes"`   // what a user should know of this runner
+	// Private are names that the runner uses of libraries and that these lack, with what for.
+	Private map[string]string `json:"private"`
+	Notes   []string          `json:"notes"` // what a user should know of this runner
 }
 
 // Event is something that a job's child did: Started, Phase, Timed,

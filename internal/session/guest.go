@@ -101,7 +101,7 @@ func (s *Session) carryGuest(ctx context.Context, plan cell.Plan, g Guest, rec *
 		return err
 	}
 	at := place{
-		runner: pages.Runner{Inner: r, Host: guests.Pages, In: g.Browsers}, workers: 1,
+		runner: pages.Runner{Inner: r, Host: guests.Pages, In: g.Browsers}, workers: 1, past: lab.Past{Why: "times of guests are not looked up"},
 		machine: visited{
 			web:  &web{browsers: []browser.Options{{Kind: g.Browser}}, report: g.Report, host: guests.Pages},
 			here: machine{report: detect.Judge(s.sighting(), nil)},

@@ -23,6 +23,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/content"
 	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/exports"
@@ -57,8 +58,9 @@ type Options struct {
 	// ExportsLimit is how many bytes it may hold; 0 is the default.
 	ExportsLimit int64
 	Version      string // of the program
-	// Cost is what a fallback costs where that was ever measured; see lab.Lab.
-	Cost func(asked, actual cell.Cell) *cell.Cost
+	// Past reads the times that this host has of a plan's models, once before a
+	// plan that may fall back; see lab.Past. Nil is a program that keeps none.
+	Past func(ctx context.Context, host string, plan cell.Plan) ([]lab.Known, error)
 	// Web opens the web environment, making it if need be; nil where cells in
 	// browsers are not run.
 	Web func(context.Context) (environment.Web, error)
@@ -80,6 +82,8 @@ type Session struct {
 	report  *detect.Report
 	web     *web
 	guests  *Guests
+
+	contents *content.Book
 }
 
 // open is a runner and the environment it lives in.
@@ -164,7 +168,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	if err != nil {
 		return err
 	}
-	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers}, obs)
+	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, s.past(ctx, plan)}, obs)
 }
 
 // place is where a plan is carried out: who runs its jobs, what is there, and
@@ -173,6 +177,7 @@ type place struct {
 	runner  lab.Runner
 	machine lab.Machine
 	workers int
+	past    lab.Past
 }
 
 func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, obs lab.Observer) error {
@@ -180,7 +185,7 @@ func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, 
 	l := &lab.Lab{
 		Runner: at.runner, Recipes: s.weighted(r, obs.Note), Machine: at.machine,
 		Workers: at.workers, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
+		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Past: at.past,
 	}
 	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
 }
@@ -297,6 +302,10 @@ func ask(ctx context.Context, r runner.Runner, job runner.Job) (answer json.RawM
 	return answer, raised, err
 }
 
+// deciding are the libraries that decide what a cell's result is, by the names
+// that runners report.
+var deciding = []string{"python", "torch", "transformers", "diffusers", "timm", "onnx", "onnxscript", "onnxruntime", "onnxruntime-qnn", "openvino", "nncf", "coremltools"}
+
 // Versions are those that decide whether an old result still speaks: a cell
 // done with the same ones need not be done again.
 func (s *Session) Versions(ctx context.Context) (map[string]string, error) {
@@ -304,8 +313,8 @@ func (s *Session) Versions(ctx context.Context) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]string{}
-	for _, name := range []string{"python", "torch", "transformers", "diffusers", "timm"} {
+	out := map[string]string{"assay": s.o.Version}
+	for _, name := range deciding {
 		if v := r.Hello().Versions[name]; v != "" {
 			out[name] = v
 		}

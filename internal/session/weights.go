@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/content"
 	"assay/internal/failure"
 	"assay/internal/hub"
 	"assay/internal/lab"
@@ -33,6 +34,7 @@ type weighted struct {
 	Weights
 	recipes *recipes
 	say     func(string)
+	book    *content.Book
 
 	mu    sync.Mutex // also keeps downloads one after the other: each uses the whole line
 	hub   *hub.Hub
@@ -42,7 +44,7 @@ type weighted struct {
 // weighted are the recipes of a runner's release, with the weights of this
 // session. say hears of downloads.
 func (s *Session) weighted(r *open, say func(string)) *weighted {
-	return &weighted{Weights: s.o.Weights, recipes: s.recipes(r), say: say}
+	return &weighted{Weights: s.o.Weights, recipes: s.recipes(r), say: say, book: s.book()}
 }
 
 // wanted is what the Hub is asked for, once.
@@ -68,6 +70,11 @@ func (w *weighted) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) 
 		r, err = w.recipes.given(ctx, c, config, w.Want.Code)
 	}
 	r.Weights = given
+	if err == nil {
+		// Files that cannot be read are the child's to complain of.
+		r.Content, _ = contentOf(ctx, w.book, c, w.Want)
+		err = context.Cause(ctx)
+	}
 	return r, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/content"
 	"assay/internal/hub"
 	"assay/internal/hub/hubtest"
 	"assay/internal/runner"
@@ -33,7 +34,7 @@ func given(t *testing.T, server *hubtest.Server, o Weights) (*weighted, *answeri
 		return hub.New(hub.Options{Settings: hub.Settings{Endpoint: at, Cache: cache}, Say: say, Patience: hub.Patience{Tries: 1, Pause: time.Millisecond}}), err
 	}
 	child := &answering{event: runner.Data{Data: json.RawMessage(`{"class":"C","task":"t"}`)}}
-	return &weighted{Weights: o, recipes: &recipes{catalog: load(t), runner: child}, say: func(string) {}}, child
+	return &weighted{Weights: o, recipes: &recipes{catalog: load(t), runner: child}, say: func(string) {}, book: &content.Book{}}, child
 }
 
 func onHub(model, revision, weights string) cell.Cell {

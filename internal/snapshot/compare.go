@@ -115,7 +115,7 @@ func byType(rows []catalog.Row) map[string]catalog.Row {
 
 func (d *Difference) compareOutcomes(before []Outcome, after Snapshot) {
 	d.Broken, d.Mended, d.Other, d.Failing = []Turn{}, []Turn{}, []Turn{}, []Outcome{}
-	now := map[string]Outcome{}
+	now := map[cell.Key]Outcome{}
 	for _, o := range after.Outcomes {
 		now[o.key()] = o
 	}

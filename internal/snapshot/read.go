@@ -30,10 +30,10 @@ type file struct {
 }
 
 type square struct {
-	Platform, Size, DType, Task, Why string
-	Verdict                          cell.Verdict
-	Evidence                         cell.Evidence
-	Class                            cell.FailureClass
+	Platform, Target, Size, DType, Task, Why string
+	Verdict                                  cell.Verdict
+	Evidence                                 cell.Evidence
+	Class                                    cell.FailureClass
 }
 
 // Read reads a snapshot from any of the files that hold one.
@@ -73,7 +73,7 @@ func (f file) squares() []Outcome {
 	for _, row := range f.Matrix.Rows {
 		for _, q := range row.Squares {
 			o := Outcome{
-				Type: row.Type, Checkpoint: row.Checkpoint, Task: q.Task, Platform: q.Platform, Size: q.Size, DType: q.DType,
+				Type: row.Type, Checkpoint: row.Checkpoint, Task: q.Task, Platform: q.Platform, Target: q.Target, Size: q.Size, DType: q.DType,
 				Verdict: q.Verdict, Evidence: q.Evidence, Class: q.Class, Detail: q.Why,
 			}
 			if o.speaks() {

@@ -14,6 +14,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/platform"
 )
 
 // Snapshot is a catalogue at one moment, and what a sweep said of it.
@@ -28,16 +29,21 @@ type Snapshot struct {
 
 // Outcome is what a sweep said of one model with its settings.
 type Outcome struct {
-	Type       string            `json:"type"`
-	Checkpoint string            `json:"checkpoint,omitempty"`
-	Task       string            `json:"task,omitempty"`
-	Platform   string            `json:"platform"`
-	Size       string            `json:"size,omitempty"`
-	DType      string            `json:"dtype,omitempty"`
-	Verdict    cell.Verdict      `json:"verdict"`
-	Evidence   cell.Evidence     `json:"evidence,omitempty"`
-	Class      cell.FailureClass `json:"class,omitempty"`
-	Detail     string            `json:"detail,omitempty"`
+	Type       string `json:"type"`
+	Checkpoint string `json:"checkpoint,omitempty"`
+	Task       string `json:"task,omitempty"`
+	Platform   string `json:"platform"`
+	Target     string `json:"target,omitempty"` // "" is the platform's own engine and device
+	Size       string `json:"size,omitempty"`
+	DType      string `json:"dtype,omitempty"`
+	// Other are the settings beside these that tell cells apart; nil where all
+	// are the default ones.
+	Other *cell.Cell `json:"other,omitempty"`
+
+	Verdict  cell.Verdict      `json:"verdict"`
+	Evidence cell.Evidence     `json:"evidence,omitempty"`
+	Class    cell.FailureClass `json:"class,omitempty"`
+	Detail   string            `json:"detail,omitempty"`
 }
 
 // OfCatalog is a snapshot of a catalogue's types.
@@ -54,7 +60,7 @@ func OfCatalog(c *catalog.Catalog) Snapshot {
 // because the machine broke or the device is not there, are left out.
 func OfResults(results []cell.Result) []Outcome {
 	out := []Outcome{}
-	seen := map[string]bool{}
+	seen := map[cell.Key]bool{}
 	for _, r := range results {
 		o := outcomeOf(r)
 		if o.Type == "noop" || !o.speaks() || seen[o.key()] {
@@ -69,9 +75,10 @@ func OfResults(results []cell.Result) []Outcome {
 
 func outcomeOf(r cell.Result) Outcome {
 	c := r.Cell
+	n := c.Normal()
 	o := Outcome{
-		Type: c.Type, Checkpoint: c.Checkpoint, Task: c.Task, Platform: string(c.Platform), Size: c.Size, DType: string(c.DType),
-		Verdict: r.Verdict, Evidence: r.Evidence, Detail: r.Note,
+		Type: c.Type, Checkpoint: c.Checkpoint, Task: c.Task, Platform: string(n.Platform), Target: n.Target, Size: n.Size, DType: string(n.DType),
+		Other: others(c), Verdict: r.Verdict, Evidence: r.Evidence, Detail: r.Note,
 	}
 	if r.Failure != nil {
 		o.Class, o.Detail = r.Failure.Class, r.Failure.Detail
@@ -82,23 +89,45 @@ func outcomeOf(r cell.Result) Outcome {
 // speaks says whether the outcome tells anything of the model.
 func (o Outcome) speaks() bool {
 	tells := slices.Contains([]cell.Verdict{cell.Works, cell.Partial, cell.Fails}, o.Verdict)
-	return tells && o.Class != cell.Environment
+	return tells && o.Class.OfModel()
 }
 
 // runs says whether the model was seen to run.
 func (o Outcome) runs() bool { return o.Verdict == cell.Works || o.Verdict == cell.Partial }
 
-// key names the model and its settings.
-func (o Outcome) key() string {
-	checkpoint := o.Checkpoint
-	if o.Size == cell.Tiny {
-		checkpoint = "" // a tiny result is the type's
+// others are the settings that an outcome has no field of its own for, of those
+// that tell one outcome from another.
+func others(c cell.Cell) *cell.Cell {
+	c = c.Normal()
+	o := cell.Cell{Batch: c.Batch, Seq: c.Seq, Image: c.Image, Mode: c.Mode, Scenario: c.Scenario, Shapes: c.Shapes, Via: c.Via,
+		Start: c.Start, FrontEnd: c.FrontEnd, Block: c.Block, Accuracy: c.Accuracy}
+	if o == (cell.Cell{Batch: 1, Mode: cell.Infer}) {
+		return nil
 	}
-	return strings.Join([]string{o.Type, checkpoint, o.Task, o.Platform, o.Size, o.DType}, "\x00")
+	return &o
+}
+
+// cell is the one that the outcome is of, as far as it tells.
+func (o Outcome) cell() cell.Cell {
+	var c cell.Cell
+	if o.Other != nil {
+		c = *o.Other
+	}
+	c.Type, c.Checkpoint, c.Task, c.Size, c.DType = o.Type, o.Checkpoint, o.Task, o.Size, platform.DType(o.DType)
+	if c.Target = o.Target; c.Target == "" {
+		c.Platform = platform.Name(o.Platform)
+	}
+	return c.Normal()
+}
+
+// key names the model and its settings. Releases are compared whatever weights
+// and threads they ran with.
+func (o Outcome) key() cell.Key {
+	return o.cell().Key(cell.AnyCheckpointIfTiny, cell.AnyWeights, cell.AnyThreads)
 }
 
 func sortOutcomes(list []Outcome) {
-	slices.SortFunc(list, func(a, b Outcome) int { return strings.Compare(a.key(), b.key()) })
+	slices.SortFunc(list, func(a, b Outcome) int { return strings.Compare(a.key().String(), b.key().String()) })
 }
 
 func sortTypes(list []catalog.Row) {

@@ -72,11 +72,14 @@ func (t Turn) String() string {
 
 // model names the model with its settings.
 func (o Outcome) model() string {
-	settings := []string{o.Platform}
+	settings := []string{cmp.Or(o.Target, o.Platform)}
 	for _, s := range []string{o.Size, o.DType, o.Task} {
 		if s != "" {
 			settings = append(settings, s)
 		}
+	}
+	if o.Other != nil {
+		settings = append(settings, o.Other.Beside()...)
 	}
 	return fmt.Sprintf("%s (%s)", cmp.Or(o.Checkpoint, o.Type), strings.Join(settings, ", "))
 }

@@ -200,17 +200,28 @@ func TestFinished(t *testing.T) {
 	full.Timing = cell.Thorough
 	derived := result(2)
 	derived.Evidence = cell.Derived
-	write(t, s, "a", result(0), full, result(1), failed(cell.Environment), unavailable(), derived)
+	adapted := result(3) // ran with less than was asked for
+	adapted.Asked = result(7).Cell.Hash
+	moved := fellBack() // ran elsewhere
+	moved.Asked = unavailable().Cell.Hash
+	own := result(4)
+	own.Content = "c0ffee"
+	write(t, s, "a", result(0), full, result(1), failed(cell.Environment), failed(cell.Harness), unavailable(), derived, adapted, moved, own)
+	all := map[Done]cell.Timing{
+		{result(0).Cell.Hash, ""}: cell.Quick, {full.Cell.Hash, ""}: cell.Thorough,
+		{adapted.Cell.Hash, ""}: cell.Quick, {result(7).Cell.Hash, ""}: cell.Quick,
+		{moved.Cell.Hash, ""}: cell.Functional, {own.Cell.Hash, "c0ffee"}: cell.Quick,
+	}
 	for name, c := range map[string]struct {
 		host     string
 		versions map[string]string
-		want     map[string]cell.Timing
+		want     map[Done]cell.Timing
 	}{
-		"same":          {"h-1", map[string]string{"torch": "2.15.0", "transformers": "5.22.2"}, map[string]cell.Timing{result(0).Cell.Hash: cell.Quick, full.Cell.Hash: cell.Thorough}},
-		"other torch":   {"h-1", map[string]string{"torch": "2.14.0"}, map[string]cell.Timing{}},
-		"unknown":       {"h-1", map[string]string{"openvino": "2026.4.1"}, map[string]cell.Timing{}},
-		"other machine": {"h-2", nil, map[string]cell.Timing{}},
-		"any version":   {"h-1", nil, map[string]cell.Timing{result(0).Cell.Hash: cell.Quick, full.Cell.Hash: cell.Thorough}},
+		"same":          {"h-1", map[string]string{"torch": "2.15.0", "transformers": "5.22.2"}, all},
+		"other torch":   {"h-1", map[string]string{"torch": "2.14.0"}, map[Done]cell.Timing{}},
+		"unknown":       {"h-1", map[string]string{"openvino": "2026.4.1"}, map[Done]cell.Timing{}},
+		"other machine": {"h-2", nil, map[Done]cell.Timing{}},
+		"any version":   {"h-1", nil, all},
 	} {
 		got, err := s.Finished(t.Context(), c.host, c.versions)
 		must(t, err)

@@ -34,12 +34,16 @@ type Filter struct {
 	Verdicts  []cell.Verdict
 	Evidence  []cell.Evidence
 	Timings   []cell.Timing
-	Cells     []string // hashes
+	Cells     []string // hashes of cells as they were asked for
 	Since     time.Time
 	Limit     int // 0 is no limit
 	// Samples brings the raw samples along; without it they are nil.
 	Samples bool
 }
+
+// askedHash is the hash of the cell that a result answers: the asked one, also
+// where memory made it smaller; results of older versions have only their own.
+const askedHash = "CASE WHEN coalesce(fallback_from, '') = '' THEN coalesce(result->>'$.asked', cell_hash) ELSE cell_hash END"
 
 // where is the filter as SQL and its values.
 func (f Filter) where() (string, []any) {
@@ -50,7 +54,7 @@ func (f Filter) where() (string, []any) {
 	}{
 		{"id", f.IDs}, {"run_id", f.Runs}, {"host_id", f.Hosts}, {"type", f.Types}, {"model", f.Models}, {"family", f.Families},
 		{"platform", f.Platforms}, {"size", f.Sizes}, {"verdict", texts(f.Verdicts)}, {"evidence", texts(f.Evidence)},
-		{"timing", texts(f.Timings)}, {"cell_hash", f.Cells},
+		{"timing", texts(f.Timings)}, {askedHash, f.Cells},
 	} {
 		if len(l.values) > 0 {
 			terms = append(terms, fmt.Sprintf("list_contains(?::VARCHAR[], %s)", l.column))
@@ -126,29 +130,37 @@ func lists(text *string, into *[][]float64) error {
 // thoroughness orders timings: a later one says all that an earlier one does.
 var thoroughness = []cell.Timing{cell.Functional, cell.Quick, cell.Thorough}
 
-// Finished returns the cells, by hash, that a host has a result of with these
-// versions of software, and the most thorough timing of each: what a resumed
-// run need not do again. A cell that the machine itself broke is not finished,
-// nor one whose device was not there, whatever was derived of it: it may be
-// there now.
-func (s *Store) Finished(ctx context.Context, hostID string, versions map[string]string) (done map[string]cell.Timing, err error) {
+// Done names a cell that has a result: by the hash of what was asked for, and by
+// what the user's own files held then.
+type Done struct{ Hash, Content string }
+
+// Finished returns the cells that a host has a result of with these versions of
+// software, and the most thorough timing of each: what a resumed run need not
+// do again. A result that memory made smaller finishes what was asked for as
+// well as what ran; one that ran elsewhere in an absent device's place only the
+// latter. A cell under which the machine or Assay itself broke is not finished, nor one whose
+// device was not there, whatever was derived of it: it may be there now.
+func (s *Store) Finished(ctx context.Context, hostID string, versions map[string]string) (done map[Done]cell.Timing, err error) {
 	ses, _, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ses.Close()) }()
-	query := "SELECT cell_hash, timing FROM results WHERE host_id = ? AND verdict <> ? AND evidence <> ? AND coalesce(failure_class, '') <> ?"
-	args := []any{hostID, string(cell.Unavailable), string(cell.Derived), string(cell.Environment)}
+	query := "SELECT cell_hash, " + askedHash + ", coalesce(result->>'$.content', ''), timing FROM results r WHERE host_id = ? AND verdict <> ? AND evidence <> ? AND coalesce(failure_class, '') NOT IN (?, ?)"
+	args := []any{hostID, string(cell.Unavailable), string(cell.Derived), string(cell.Environment), string(cell.Harness)}
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		query += " AND versions[?] = ?"
 		args = append(args, name, versions[name])
 	}
-	done = map[string]cell.Timing{}
+	done = map[Done]cell.Timing{}
 	err = ses.rows(ctx, func(scan func(...any) error) error {
-		var hash, timing string
-		err := scan(&hash, &timing)
-		if t := cell.Timing(timing); slices.Index(thoroughness, t) >= slices.Index(thoroughness, done[hash]) {
-			done[hash] = t
+		var ran, asked, content, timing string
+		err := scan(&ran, &asked, &content, &timing)
+		for _, hash := range []string{ran, asked} {
+			d, t := Done{hash, content}, cell.Timing(timing)
+			if slices.Index(thoroughness, t) >= slices.Index(thoroughness, done[d]) {
+				done[d] = t
+			}
 		}
 		return err
 	}, query, args...)

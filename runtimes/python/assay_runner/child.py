@@ -65,9 +65,17 @@ def execute(job: dict[str, Any], emit: Emit) -> int:
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     except BaseException as error:
-        emit.failure(error)
+        emit.failure(_named(error))
         return 1
     return 0
+
+
+def _named(error: BaseException) -> BaseException:
+    """The error under the name that says whose it is. Bare runners import nothing for that."""
+    if isinstance(error, ImportError | AttributeError | NameError | TypeError):
+        with contextlib.suppress(Exception):
+            return importlib.import_module(f"{__package__}.harness").named(error)
+    return error
 
 
 def _find(path: str, emit: Emit) -> Callable[[dict[str, Any], Emit], None]:

@@ -14,6 +14,11 @@ class RunnerError(Exception):
     """Base of every failure that this package raises by itself."""
 
 
+class HarnessError(RunnerError):
+    """Assay's own code broke, or a library is not as that code needs it. It says nothing of the model, and is never
+    kept."""
+
+
 class AbsentDevice(RunnerError):
     """The asked device is not on this machine, or this build of torch cannot reach it."""
 

@@ -104,7 +104,9 @@ def _exporters() -> None:
     from transformers.exporters import utils
 
     from assay_runner.export import optimising
+    from assay_runner.exported import store
 
+    store.code()  # reading the runner's sources takes 20 ms, and children inherit what came of it
     with utils.apply_patches("onnx"):  # it imports every modelling module that it has a patch for
         pass
     optimising.read_operators()

@@ -10,7 +10,7 @@ import platform
 import sys
 from typing import Any
 
-from . import PROTOCOL
+from . import PROTOCOL, private
 
 QUIET = {
     # OpenBLAS starts its threads when numpy is imported; the zygote must have none.
@@ -114,6 +114,7 @@ def describe() -> dict[str, Any]:
         "prefix": sys.prefix,
         "versions": versions,
         "missing": [name for name in DISTRIBUTIONS if name not in versions],
+        "private": private.missing(),
     }
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import PROTOCOL, kept_out, libraries, linux
+from . import PROTOCOL, kept_out, libraries, linux, private
 from .protocol import ProtocolError, Writer, take_stdin, take_stdout
 
 
@@ -71,6 +71,7 @@ def _serve(stdin: int, out: Writer, *, bare: bool, spawn: bool) -> None:
             "versions": versions,
             "start": "spawn" if spawn else "fork",
             "missing": missing,
+            "private": {} if bare else private.missing(),
             "notes": notes,
         }
     )

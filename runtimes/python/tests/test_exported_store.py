@@ -6,12 +6,15 @@ import errno
 import json
 import multiprocessing
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from assay_runner.exported import store
 from assay_runner.exported.store import MANIFEST, Store, key_of
 
+PACKAGE = Path(store.__file__).parents[1]
 KEY = key_of({"model": "x"})
 
 
@@ -103,3 +106,23 @@ def test_a_failure_of_one_key_is_none_of_another(tmp_path):
     store, other = Store(tmp_path), key_of({"model": "y"})
     with store.entry("onnx", KEY, fill), store.entry("onnx", other, fill) as second:
         assert second.made
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["reference.py", "control.py", "outputs.py", "experts.py", "programs/__init__.py", "export/__init__.py",
+     "exported/openvino_backend.py", "exported/artefact.py", "data/special.json"],
+)  # fmt: skip
+def test_a_key_has_all_the_code_that_makes_entries(tmp_path, module):
+    """What an entry holds was made by more than the exporter."""
+    copied = shutil.copytree(PACKAGE, tmp_path / "assay_runner", ignore=shutil.ignore_patterns("__pycache__"))
+    before = store.code.__wrapped__(copied)
+    assert before == store.code.__wrapped__(PACKAGE), "where the package lies does not count"
+    with (copied / module).open("a") as file:
+        file.write("\n")
+    assert store.code.__wrapped__(copied) != before
+
+
+def test_every_key_has_the_code(monkeypatch):
+    monkeypatch.setattr(store, "code", lambda: "another")
+    assert key_of({"model": "x"}) != KEY

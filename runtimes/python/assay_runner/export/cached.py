@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from assay_runner import generation
+from assay_runner import generation, harness
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.export import checking, encoder_stages, stages, steps, traces, trying, writing
 from assay_runner.export.graph import Graph
@@ -97,6 +97,8 @@ def _taken_apart(subject: Subject) -> tuple[Stages, Tensors]:
     except ExportFailed:
         raise
     except Exception as error:  # noqa: BLE001 - models raise anything where they are called in another way
+        if blamed := harness.blamed(error):
+            raise blamed from error
         place, said = traces.where(error), traces.line(error)
         raise ExportFailed(f"the model could not be taken apart into its prompt and a step: {said}", place) from error
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import onnx_ir
 
-from assay_runner import generation
+from assay_runner import generation, harness
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.export import checking, exporters, steps, traces, writing
 from assay_runner.export.graph import Graph
@@ -36,6 +36,8 @@ def write(subject: Subject, folder: Path) -> Graph:
         with exporters.quiet():
             model = _exported(subject)
     except Exception as error:  # noqa: BLE001 - exporters raise anything
+        if blamed := harness.blamed(error):
+            raise blamed from error
         place, said = traces.where(error), traces.line(error)
         raise ExportFailed(f"the model could not be written with its past as an input: {said}", place) from error
     done = steps.apply(model)

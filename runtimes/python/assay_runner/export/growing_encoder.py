@@ -16,7 +16,7 @@ import torch
 from transformers import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
-from assay_runner import generation
+from assay_runner import generation, harness
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.export import checking, encoder_decoder, exporters, growing, steps, traces, trying, writing
 from assay_runner.export.graph import Graph
@@ -68,6 +68,8 @@ def write(subject: Subject, folder: Path) -> tuple[Graph, list[list[int]]]:
     except (ExportFailed, WrongExport):
         raise
     except Exception as error:  # noqa: BLE001 - exporters raise anything
+        if blamed := harness.blamed(error):
+            raise blamed from error
         place, said = traces.where(error), traces.line(error)
         raise ExportFailed(f"the decoder could not be written with its past as an input: {said}", place) from error
     done = steps.apply(decoder)

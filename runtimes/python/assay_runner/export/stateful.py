@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from assay_runner import generation, openvino_generation
+from assay_runner import generation, harness, openvino_generation
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.export import checking, encoder_decoder, exporters, openvino_form, traces, writing
 from assay_runner.export.graph import Graph
@@ -41,6 +41,8 @@ def write(subject: Subject, folder: Path) -> Graph:
     except (ExportFailed, WrongExport):
         raise
     except Exception as error:  # noqa: BLE001 - exporters raise anything
+        if blamed := harness.blamed(error):
+            raise blamed from error
         place, said = traces.where(error), traces.line(error)
         raise ExportFailed(f"the model could not be written with its cache inside: {said}", place) from error
     ov.save_model(graph, folder / FILE, compress_to_fp16=False)

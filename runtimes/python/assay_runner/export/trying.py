@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx_ir
 
-from assay_runner import reference
+from assay_runner import harness, reference
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.export import axes, checking, exporters, naming, steps, traces, writing
 from assay_runner.export.graph import Graph
@@ -42,8 +42,11 @@ class Trials:
             said = f"its numbers are wrong by {graph.check['max_rel']}"
         self.tried.append({"exporter": way.label(), "error": said[:300]})
 
-    def failure(self) -> ExportFailed | WrongExport:
-        """What to raise when no way is left."""
+    def failure(self) -> BaseException:
+        """What to raise when no way is left. Where one of them broke for another reason than the model, that is no
+        answer about the model: the next run tries again."""
+        if blamed := next(filter(None, map(harness.blamed, self.errors)), None):
+            return blamed
         if self.wrong:
             best = min(self.wrong, key=lambda error: float("inf") if error is None else error)
             size = "without bound" if best is None else f"by {best:.2g}"

@@ -3,7 +3,7 @@
 A cell of such an engine goes three steps. The **artefact** is the model exported once: the graph with its weights, the
 outputs that torch gave for the same inputs in float32, and what a damaged model gave, all in one entry of a
 content-addressed **store**. Its key is over everything that decides its content (recipe, weights, sizes, versions, the
-exporting code itself), so that whoever finds it, this run, the next one or another process, needs neither torch's
+runner's own code), so that whoever finds it, this run, the next one or another process, needs neither torch's
 model nor the exporter. A **backend** makes of the artefact what its engine runs (an IR, a quantised graph, a context
 binary, kept in the same store) and compiles it. The **engine** feeds it with the same inputs and compares its outputs
 with the same reference by the same code as torch's own cells. Where an engine can be given a model in several ways

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import functools
 import gc
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -127,7 +125,6 @@ class Exporter:
             "options": asdict(self._options),
             "form": form.kind,
             "versions": versions(form.libraries),
-            "code": _code(),
         }
 
     def _weights(self) -> dict[str, Any]:
@@ -231,15 +228,6 @@ def versions(more: Sequence[str] = ()) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-@functools.cache
-def _code() -> str:
-    """A hash over the sources of the exporter: a graph that other code made is another graph."""
-    total = hashlib.sha256()
-    for file in sorted(Path(export.__file__).parent.rglob("*.py")):
-        total.update(file.name.encode() + b"\n" + file.read_bytes())
-    return total.hexdigest()[:16]
 
 
 def _give_back() -> None:

@@ -23,7 +23,7 @@ import torch
 from assay_runner.errors import AbsentDevice, LibraryAbsent, RefusedGraph, UnsupportedDType, UnsupportedOperators
 
 from .backend import Arrays, Asked, Exported, LeftOver, Placement
-from .store import Entry, Store, code_of, key_of
+from .store import Entry, Store, key_of
 
 PACKAGE = "model.mlpackage"
 PRECISIONS = {"fp16": "FLOAT16", "fp32": "FLOAT32"}
@@ -57,7 +57,6 @@ class CoreML:
             "of": exported.key,
             "dtype": self._asked.dtype,
             "versions": {"coremltools": self._tools.__version__, "torch": torch.__version__},
-            "code": code_of(_fitting()),
         }
         key = key_of({"kind": "coreml", **facts})
         entry = self._store.entry("coreml", key, lambda folder: facts | self._convert(exported, folder))

@@ -18,7 +18,7 @@ from typing import Any
 import onnx_ir
 import torch
 
-from assay_runner import torch_engine
+from assay_runner import harness, torch_engine
 from assay_runner.errors import BadRecipe
 from assay_runner.export import checking, exporters, steps, traces, writing
 
@@ -164,6 +164,8 @@ def _exported(part: Part, folder: Path) -> dict[str, Any]:
         if "error" in row["check"]:
             row["failed"] = row["check"]["error"]
     except Exception as error:  # noqa: BLE001 - exporters raise anything
+        if blamed := harness.blamed(error):
+            raise blamed from error
         row["failed"] = traces.line(error)
     return row
 

@@ -22,12 +22,12 @@ from assay_runner import generation
 from assay_runner.errors import ExportFailed, UnsupportedDType
 from assay_runner.export import writing
 
-from . import qnn_compiling, qnn_generating, qnn_hiding, qnn_quantising, qnn_steps
+from . import qnn_generating, qnn_quantising, qnn_steps
 from .backend import Asked, Compiled, Exported, LeftOver, Placement
 from .ort_session import Bound, options
 from .qnn_compiling import CONTEXT, Compiler
 from .qnn_provider import Provider, provider
-from .store import Entry, Store, code_of, key_of
+from .store import Entry, Store, key_of
 
 _NOT_QUANTISED = "generation on QNN is in fp16: what each step would be calibrated with is known only step by step"
 
@@ -75,7 +75,6 @@ class QNN:
             "versions": {"onnxruntime": ort.__version__, "qnn": self._provider.version},
             "options": {name: value for name, value in self._provider.options.items() if name != "backend_path"},
             "emulated": self._provider.emulated,
-            "code": code_of(qnn_compiling, qnn_hiding),
         }
         compiler = Compiler(self._asked, self._provider)
         entry = self._entry("qnn", facts, lambda folder: compiler.context(prepared.graph, folder))
@@ -91,7 +90,7 @@ class QNN:
                 writing.write(model, folder)
             return {"steps": done}
 
-        facts = {"of": exported.key, "careful": careful, "code": code_of(qnn_steps, *qnn_steps.PARTS)}
+        facts = {"of": exported.key, "careful": careful}
         entry = self._entry("qnn-graph", facts, make)
         done = entry.manifest["steps"]
         graph = entry.path(writing.FILE) if done else exported.graph
@@ -106,7 +105,6 @@ class QNN:
             "of": rewritten.key,
             "dtype": self._asked.dtype,
             "versions": {"onnxruntime": ort.__version__},
-            "code": code_of(qnn_quantising),
         }
         entry = self._entry("qnn-quantised", facts, make)
         kept = {"kept_floating": len(entry.manifest["floating"])}

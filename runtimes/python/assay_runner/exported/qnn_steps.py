@@ -70,9 +70,6 @@ CAREFUL = (
     Step("norms of scaled squares", "the HTP's squares end at 65504, and begin at 6e-8", norms.scaled_squares),
 )
 
-PARTS = steps.modules((*STEPS, *CAREFUL))
-"""The modules that decide what the steps do."""
-
 
 def apply(model: onnx_ir.Model, careful: bool = False) -> list[dict[str, Any]]:
     """Applies the steps, the careful ones if they are asked for, and gives those that changed something."""

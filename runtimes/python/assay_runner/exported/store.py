@@ -8,6 +8,7 @@ away that is in use. An entry whose files have not the sizes that its manifest t
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
@@ -18,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 try:
@@ -31,16 +31,22 @@ MANIFEST = "manifest.json"
 
 
 def key_of(facts: Mapping[str, Any]) -> str:
-    """The key of what these facts decide."""
-    text = json.dumps(facts, sort_keys=True, separators=(",", ":"), default=str)
+    """The key of what these facts decide, made by this code.
+
+    An entry holds more than its own module wrote: outputs that the reference and the control gave, graphs that went
+    through the exporter, programs and experts. So every key has the hash of the whole package, and nobody has to
+    remember which modules were at work.
+    """
+    text = json.dumps({"code": code(), "facts": facts}, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def code_of(*modules: ModuleType) -> str:
-    """A hash over the sources of modules: what other code made is another thing."""
+@functools.cache
+def code(package: Path = Path(__file__).parents[1]) -> str:
+    """A hash over the sources and tables of the runner: what other code made is another thing."""
     total = hashlib.sha256()
-    for module in modules:
-        total.update(Path(str(module.__file__)).read_bytes())
+    for file in sorted(file for kind in ("*.py", "*.json") for file in package.rglob(kind)):
+        total.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return total.hexdigest()[:16]
 
 

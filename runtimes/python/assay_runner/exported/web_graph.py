@@ -16,7 +16,7 @@ from assay_runner.export.steps import dead
 
 from . import web_dtypes, web_steps
 from .backend import Asked, Exported
-from .store import Store, code_of, key_of
+from .store import Store, key_of
 from .web_limits import Weights
 
 WIDE = "WIDE_INTEGERS"
@@ -100,9 +100,8 @@ class Preparing:
 
     def _facts(self, exported: Exported, numbers: web_dtypes.Numbers) -> dict[str, Any]:
         """What decides the graph."""
-        code = code_of(*web_steps.PARTS, web_dtypes)
         whole = self.asked.settings.get(WIDE) is None
-        facts = {"kind": "web-graph", "of": exported.key, "whole": whole, "code": code, "form": _FORM}
+        facts = {"kind": "web-graph", "of": exported.key, "whole": whole, "form": _FORM}
         if numbers.convert:
             facts |= {"dtype": self.asked.dtype, "settings": numbers.settings(self._blocks()), **web_dtypes.versions()}
         return facts

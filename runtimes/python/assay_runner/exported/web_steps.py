@@ -114,10 +114,6 @@ STEPS = (
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", web_integers.narrow)
 
 
-PARTS = steps.modules((*STEPS, NARROWING))
-"""The modules that decide what the steps do."""
-
-
 def apply(model: onnx_ir.Model, narrow: bool = True) -> list[dict[str, Any]]:
     """Applies all steps, the narrowing of whole numbers only if asked for, and gives those that changed something."""
     return steps.apply(model, (*STEPS, *([NARROWING] if narrow else [])))

@@ -6,10 +6,8 @@ each once; the table says why each one is there, and a graph's manifest names th
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import onnx_ir
@@ -70,8 +68,3 @@ def joined(*parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         known = total.setdefault(row["name"], {**row, "count": 0})
         known["count"] += row["count"]
     return list(total.values())
-
-
-def modules(steps: Iterable[Step]) -> list[ModuleType]:
-    """The modules that decide what steps do."""
-    return [sys.modules[name] for name in sorted({step.apply.__module__ for step in steps})]

@@ -1,5 +1,3 @@
-//go:build unix
-
 package lab
 
 import (
@@ -10,24 +8,26 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"assay/internal/filelock"
 )
 
 // Hush returns the lab's host-wide agreement between programs: those that run
 // functional cells hold a shared lock on a file in dir, one that times holds it
-// alone. The kernel releases it when a process dies.
+// alone. The system releases it when a process dies. The file is the user's
+// own: where users share dir its name tells them apart, on Windows each has a
+// folder of temporary files.
 func Hush(dir string) func(ctx context.Context, alone bool, note func(string)) (func(), error) {
 	return func(ctx context.Context, alone bool, note func(string)) (func(), error) {
 		path := filepath.Join(dir, fmt.Sprintf("assay-%d.lock", os.Getuid()))
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_CLOEXEC, 0o600)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("open the lock that keeps timed runs apart: %w", err)
 		}
-		how := unix.LOCK_SH
+		mode := filelock.Shared
 		if alone {
-			how = unix.LOCK_EX
+			mode = filelock.Exclusive
 		}
-		if err := flock(ctx, f, how, note); err != nil {
+		if err := locked(ctx, f, mode, note); err != nil {
 			_ = f.Close()
 			return nil, err
 		}
@@ -35,12 +35,11 @@ func Hush(dir string) func(ctx context.Context, alone bool, note func(string)) (
 	}
 }
 
-// flock waits for the lock, asking ten times a second: nothing of ours is
+// locked waits for the lock, asking ten times a second: nothing of ours is
 // being timed while it waits, and a blocking call could not be cancelled.
-func flock(ctx context.Context, f *os.File, how int, note func(string)) error {
+func locked(ctx context.Context, f *os.File, mode filelock.Mode, note func(string)) error {
 	for tries := 0; ; tries++ {
-		err := unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
-		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+		if err := filelock.Try(f, mode); !errors.Is(err, filelock.ErrHeld) {
 			return err
 		}
 		if tries == 5 {

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// own are the global flags that are a caller's own and no other program's: how
+// this one prints. Every other one is passed on when Assay calls itself.
+var own = map[string]bool{"json": true}
+
+// files are the global flags whose value is a file's name, as a person gave it:
+// a child may run in another folder.
+var files = map[string]bool{"db": true, "python": true}
+
+// again are the global flags as they were given, for a child that is this
+// program: it must write into the same database and install as little.
+func (a *app) again() ([]string, error) {
+	var out []string
+	var failed error
+	// VisitAll, since it is the called command's flags that were parsed: Visit would find none.
+	a.globals.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || own[f.Name] {
+			return
+		}
+		value := f.Value.String()
+		// A bare name of a Python is looked for in PATH.
+		if files[f.Name] && (f.Name == "db" || strings.ContainsAny(value, `/\`)) {
+			abs, err := filepath.Abs(value)
+			if err != nil {
+				failed = err
+			}
+			value = abs
+		}
+		out = append(out, "--"+f.Name+"="+value)
+	})
+	return out, failed
+}
+
+// child is this program as a process of its own, with the global flags that it
+// was given itself.
+func (a *app) child(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	globals, err := a.again()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, self, append(globals, args...)...)
+	cmd.Stderr, cmd.Env = a.stderr, a.environ()
+	return cmd, nil
+}
+
+// itself is this program as a command of a shell, with the global flags that it
+// was given: what generated files call.
+func (a *app) itself() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	globals, err := a.again()
+	words := append([]string{self}, globals...)
+	for i, w := range words {
+		words[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+	}
+	return strings.Join(words, " "), err
+}

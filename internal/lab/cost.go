@@ -1,0 +1,105 @@
+package lab
+
+import (
+	"fmt"
+
+	"assay/internal/cell"
+)
+
+// Known is a time that was measured on this host before the plan began.
+type Known struct {
+	Cell     cell.Cell
+	Subject  string // what ran: only the same one may be compared
+	MedianMS float64
+}
+
+// Past are the times of this host, the newest first, read once before a plan.
+type Past struct {
+	Times []Known
+	Why   string // there are none to look at; "" where there were
+}
+
+// times are the newest ones of a cell by subject. A head that nobody named may
+// be any: the subject tells it.
+func (p Past) times(c cell.Cell) map[string]float64 {
+	ignoring := []cell.Any{cell.AnyCheckpointIfTiny}
+	if c.Task == "" {
+		ignoring = append(ignoring, cell.AnyTask)
+	}
+	out := map[string]float64{}
+	for _, k := range p.Times {
+		if _, newer := out[k.Subject]; !newer && k.Cell.Key(ignoring...) == c.Key(ignoring...) {
+			out[k.Subject] = k.MedianMS
+		}
+	}
+	return out
+}
+
+// expected is what a fallback costs as far as both sides were timed before, and
+// otherwise why that is not known.
+func (c *carrying) expected(r route) (*cell.Cost, string) {
+	from, to := c.Past.times(r.asked), c.Past.times(r.cell)
+	switch {
+	case r.asked.Scenario != "":
+		return nil, unlikeTimes
+	case c.Past.Why != "":
+		return nil, c.Past.Why
+	case len(from) == 0:
+		return nil, neverTimed(r.asked)
+	case len(to) == 0 && c.plan.Timing != cell.Functional:
+		return nil, "it is told by the result on " + r.cell.Target + ", which is timed now"
+	case len(to) == 0:
+		return nil, neverTimed(r.cell)
+	}
+	var both []float64
+	for subject, ms := range from {
+		if other, ok := to[subject]; ok {
+			both = append(both, other/ms)
+		}
+	}
+	switch len(both) {
+	case 0:
+		return nil, fmt.Sprintf("%s and %s were never timed on the same subject here", r.asked.Target, r.cell.Target)
+	case 1:
+		return &cell.Cost{Ratio: both[0], Evidence: cell.Measured}, ""
+	}
+	return nil, "several subjects were timed under these settings: the result on " + r.cell.Target + " tells which it is"
+}
+
+// unlikeTimes is why a time of the throughput scenario has no cost beside a latency.
+const unlikeTimes = "what an inference costs among others and how long one takes are not compared"
+
+func neverTimed(c cell.Cell) string {
+	return fmt.Sprintf("%s was never timed with these settings on this host: assay bench does where it is", c.Target)
+}
+
+// price gives a fallback's own result its cost: its time, of this bench or of
+// one before, over the asked target's on this host and the same subject.
+func (c *carrying) price(a *attempt) {
+	r := a.result
+	if r.Fallback == nil || r.Fallback.From == "" {
+		return
+	}
+	r.Fallback.Cost, r.Fallback.NoCost = c.paid(a, r)
+}
+
+func (c *carrying) paid(a *attempt, r *cell.Result) (*cell.Cost, string) {
+	from, known := c.Past.times(a.asked)[r.SubjectHash]
+	to, timed := c.Past.times(a.now)[r.SubjectHash]
+	if l := r.Latency; l != nil && r.Timing != cell.Functional && r.Evidence == cell.Measured && l.Sync == "" {
+		to, timed = l.MedianMS, true
+	}
+	switch {
+	case a.asked.Scenario != "":
+		return nil, unlikeTimes
+	case c.Past.Why != "":
+		return nil, c.Past.Why
+	case r.Verdict == cell.Fails || r.Verdict == cell.Unavailable:
+		return nil, "it did not run"
+	case !known:
+		return nil, neverTimed(a.asked)
+	case !timed:
+		return nil, neverTimed(a.now)
+	}
+	return &cell.Cost{Ratio: to / from, Evidence: cell.Measured}, ""
+}

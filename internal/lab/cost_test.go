@@ -1,0 +1,63 @@
+package lab
+
+import (
+	"strings"
+	"testing"
+
+	"assay/internal/cell"
+	"assay/internal/platform"
+)
+
+func on(target string, batch int) cell.Cell {
+	return cell.Cell{Type: "x", Target: target, Task: "t", Batch: batch}.Normal()
+}
+
+// TestFallbackCost: a cost is the ratio of two times of one subject on this
+// host; where there are not both it is null and says why. The script's subject
+// is "s", and its fallback takes 2 ms.
+func TestFallbackCost(t *testing.T) {
+	t.Parallel()
+	both := []Known{{on("cuda", 1), "s", 0.5}, {on("cpu", 1), "s", 4}}
+	for name, tt := range map[string]struct {
+		past   Past
+		timing cell.Timing
+		asked  float64 // the asked target's cost; 0 is null
+		own    float64 // the fallback's own
+		why    string  // of the fallback's own, where it is null
+	}{
+		"known":               {Past{Times: both}, cell.Functional, 8, 8, ""},
+		"the newest counts":   {Past{Times: append([]Known{{on("cpu", 1), "s", 1}}, both...)}, cell.Functional, 2, 2, ""},
+		"timed now":           {Past{Times: both[:1]}, cell.Quick, 0, 4, ""},
+		"not timed":           {Past{Times: both[:1]}, cell.Functional, 0, 0, "cpu was never timed"},
+		"asked never timed":   {Past{Times: both[1:]}, cell.Quick, 0, 0, "cuda was never timed with these settings on this host"},
+		"another subject":     {Past{Times: []Known{{on("cuda", 1), "s", 0.5}, {on("cpu", 1), "other", 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
+		"another batch":       {Past{Times: []Known{{on("cuda", 8), "s", 0.5}, both[1]}}, cell.Functional, 0, 0, "cuda was never timed"},
+		"another engine":      {Past{Times: []Known{both[0], {on("cpu/wasm", 1), "s", 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
+		"nothing can be read": {Past{Why: "in use"}, cell.Functional, 0, 0, "in use"},
+	} {
+		var obs notes
+		plan, err := cells(cell.Cell{Type: "x", Platform: platform.CUDA}).Normal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.Timing = tt.timing
+		l := &Lab{Runner: &script{do: good}, Recipes: recipes{}, Machine: bench{}, Workers: 2, Limit: 1 << 40, Past: tt.past}
+		if err := l.Carry(t.Context(), plan, &obs); err != nil || len(obs.results) != 2 {
+			t.Fatalf("%s: %v, %d results", name, err, len(obs.results))
+		}
+		asked, own := obs.results[0].Fallback, obs.results[1].Fallback
+		if got := ratio(asked.Cost); got != tt.asked || (got == 0) != (asked.NoCost != "") {
+			t.Errorf("%s: the asked target's cost is %v (%s), want %v", name, got, asked.NoCost, tt.asked)
+		}
+		if got := ratio(own.Cost); got != tt.own || !strings.Contains(own.NoCost, tt.why) || (got == 0) != (own.NoCost != "") {
+			t.Errorf("%s: the fallback's own cost is %v (%s), want %v (%s)", name, got, own.NoCost, tt.own, tt.why)
+		}
+	}
+}
+
+func ratio(c *cell.Cost) float64 {
+	if c == nil || c.Evidence != cell.Measured {
+		return 0
+	}
+	return c.Ratio
+}
