@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/environment"
+	"assay/internal/report"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -121,4 +122,4 @@ func (a *app) paths() (db, journals string, err error) {
 }
 
 // say prints a line for people on stderr.
-func (a *app) say(text string) { fmt.Fprintln(a.stderr, text) }
+func (a *app) say(text string) { fmt.Fprintln(a.stderr, report.Plain(text)) }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -174,4 +175,30 @@ func FuzzParseReport(f *testing.F) {
 			t.Errorf("took run id %q", s.header.Run.ID)
 		}
 	})
+}
+
+// What no Assay would have written is not taken, from a journal or from a
+// report; the lines beside it are.
+func TestImportRefusesStrangeWords(t *testing.T) {
+	t.Parallel()
+	bad := result(1)
+	bad.Verdict = `"/><script>alert(1)</script>`
+	dir, far := t.TempDir(), t.TempDir()
+	w, err := Create(far, header("run-1"))
+	must(t, err)
+	for _, r := range []cell.Result{result(0), bad, result(2)} {
+		_, err := w.Append(r)
+		must(t, err)
+	}
+	must(t, w.Close())
+	for _, src := range []string{w.Path(), report(t, "run-2", result(0), bad, result(2))} {
+		got, err := Import(src, dir)
+		must(t, err)
+		if got.New != 2 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Error(), "unknown verdict") {
+			t.Errorf("%d new lines, problems %v: want two lines and the verdict named", got.New, got.Problems)
+		}
+		if bytes.Contains(bytesOf(t, got.Path), []byte("script")) {
+			t.Error("the strange word came in")
+		}
+	}
 }

@@ -181,6 +181,9 @@ func (l *Line) decode() error {
 	if l.Result.Cell.Type == "" {
 		return errors.New("the line's result has no cell")
 	}
+	if err := l.Result.Known(); err != nil {
+		return fmt.Errorf("the line's result is none of Assay's: %w", err)
+	}
 	return nil
 }
 

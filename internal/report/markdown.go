@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"assay/internal/cell"
 	"assay/internal/matrix"
@@ -99,11 +100,22 @@ func problemsMarkdown(b *strings.Builder, list []Problem) {
 	}
 	b.WriteString("\n## What does not work, and why\n\n")
 	for _, p := range list {
-		fmt.Fprintf(b, "- %s **%s** on `%s` (%s): %s\n", lookOf(p.Verdict).mark, escapeMarkdown(matrix.Name(p.Model)), p.Target, p.Evidence, escapeMarkdown(reason(p)))
+		fmt.Fprintf(b, "- %s **%s** on %s (%s): %s\n", lookOf(p.Verdict).mark, escapeMarkdown(matrix.Name(p.Model)), code(p.Target), p.Evidence, escapeMarkdown(reason(p)))
 		if p.Hint != "" {
 			fmt.Fprintf(b, "  - %s\n", escapeMarkdown(p.Hint))
 		}
 	}
+}
+
+// code sets a target as code. One that is none of Assay's is escaped as text:
+// between backquotes nothing can be.
+func code(target string) string {
+	if strings.ContainsFunc(target, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(":/@._-", r)
+	}) {
+		return escapeMarkdown(target)
+	}
+	return "`" + target + "`"
 }
 
 func capital(s string) string {

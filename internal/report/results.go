@@ -105,7 +105,7 @@ type textResults struct {
 
 func (p *textResults) Result(r cell.Result) {
 	p.counts[r.Verdict]++
-	p.print(resultLines(r))
+	p.print(resultLines(printable(r)))
 }
 
 func (p *textResults) Done(s Summary) error {

@@ -118,14 +118,15 @@ func (g *drawing) row(r matrix.Row, m Metric) {
 }
 
 func (g *drawing) square(i int, r matrix.Row, s matrix.Square, m Metric) {
-	x, class := g.middle(i)-g.width/2+svgGap/2, "sq "+string(s.Verdict)
+	verdict := html.EscapeString(string(s.Verdict))
+	x, class := g.middle(i)-g.width/2+svgGap/2, "sq "+verdict
 	if gradeOf(s.Evidence).short != "" {
 		class += " weak"
 	}
 	v := squareOf(r, s)
 	fmt.Fprintf(&g.b, "<g><title>%s</title><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"6\"/>",
 		html.EscapeString(v.Tip), class, x, g.y, g.width-svgGap, svgRow-svgGap)
-	ink := "mid t-" + string(s.Verdict)
+	ink := "mid t-" + verdict
 	if number := value(s, m); number != "" {
 		g.text(g.middle(i), g.y+svgRow/2+2.5, ink, number)
 	} else if isSet(s) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -295,4 +296,18 @@ func FuzzParseType(f *testing.F) {
 	f.Add(`STRUCT("a" INTEGER, b MAP(VARCHAR, DATE[]))`)
 	f.Add(`(]["`)
 	f.Fuzz(func(t *testing.T, s string) { parseType(s) })
+}
+
+// A question may name its columns as it likes, and a folder may have any name:
+// neither reaches the terminal as a command to it.
+func TestTextSteersNoTerminal(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	rows, err := s.Query(t.Context(), "select 'a\x1b[2J\u009bb\u202e' as \"c\x1b]0;d\x07\"")
+	must(t, err)
+	var b bytes.Buffer
+	must(t, rows.WriteText(&b))
+	if i := strings.IndexFunc(b.String(), func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || r == '\u202e') }); i >= 0 {
+		t.Errorf("the table holds control characters: %q", b.String())
+	}
 }
