@@ -298,7 +298,7 @@ func observe(ctx context.Context, st *store.Store, rows []matrix.Model, only boo
 			c.Checkpoint = ""
 		}
 		if !only || wanted[rowName(c.Type, c.Checkpoint)] {
-			out = append(out, matrix.Observation{Result: x.Result, Host: x.HostID})
+			out = append(out, matrix.Observation{Result: x.Result, Host: x.HostID, Imported: x.Imported})
 		}
 	}
 	hosts, err := st.Hosts(ctx)

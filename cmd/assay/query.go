@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assay/internal/cell"
+	"assay/internal/detect"
 	"assay/internal/journal"
 	"assay/internal/platform"
 	"assay/internal/store"
@@ -31,7 +32,9 @@ func importCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Bring results home: a worker's file, another journal, or the JSON of test and bench",
-		Long:  `Import adds the results of each FILE to this machine's journals. Importing a file twice changes nothing.`,
+		Long: `Import adds the results of each FILE to this machine's journals. Importing a file twice changes nothing.
+What was imported is marked so wherever it is shown, and its host is called imported:ID: it is never this machine's own.
+A line that Assay would not have written, or that contradicts what was detected on its host, is refused and named.`,
 		Example: `  assay import results.jsonl
   assay test bert --json > bert.json && assay import bert.json`,
 		Args: cobra.MinimumNArgs(1),
@@ -41,16 +44,28 @@ func importCommand(a *app) *cobra.Command {
 				return err
 			}
 			var failed error
+			machine := here()
 			for _, path := range args {
-				failed = errors.Join(failed, a.importFile(path, dir))
+				failed = errors.Join(failed, a.importFile(path, dir, machine))
 			}
 			return failed
 		},
 	}
 }
 
-func (a *app) importFile(path, dir string) error {
-	done, err := journal.Import(path, dir)
+// here is what a look at this machine tells without asking any engine: who it
+// is, and what is not there.
+func here() journal.Here {
+	r := detect.JudgeFirst(detect.Look(detect.Live()))
+	h := journal.Here{Host: r.Host.ID, Absent: map[string]bool{}}
+	for _, p := range r.Platforms {
+		h.Absent[string(p.Platform)] = p.Status == detect.Absent && !p.Seen
+	}
+	return h
+}
+
+func (a *app) importFile(path, dir string, here journal.Here) error {
+	done, err := journal.Import(path, dir, here)
 	if errors.Is(err, fs.ErrNotExist) {
 		return usage("%w", err)
 	}
@@ -77,8 +92,8 @@ func queryCommand(a *app) *cobra.Command {
 		Short: "Ask the results: SQL over the views, or a filter",
 		Long: `Query reads what is stored; it changes nothing and answers while a sweep runs. The views for plain SQL:
   hardware_results(id, model_id, model_type, hardware, success, load_time, inference_time, memory_usage, error,
-    timestamp, output_shape, evidence, verdict, requested, size, weights, dtype, batch, mode, host)
-  hardware_detection(id, hardware_type, available, name, features, timestamp)
+    timestamp, output_shape, evidence, verdict, requested, size, weights, dtype, batch, mode, host, imported)
+  hardware_detection(id, hardware_type, available, name, features, timestamp, imported)
 Times are seconds, memory is megabytes; inference_time is null unless bench measured it.`,
 		Example: `  assay query
   assay query --model bert --platform cpu
@@ -147,7 +162,7 @@ func (f queryFilter) check() error {
 }
 
 func (f queryFilter) sql() (string, []any) {
-	sql := "select timestamp, model_id, hardware, size, dtype, batch, verdict, evidence, inference_time, memory_usage, error from hardware_results where true"
+	sql := "select timestamp, model_id, hardware, size, dtype, batch, verdict, evidence, inference_time, memory_usage, imported, error from hardware_results where true"
 	var args []any
 	if f.Model != "" {
 		sql += " and (model_type = ? or model_id = ?)"

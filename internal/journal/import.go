@@ -31,12 +31,14 @@ type Imported struct {
 // the JSON that test and bench print. A line that is there already is left
 // alone, so importing twice changes nothing, and a longer version of a run
 // extends a shorter one. When the two disagree it is a *ConflictError and
-// nothing changes. It is all or nothing, whenever it is stopped.
-func Import(src, dir string) (Imported, error) {
+// nothing changes. It is all or nothing, whenever it is stopped. A result that
+// contradicts what was detected where it claims to have run is not taken.
+func Import(src, dir string, here Here) (Imported, error) {
 	s, err := readSource(src)
 	if err != nil {
 		return Imported{}, err
 	}
+	s.refuse(here)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Imported{}, fmt.Errorf("make the folder of journals: %w", err)
 	}
@@ -60,6 +62,7 @@ type sourceLine struct {
 	id   string
 	sum  string // of its content without its id
 	data []byte
+	line Line
 }
 
 func readSource(path string) (source, error) {
@@ -98,12 +101,12 @@ func readLines(r *Reader) (source, error) {
 }
 
 func newSourceLine(l Line) (sourceLine, error) {
-	w := wire{Kind: l.Kind, ID: l.ID, Result: l.Body, Detection: l.Detection}
+	w := wire{Kind: l.Kind, ID: l.ID, Result: l.Body, Detection: l.Detection, Imported: l.Kind != KindEnd}
 	if l.Kind == KindDetection {
 		w.At = &l.At
 	}
 	data, err := w.encode(MaxLine)
-	return sourceLine{l.Kind, l.ID, w.sum(), data}, err
+	return sourceLine{l.Kind, l.ID, w.sum(), data, l}, err
 }
 
 // sum is over what the line holds, not over its id nor how it was spaced or

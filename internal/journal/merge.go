@@ -165,6 +165,7 @@ func (s source) extend(path string, f *os.File) (fresh, known int, err error) {
 func (s source) missing(path string, have *held) (data []byte, fresh, known int, err error) {
 	if have.size == 0 {
 		w := headerLine(s.header)
+		w.Imported = true
 		w.ID = s.header.Run.ID + ".0"
 		if data, err = w.encode(MaxLine); err != nil {
 			return nil, 0, 0, err

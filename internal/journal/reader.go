@@ -83,7 +83,7 @@ func parseHeader(path string, b []byte) (Header, error) {
 	if err := checkRunID(w.Run.ID); err != nil {
 		return Header{}, &ForeignError{path, err.Error()}
 	}
-	return Header{w.Schema, *w.Run, *w.Host, w.Plan}, nil
+	return Header{w.Schema, *w.Run, *w.Host, w.Plan, w.Imported}, nil
 }
 
 // Header is the journal's first line.
@@ -153,7 +153,7 @@ func (r *Reader) parse(b []byte) (Line, error) {
 	if !strings.HasPrefix(w.ID, r.header.Run.ID+".") {
 		return Line{}, fmt.Errorf("the line's id %.120q does not belong to run %s", w.ID, r.header.Run.ID)
 	}
-	line := Line{Kind: w.Kind, ID: w.ID, Number: r.number}
+	line := Line{Kind: w.Kind, ID: w.ID, Number: r.number, Imported: r.header.Imported || w.Imported}
 	switch w.Kind {
 	case KindResult:
 		line.Body = w.Result

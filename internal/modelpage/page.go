@@ -46,21 +46,32 @@ type Ran struct {
 	Checkpoint string            `json:"checkpoint,omitempty"`
 	Verdict    cell.Verdict      `json:"verdict"`
 	Evidence   cell.Evidence     `json:"evidence"`
+	Imported   bool              `json:"imported,omitempty"` // nobody here saw it run
 	Class      cell.FailureClass `json:"class,omitempty"`
 	Why        string            `json:"why,omitempty"`
 	Versions   map[string]string `json:"versions,omitempty"`
 	StartedAt  *time.Time        `json:"started_at"`
 }
 
-// Latest is the newest of each platform, size, dtype, task and checkpoint.
-// Results come newest first.
-func Latest(results []cell.Result) []Ran {
+// Seen is a result, and whether it came from elsewhere.
+type Seen struct {
+	cell.Result
+	Imported bool
+}
+
+// Latest is the newest of each platform, size, dtype, task and checkpoint, what
+// was imported apart. Results come newest first.
+func Latest(results []Seen) []Ran {
 	out := []Ran{}
-	type setting struct{ platform, size, dtype, task, checkpoint string }
+	type setting struct {
+		platform, size, dtype, task, checkpoint string
+		imported                                bool
+	}
 	seen := map[setting]bool{}
 	for _, r := range results {
-		ran := ranOf(r)
-		key := setting{ran.Platform, ran.Size, ran.DType, ran.Task, ran.Checkpoint}
+		ran := ranOf(r.Result)
+		ran.Imported = r.Imported
+		key := setting{ran.Platform, ran.Size, ran.DType, ran.Task, ran.Checkpoint, ran.Imported}
 		if !seen[key] {
 			seen[key] = true
 			out = append(out, ran)

@@ -82,6 +82,9 @@ func legendMarkdown(d Document) string {
 	for _, g := range grades[1:] {
 		fmt.Fprintf(&b, "- `%s` **%s**: %s\n", g.short, g.evidence, g.meaning)
 	}
+	if anyImported(d.Matrix) && !d.byFamily {
+		fmt.Fprintf(&b, "- `%s` **imported**: nobody here saw it run\n", imported)
+	}
 	if hosts := lettersOf(d); len(hosts) > 0 && !d.byFamily {
 		b.WriteString("\nThe letter in a square is the host on which it ran:\n\n")
 		for _, h := range hosts {

@@ -128,7 +128,7 @@ func (g *drawing) square(i int, r matrix.Row, s matrix.Square, m Metric) {
 		html.EscapeString(v.Tip), class, x, g.y, g.width-svgGap, svgRow-svgGap)
 	ink := "mid t-" + verdict
 	if number := value(s, m); number != "" {
-		g.text(g.middle(i), g.y+svgRow/2+2.5, ink, number)
+		g.text(g.middle(i), g.y+svgRow/2+2.5, ink, strings.TrimSpace(number+" "+importedNumber(s, m)))
 	} else if isSet(s) {
 		g.text(g.middle(i), g.y+14, ink+" mark", v.Mark)
 		g.text(g.middle(i), g.y+25, ink+" small", under(s))
@@ -145,10 +145,13 @@ func under(s matrix.Square) string {
 		parts = append(parts, weightsWord(s.Weights))
 	}
 	if s.Conditions != "" {
-		return ellipsis(s.Conditions, 13)
+		return ellipsis(s.Conditions, 13) + importedAfter(s)
 	}
 	if g := gradeOf(s.Evidence).short; g != "" {
 		parts = append(parts, g)
+	}
+	if s.Imported {
+		parts = append(parts, imported)
 	}
 	return strings.Join(parts, " · ")
 }
@@ -170,10 +173,21 @@ func (g *drawing) legend(d Document) {
 			notes = append(notes, k.short+" = "+string(k.evidence))
 		}
 	}
+	if anyImported(d.Matrix) && !d.byFamily {
+		g.y += 24
+		g.text(svgEdge, g.y-4, "soft", importedNote)
+	}
 	if len(notes) > 0 && !d.byFamily {
 		g.y += 24
 		g.text(svgEdge, g.y-4, "soft", "Dashed squares were not measured on the device: "+strings.Join(notes, ", ")+".")
 	}
+}
+
+func importedAfter(s matrix.Square) string {
+	if s.Imported {
+		return " · " + imported
+	}
+	return ""
 }
 
 func ellipsis(s string, most int) string {

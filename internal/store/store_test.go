@@ -20,11 +20,11 @@ func TestHardwareResults(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	write(t, s, "run-1", result(0), unavailable(), fellBack(), failed(cell.OutOfMemory))
-	want := `id,model_id,model_type,hardware,success,load_time,inference_time,memory_usage,error,timestamp,output_shape,evidence,verdict,requested,size,weights,dtype,batch,mode,host
-run-1.1,bert,bert,cpu,true,0.01275,0.0015,60,,2026-11-15T04:30:00Z,"[1, 16, 256]",measured,works,cpu,tiny,random,fp32,1,infer,h-1
-run-1.2,vit,vit,cuda,false,,,,,2026-11-15T05:30:00Z,,none,unavailable,cuda,tiny,random,fp32,1,infer,h-1
-run-1.3,vit,vit,cpu,true,0.01275,,60,,2026-11-15T05:30:01Z,"[1, 16, 256]",measured,works,cuda,tiny,random,fp32,1,infer,h-1
-run-1.4,clip,clip,cpu,false,,,,out-of-memory: killed,2026-11-15T06:30:00Z,,measured,fails,cpu,tiny,random,fp32,1,infer,h-1
+	want := `id,model_id,model_type,hardware,success,load_time,inference_time,memory_usage,error,timestamp,output_shape,evidence,verdict,requested,size,weights,dtype,batch,mode,host,imported
+run-1.1,bert,bert,cpu,true,0.01275,0.0015,60,,2026-11-15T04:30:00Z,"[1, 16, 256]",measured,works,cpu,tiny,random,fp32,1,infer,h-1,false
+run-1.2,vit,vit,cuda,false,,,,,2026-11-15T05:30:00Z,,none,unavailable,cuda,tiny,random,fp32,1,infer,h-1,false
+run-1.3,vit,vit,cpu,true,0.01275,,60,,2026-11-15T05:30:01Z,"[1, 16, 256]",measured,works,cuda,tiny,random,fp32,1,infer,h-1,false
+run-1.4,clip,clip,cpu,false,,,,out-of-memory: killed,2026-11-15T06:30:00Z,,measured,fails,cpu,tiny,random,fp32,1,infer,h-1,false
 `
 	if d := cmp.Diff(want, answer(t, s, "SELECT * FROM hardware_results ORDER BY id")); d != "" {
 		t.Error(d)
@@ -52,14 +52,39 @@ func TestHardwareDetection(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	writeDetection(t, s, "run-1")
-	want := `id,hardware_type,available,name,features,timestamp
-run-1.1.cpu.0,cpu,true,AMD EPYC 9B14,"[""avx2"",""fma""]",2026-11-15T04:30:00Z
-run-1.1.cuda.0,cuda,false,,,2026-11-15T04:30:00Z
-run-1.1.qnn.0,qnn,false,HTP emulator,[],2026-11-15T04:30:00Z
-run-1.1.webgpu.0,webgpu,false,,,2026-11-15T04:30:00Z
+	want := `id,hardware_type,available,name,features,timestamp,imported
+run-1.1.cpu.0,cpu,true,AMD EPYC 9B14,"[""avx2"",""fma""]",2026-11-15T04:30:00Z,false
+run-1.1.cuda.0,cuda,false,,,2026-11-15T04:30:00Z,false
+run-1.1.qnn.0,qnn,false,HTP emulator,[],2026-11-15T04:30:00Z,false
+run-1.1.webgpu.0,webgpu,false,,,2026-11-15T04:30:00Z,false
 `
 	if d := cmp.Diff(want, answer(t, s, "FROM hardware_detection ORDER BY id")); d != "" {
 		t.Error(d)
+	}
+}
+
+// What was imported is never a host's own, though it bears its id.
+func TestImportedIsNoHostsOwn(t *testing.T) {
+	t.Parallel()
+	s, far := newStore(t), newStore(t)
+	write(t, s, "run-1", result(0))
+	write(t, far, "run-2", result(1))
+	if _, err := journal.Import(journal.Path(far.Journals(), "run-2"), s.Journals(), journal.Here{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "id,host,imported\nrun-1.1,h-1,false\nrun-2.1,imported:h-1,true\n"
+	if d := cmp.Diff(want, answer(t, s, "SELECT id, host, imported FROM hardware_results ORDER BY id")); d != "" {
+		t.Error(d)
+	}
+	done, err := s.Finished(t.Context(), "h-1", nil)
+	must(t, err)
+	if len(done) != 1 || done[result(0).Cell.Hash] == "" {
+		t.Errorf("finished are %v: want what this host ran alone", done)
+	}
+	hosts, err := s.Hosts(t.Context())
+	must(t, err)
+	if len(hosts) != 2 || hosts[0].ID != "h-1" || hosts[1].ID != "imported:h-1" {
+		t.Errorf("hosts are %v", hosts)
 	}
 }
 
