@@ -145,7 +145,7 @@ func whyNoFacts(err error) string {
 // presentSession is a session with the environment that is there: it installs
 // nothing.
 func (a *app) presentSession(cat *catalog.Catalog) (*session.Session, error) {
-	folders, err := a.folders()
+	folders, err := a.foldersToRead()
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/environment"
 	"assay/internal/report"
+	"assay/internal/store"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -109,12 +110,22 @@ func (a *app) folders() (environment.Folders, error) {
 	return f, f.Create()
 }
 
+// foldersToRead are the same for a command that only looks: a home that cannot
+// be written still answers.
+func (a *app) foldersToRead() (environment.Folders, error) {
+	f, err := a.folders()
+	if store.IsReadOnly(err) {
+		return f, nil
+	}
+	return f, err
+}
+
 // paths are the database and the folder of its journals.
 func (a *app) paths() (db, journals string, err error) {
 	if a.db != "" {
 		return a.db, a.db + ".journals", nil
 	}
-	f, err := a.folders()
+	f, err := a.foldersToRead() // whoever writes there makes the folder himself
 	if err != nil {
 		return "", "", err
 	}

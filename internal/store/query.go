@@ -50,6 +50,9 @@ func (s *Store) ask(ctx context.Context, query string, f func(ses *session, note
 // so.
 func (s *Store) read(ctx context.Context) (*session, []string, error) {
 	ses, err := s.readFresh(ctx)
+	if IsReadOnly(err) {
+		return s.readInMemory(ctx)
+	}
 	if ses != nil || err != nil {
 		return ses, nil, err
 	}
@@ -57,6 +60,8 @@ func (s *Store) read(ctx context.Context) (*session, []string, error) {
 	done, err := s.Sync(ctx)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) && exists(s.path) {
 		notes = append(notes, "the newest results are not in this answer: others keep the database in use")
+	} else if IsReadOnly(err) {
+		return s.readInMemory(ctx)
 	} else if err != nil {
 		return nil, nil, err
 	}
