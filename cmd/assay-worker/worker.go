@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"assay/internal/catalog"
@@ -28,7 +29,7 @@ var version = "dev"
 const help = `assay-worker carries a plan out on a machine that has nothing but Python.
 
   assay-worker run --plan FILE --out FILE [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
-                   [--offline] [--allow-pickle] [--trust-remote-code]
+                   [--offline] [--allow-pickle] [--trust-remote-code] [--env NAME]
       carry the plan's cells out and write the results; bring them home with "assay import FILE"
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
@@ -102,6 +103,7 @@ type flags struct {
 	workers                    int
 	timeout                    time.Duration
 	noSetup, offline           bool
+	pass                       []string // variables for children
 	want                       hub.Want
 }
 
@@ -116,6 +118,10 @@ func parse(name string, args []string) (*flags, error) {
 	f.DurationVar(&f.timeout, "timeout", 0, "")
 	f.BoolVar(&f.noSetup, "no-setup", false, "")
 	f.BoolVar(&f.offline, "offline", false, "")
+	f.Func("env", "", func(name string) error {
+		f.pass = append(f.pass, strings.Split(name, ",")...)
+		return nil
+	})
 	f.BoolVar(&f.want.Pickle, "allow-pickle", false, "")
 	f.BoolVar(&f.want.Code, "trust-remote-code", false, "")
 	if err := f.Parse(args); err != nil {
@@ -131,13 +137,13 @@ func parse(name string, args []string) (*flags, error) {
 }
 
 // maker makes environments in the user's folders.
-func maker(stderr io.Writer) (*environment.Maker, environment.Folders, error) {
+func maker(f *flags, stderr io.Writer) (*environment.Maker, environment.Folders, error) {
 	folders, err := environment.FindFolders(os.Getenv)
 	if err == nil {
 		err = folders.Create()
 	}
 	say := func(s string) { fmt.Fprintln(stderr, s) }
-	return environment.New(folders, os.Environ(), say), folders, err
+	return environment.New(folders, os.Environ(), say).Passing(f.pass...), folders, err
 }
 
 func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
@@ -156,7 +162,7 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	m, folders, err := maker(stderr)
+	m, folders, err := maker(f, stderr)
 	if err != nil {
 		return err
 	}
@@ -239,7 +245,7 @@ func detectHere(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	m, _, err := maker(stderr)
+	m, _, err := maker(f, stderr)
 	if err != nil {
 		return err
 	}

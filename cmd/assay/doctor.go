@@ -50,7 +50,7 @@ func (a *app) doctor(ctx context.Context, asked platform.Name) error {
 	if err != nil {
 		return err
 	}
-	m := environment.New(folders, a.environ(), a.say)
+	m := a.makerIn(folders)
 	d := doctor.Live(folders, m, a.getenv, a.choice())
 	d.Hello, d.Database, d.Journals = hello, a.databaseState, a.journalState
 	r := doctor.Run(ctx, d, asked)

@@ -58,7 +58,7 @@ func (a *app) present(ctx context.Context) (environment.Environment, error) {
 	if err != nil {
 		return environment.Environment{}, err
 	}
-	m := environment.New(f, a.environ(), a.say)
+	m := a.makerIn(f)
 	choice := a.choice()
 	choice.NoSetup = true
 	env, err := m.Open(ctx, choice)

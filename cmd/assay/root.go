@@ -20,6 +20,7 @@ type app struct {
 	db      string
 	python  string
 	noSetup bool
+	pass    []string // variables for children
 	verbose bool
 	asJSON  bool
 	log     *slog.Logger
@@ -36,7 +37,10 @@ func root(e *env) *cobra.Command {
 and any of eight hardware platforms it says whether it really works there and how well,
 by running it, and each number carries its evidence.`,
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRun: func(*cobra.Command, []string) { a.log = e.logger(a.verbose) },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			a.log = e.logger(a.verbose)
+			return a.checkPassed()
+		},
 	}
 	cmd.SetIn(e.stdin)
 	cmd.SetOut(e.stdout)
@@ -49,6 +53,7 @@ by running it, and each number carries its evidence.`,
 	f.StringVar(&a.db, "db", "", "database file; its journals lie beside it (default: assay.duckdb in the data folder)")
 	f.StringVar(&a.python, "python", "", "use this Python and what it has instead of the managed environment; ASSAY_PYTHON names the one that is made from")
 	f.BoolVar(&a.noSetup, "no-setup", false, "never install anything (also ASSAY_OFFLINE=1)")
+	f.StringSliceVar(&a.pass, "env", nil, "hand this variable of the environment on to children too; they get paths, proxies and the settings of devices and libraries, and no secrets")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more (also LOGLEVEL=DEBUG)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
@@ -92,6 +97,16 @@ func checkArgs(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		checkArgs(sub)
 	}
+}
+
+// checkPassed refuses what is no variable's name.
+func (a *app) checkPassed() error {
+	for _, name := range a.pass {
+		if name == "" || strings.ContainsAny(name, "= \t\n") {
+			return usage("--env %q: it takes the name of a variable alone, whose value is that of this shell", name)
+		}
+	}
+	return nil
 }
 
 func asUsage(c *cobra.Command, err error) error {
