@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/hub"
+	"assay/internal/input"
 	"assay/internal/journal"
 	"assay/internal/pages"
 	"assay/internal/session"
@@ -158,7 +160,7 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	plan, err := readPlan(f.plan, cat)
+	plan, err := readPlan(ctx, f.plan, cat)
 	if err != nil {
 		return usageError{err}
 	}
@@ -210,13 +212,12 @@ func (f *flags) hub(say func(string)) (*hub.Hub, error) {
 	return hub.New(hub.Options{Settings: s, Say: say, Free: free, Agent: "assay-worker/" + version}), err
 }
 
-func readPlan(path string, cat *catalog.Catalog) (cell.Plan, error) {
-	file, err := os.Open(path)
+func readPlan(ctx context.Context, path string, cat *catalog.Catalog) (cell.Plan, error) {
+	b, err := input.Read(ctx, path, os.Stdin, cell.MaxPlan)
 	if err != nil {
 		return cell.Plan{}, err
 	}
-	defer file.Close()
-	plan, err := cell.ReadPlan(file)
+	plan, err := cell.ReadPlan(bytes.NewReader(b))
 	if err != nil {
 		return plan, fmt.Errorf("%s: %w", path, err)
 	}

@@ -21,7 +21,7 @@ func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catal
 		if !f.none(args) {
 			return cell.Plan{}, usage("--plan names the cells already: models and selectors do not go with it")
 		}
-		p, err := a.readPlan(f.plan)
+		p, err := a.readPlan(ctx, f.plan)
 		if err != nil {
 			return p, err
 		}

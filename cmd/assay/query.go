@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/detect"
+	"assay/internal/input"
 	"assay/internal/journal"
 	"assay/internal/platform"
 	"assay/internal/store"
@@ -38,7 +39,7 @@ A line that Assay would not have written, or that contradicts what was detected 
 		Example: `  assay import results.jsonl
   assay test bert --json > bert.json && assay import bert.json`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			_, dir, err := a.paths()
 			if err != nil {
 				return err
@@ -46,7 +47,7 @@ A line that Assay would not have written, or that contradicts what was detected 
 			var failed error
 			machine := here()
 			for _, path := range args {
-				failed = errors.Join(failed, a.importFile(path, dir, machine))
+				failed = errors.Join(failed, a.importFile(c.Context(), path, dir, machine))
 			}
 			return failed
 		},
@@ -64,9 +65,9 @@ func here() journal.Here {
 	return h
 }
 
-func (a *app) importFile(path, dir string, here journal.Here) error {
-	done, err := journal.Import(path, dir, here)
-	if errors.Is(err, fs.ErrNotExist) {
+func (a *app) importFile(ctx context.Context, path, dir string, here journal.Here) error {
+	done, err := journal.Import(ctx, path, dir, here)
+	if special := (*input.SpecialError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &special) {
 		return usage("%w", err)
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -39,13 +40,20 @@ type Plan struct {
 	Repeats int `json:"repeats,omitempty"`
 }
 
+// MaxPlan is how large a plan file may be, in bytes.
+const MaxPlan = 256 << 20
+
 // ReadPlan reads a plan file. Unknown fields, trailing text and invalid cells
 // are errors that name the place.
 func ReadPlan(r io.Reader) (Plan, error) {
-	b, err := io.ReadAll(io.LimitReader(r, 256<<20))
+	b, err := io.ReadAll(io.LimitReader(r, MaxPlan+1))
 	if err != nil {
 		return Plan{}, fmt.Errorf("read plan: %w", err)
 	}
+	if len(b) > MaxPlan {
+		return Plan{}, fmt.Errorf("the plan is larger than %d MB", MaxPlan>>20)
+	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // editors of Windows begin files with it
 	if len(bytes.TrimSpace(b)) == 0 {
 		return Plan{}, errors.New("the plan is empty")
 	}
@@ -53,7 +61,7 @@ func ReadPlan(r io.Reader) (Plan, error) {
 	d.DisallowUnknownFields()
 	var p Plan
 	if err := d.Decode(&p); err != nil {
-		return Plan{}, fmt.Errorf("plan is not valid: %w (%s)", err, place(b, offset(b, err, d.InputOffset())))
+		return Plan{}, fmt.Errorf("plan is not valid: %s (%s)", inWords(err), place(b, offset(b, err, d.InputOffset())))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Plan{}, fmt.Errorf("plan is not valid: text after its end (%s)", place(b, d.InputOffset()))
@@ -78,6 +86,48 @@ func offset(b []byte, err error, end int64) int64 {
 		}
 	}
 	return end
+}
+
+// inWords says what the decoder found without its names for Go's types.
+func inWords(err error) string {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		what := "the plan"
+		if kind.Field != "" {
+			what = fmt.Sprintf("%q", kind.Field)
+		}
+		return fmt.Sprintf("%s is %s, and should be %s", what, stands(kind.Value), shouldBe(kind.Type))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
+// values are the decoder's words for what stands in a file.
+var values = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object"}
+
+func stands(value string) string {
+	if word, ok := values[value]; ok {
+		return word
+	}
+	return "the " + value // "number 1.5"
+}
+
+func shouldBe(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct:
+		return "an object"
+	}
+	return "a text"
 }
 
 func place(b []byte, off int64) string {

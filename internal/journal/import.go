@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,7 +13,12 @@ import (
 	"strings"
 
 	"assay/internal/cell"
+	"assay/internal/input"
 )
+
+// maxImport bounds a journal that comes from elsewhere: it is held in memory to
+// be compared.
+const maxImport = 4 << 30
 
 // maxReport bounds the JSON of test and bench that is taken into memory.
 const maxReport = 1 << 30
@@ -33,8 +39,8 @@ type Imported struct {
 // extends a shorter one. When the two disagree it is a *ConflictError and
 // nothing changes. It is all or nothing, whenever it is stopped. A result that
 // contradicts what was detected where it claims to have run is not taken.
-func Import(src, dir string, here Here) (Imported, error) {
-	s, err := readSource(src)
+func Import(ctx context.Context, src, dir string, here Here) (Imported, error) {
+	s, err := readSource(ctx, src)
 	if err != nil {
 		return Imported{}, err
 	}
@@ -65,23 +71,29 @@ type sourceLine struct {
 	line Line
 }
 
-func readSource(path string) (source, error) {
+func readSource(ctx context.Context, path string) (source, error) {
 	r, err := Open(path)
 	foreign := (*ForeignError)(nil)
 	if errors.As(err, &foreign) {
-		return readReport(path)
+		return readReport(ctx, path)
 	}
 	if err != nil {
 		return source{}, err
 	}
-	s, err := readLines(r)
+	if info, err := r.file.Stat(); err != nil || info.Size() > maxImport {
+		return source{}, errors.Join(err, &input.LargeError{Path: path, Limit: maxImport}, r.Close())
+	}
+	s, err := readLines(ctx, r)
 	return s, errors.Join(err, r.Close())
 }
 
-func readLines(r *Reader) (source, error) {
+func readLines(ctx context.Context, r *Reader) (source, error) {
 	s := source{path: r.path, header: r.header}
 	for {
 		line, err := r.Next()
+		if ctx.Err() != nil {
+			return s, context.Cause(ctx)
+		}
 		if errors.Is(err, io.EOF) {
 			s.problems = r.Problems()
 			return s, nil
@@ -139,18 +151,13 @@ func (l sourceLine) summed() bool { return strings.HasSuffix(l.id, "."+l.sum) }
 
 // readReport makes the same lines every time from the JSON of test and bench:
 // the ids of its results are hashes of what they hold.
-func readReport(path string) (source, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return source{}, fmt.Errorf("open result file: %w", err)
+func readReport(ctx context.Context, path string) (source, error) {
+	b, err := input.Read(ctx, path, nil, maxReport)
+	if large := (*input.LargeError)(nil); errors.As(err, &large) {
+		return source{}, &ForeignError{path, "it is too large to be the result of test or bench"}
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxReport+1))
 	if err != nil {
 		return source{}, fmt.Errorf("read result file: %w", err)
-	}
-	if len(b) > maxReport {
-		return source{}, &ForeignError{path, "it is too large to be the result of test or bench"}
 	}
 	return parseReport(path, b)
 }

@@ -24,7 +24,7 @@ func report(t *testing.T, id string, results ...cell.Result) string {
 
 func imported(t *testing.T, src, dir string, fresh, known int) {
 	t.Helper()
-	got, err := Import(src, dir, Here{})
+	got, err := Import(t.Context(), src, dir, Here{})
 	must(t, err)
 	if got.New != fresh || got.Known != known || got.Path != Path(dir, got.RunID) {
 		t.Errorf("imported %d new, %d known, want %d and %d (%s)", got.New, got.Known, fresh, known, got.Path)
@@ -82,7 +82,7 @@ func TestImportOfATornJournal(t *testing.T) {
 	t.Parallel()
 	b := bytesOf(t, write(t, t.TempDir(), "run-1", 3))
 	src, dir := put(t, t.TempDir(), "out.jsonl", b[:len(b)-60]), t.TempDir()
-	got, err := Import(src, dir, Here{})
+	got, err := Import(t.Context(), src, dir, Here{})
 	must(t, err)
 	if got.New != 3 || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
@@ -103,7 +103,7 @@ func TestConflicts(t *testing.T) {
 	otherHost := put(t, t.TempDir(), "b.jsonl", bytes.Replace(other, []byte("h-1"), []byte("h-2"), 1))
 	for _, src := range []string{otherResult, otherHost} {
 		conflict := (*ConflictError)(nil)
-		if _, err := Import(src, dir, Here{}); !errors.As(err, &conflict) {
+		if _, err := Import(t.Context(), src, dir, Here{}); !errors.As(err, &conflict) {
 			t.Errorf("%s: %v", src, err)
 		}
 	}
@@ -158,14 +158,14 @@ func TestImportOfOtherFiles(t *testing.T) {
 		`[1,2,3]`:                                                 &foreign,
 	} {
 		dir := t.TempDir()
-		if _, err := Import(put(t, dir, "x.json", []byte(text)), filepath.Join(dir, "j"), Here{}); !errors.As(err, as) {
+		if _, err := Import(t.Context(), put(t, dir, "x.json", []byte(text)), filepath.Join(dir, "j"), Here{}); !errors.As(err, as) {
 			t.Errorf("%s: %v", text, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "j")); err == nil {
 			t.Errorf("%s: the folder was made for nothing", text)
 		}
 	}
-	if _, err := Import(filepath.Join(t.TempDir(), "none"), t.TempDir(), Here{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Import(t.Context(), filepath.Join(t.TempDir(), "none"), t.TempDir(), Here{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file gave %v", err)
 	}
 }
@@ -195,7 +195,7 @@ func TestImportRefusesStrangeWords(t *testing.T) {
 	}
 	must(t, w.Close())
 	for _, src := range []string{w.Path(), report(t, "run-2", result(0), bad, result(2))} {
-		got, err := Import(src, dir, Here{})
+		got, err := Import(t.Context(), src, dir, Here{})
 		must(t, err)
 		if got.New != 2 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Error(), "unknown verdict") {
 			t.Errorf("%d new lines, problems %v: want two lines and the verdict named", got.New, got.Problems)
@@ -273,7 +273,7 @@ func TestImportRefusesContradictions(t *testing.T) {
 			must(t, err)
 		}
 		must(t, w.Close())
-		got, err := Import(w.Path(), t.TempDir(), x.here)
+		got, err := Import(t.Context(), w.Path(), t.TempDir(), x.here)
 		must(t, err)
 		if len(got.Problems) != x.refused {
 			t.Errorf("%s: %d refused, want %d: %v", name, len(got.Problems), x.refused, got.Problems)

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,7 +88,7 @@ func (s source) load(path string) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	have, err := readLines(r)
+	have, err := readLines(context.Background(), r)
 	if err := errors.Join(err, r.Close()); err != nil {
 		return nil, err
 	}

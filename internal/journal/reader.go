@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"assay/internal/cell"
+	"assay/internal/input"
 )
 
 // Reader goes through the lines of one journal. It may read while a Writer
@@ -31,7 +32,7 @@ type Reader struct {
 // when the file is no journal, a *NewerError when a newer version made it, and
 // ErrEmpty when nothing was finished in it.
 func Open(path string) (*Reader, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}

@@ -69,7 +69,7 @@ func TestImportedIsNoHostsOwn(t *testing.T) {
 	s, far := newStore(t), newStore(t)
 	write(t, s, "run-1", result(0))
 	write(t, far, "run-2", result(1))
-	if _, err := journal.Import(journal.Path(far.Journals(), "run-2"), s.Journals(), journal.Here{}); err != nil {
+	if _, err := journal.Import(t.Context(), journal.Path(far.Journals(), "run-2"), s.Journals(), journal.Here{}); err != nil {
 		t.Fatal(err)
 	}
 	want := "id,host,imported\nrun-1.1,h-1,false\nrun-2.1,imported:h-1,true\n"
