@@ -49,6 +49,7 @@ type usageError struct{ error }
 
 var (
 	errFails  = errors.New("some cell fails")
+	errBroke  = errors.New("the machine broke before some cell could show anything")
 	errAbsent = errors.New("some cell has no device here")
 )
 
@@ -189,10 +190,12 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	failing, absent := session.Tally(results, plan.Strict)
+	failing, absent, broken := session.Tally(results, plan.Strict)
 	switch {
 	case failing > 0:
 		return errFails
+	case broken > 0:
+		return errBroke
 	case absent > 0:
 		return errAbsent
 	}

@@ -208,12 +208,14 @@ func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, com
 
 // status is the exit status that results ask for.
 func status(results []cell.Result, strict bool) error {
-	failing, absent := session.Tally(results, strict)
+	failing, absent, broken := session.Tally(results, strict)
 	odd := slices.IndexFunc(results, func(r cell.Result) bool { return !r.Suits() })
 	suit := slices.ContainsFunc(results, cell.Result.Suits)
 	switch {
 	case failing > 0:
 		return &statusError{exitFails, nil}
+	case broken > 0:
+		return &statusError{exitProgram, fmt.Errorf("nothing could be learnt of %s: see above", counted(broken, "cell", "cells"))}
 	case odd >= 0 && (strict || !suit):
 		return usage("%s has nothing of the kind that was asked for: %s", results[odd].Cell.Model(), results[odd].Failure.Hint)
 	case absent > 0:

@@ -57,7 +57,7 @@ const (
 
 const exitHelp = `
 Exit status: 0 all asked cells work, are partial, or are unavailable without --strict;
-1 the program failed; 2 wrong usage; 3 some cell fails (or is partial, with --strict);
+1 the program failed, or the machine broke under a cell; 2 wrong usage; 3 some cell fails (or is partial, with --strict);
 4 asked hardware is not there (with --strict); 130 interrupted, what was finished is kept.`
 
 // statusError carries an exit status with an error. A nil err prints nothing:

@@ -155,9 +155,8 @@ func (f queryFilter) check() error {
 			return usage("%w", err)
 		}
 	}
-	verdicts := []cell.Verdict{cell.Works, cell.Partial, cell.Fails, cell.Unavailable}
-	if f.Verdict != "" && !slices.Contains(verdicts, cell.Verdict(f.Verdict)) {
-		return usage("unknown verdict %q: the verdicts are works, partial, fails, unavailable", f.Verdict)
+	if f.Verdict != "" && !slices.Contains(cell.Verdicts(), cell.Verdict(f.Verdict)) {
+		return usage("unknown verdict %q: the verdicts are %s", f.Verdict, platform.Join(cell.Verdicts()))
 	}
 	return nil
 }

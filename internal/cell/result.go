@@ -17,6 +17,7 @@ const (
 	Partial     Verdict = "partial"     // some nodes ran elsewhere, or the check could not be made
 	Fails       Verdict = "fails"       // with class, detail, hint and log
 	Unavailable Verdict = "unavailable" // no such device here, or no such thing in the model
+	Unknown     Verdict = "unknown"     // tried, but the machine broke (a full disk): class environment, evidence none
 )
 
 // Evidence is how a verdict is known.

@@ -10,7 +10,7 @@ import (
 )
 
 // Verdicts lists the verdicts of results, the best first.
-func Verdicts() []Verdict { return []Verdict{Works, Partial, Fails, Unavailable} }
+func Verdicts() []Verdict { return []Verdict{Works, Partial, Fails, Unavailable, Unknown} }
 
 // Known says in a sentence which word of a result no Assay would have written,
 // if any. A result that comes from elsewhere is a stranger's text: what is shown

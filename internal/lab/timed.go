@@ -94,7 +94,7 @@ func (c *carrying) checkBlock(ctx context.Context, gs []group) ([]*series, error
 // working finishes what fails or cannot be had, and returns the rest.
 func (c *carrying) working(done []*attempt) []*attempt {
 	return slices.DeleteFunc(done, func(a *attempt) bool {
-		over := a.result.Verdict == cell.Fails || a.result.Verdict == cell.Unavailable
+		over := slices.Contains([]cell.Verdict{cell.Fails, cell.Unavailable, cell.Unknown}, a.result.Verdict)
 		if over {
 			c.finish(*a.result)
 		}
@@ -231,6 +231,9 @@ func (c *carrying) end(p *point, f *cell.Failure) {
 	}
 	p.over = true
 	p.result.Verdict, p.result.Failure = cell.Fails, f
+	if f.Class == cell.Environment {
+		p.result.Verdict, p.result.Evidence = cell.Unknown, cell.None
+	}
 	p.result.Note = joinNotes(p.result.Note, fmt.Sprintf("the check had worked; repeat %d failed", len(p.runs)+1))
 }
 

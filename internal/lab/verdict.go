@@ -54,6 +54,8 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 	switch {
 	case f.Class == cell.Unsuited:
 		r.Verdict, r.Evidence, r.Note = cell.Unavailable, cell.None, unsuited(f)
+	case f.Class == cell.Environment:
+		r.Verdict, r.Evidence = cell.Unknown, cell.None
 	case failure.OfMachine(f.Class):
 		r.Evidence = cell.None
 	case a.attempts == 0 && f.Class == cell.OutOfMemory:

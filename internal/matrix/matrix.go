@@ -31,8 +31,8 @@ import (
 
 // The verdicts a square may have beside those of a result.
 const (
-	NotRun  cell.Verdict = "not-run" // nobody tried
-	Unknown cell.Verdict = "unknown" // tried, but the machine broke
+	NotRun  cell.Verdict = "not-run"    // nobody tried
+	Unknown              = cell.Unknown // tried, but the machine broke
 )
 
 // Verdicts lists every verdict of a square, in the order in which they are

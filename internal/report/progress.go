@@ -73,7 +73,7 @@ func (p *lines) Finished(r cell.Result) {
 	}
 	now := p.now()
 	due := p.said.IsZero() || now.Sub(p.said) >= quiet || p.done == p.total
-	if r.Verdict == cell.Fails || due {
+	if r.Verdict == cell.Fails || r.Verdict == cell.Unknown || due {
 		p.say(r, now)
 		return
 	}

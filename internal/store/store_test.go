@@ -160,12 +160,12 @@ func TestRebuildMakesTheSame(t *testing.T) {
 			writeDetection(t, s, "d")
 		}},
 		{"growth", func() {
-			add(file("a"), `{"kind":"result","id":"a.9","result":{"cell":{"type":"t5"},"new_field":[1]}}`+"\n")
+			add(file("a"), `{"kind":"result","id":"a.9","result":{"cell":{"type":"t5"},"verdict":"works","evidence":"measured","new_field":[1]}}`+"\n")
 		}},
 		{"a broken line", func() { add(file("a"), "garbage\n") }},
-		{"an id twice", func() { add(file("a"), `{"kind":"result","id":"a.1","result":{"cell":{"type":"t5"}}}`+"\n") }},
+		{"an id twice", func() { add(file("a"), `{"kind":"result","id":"a.1","result":{"cell":{"type":"t5"},"verdict":"works","evidence":"measured"}}`+"\n") }},
 		{"a torn line", func() { add(file("b"), `{"kind":"resu`) }},
-		{"its end", func() { add(file("b"), `lt","id":"b.7","result":{"cell":{"type":"t5"}}}`+"\n") }},
+		{"its end", func() { add(file("b"), `lt","id":"b.7","result":{"cell":{"type":"t5"},"verdict":"works","evidence":"measured"}}`+"\n") }},
 		{"a foreign file", func() { add(filepath.Join(s.Journals(), "foreign.jsonl"), "hello\n") }},
 		{"a copied journal", func() { add(filepath.Join(s.Journals(), "copy.jsonl"), readFile(t, file("a"))) }},
 		{"a journal of a newer version", func() { add(file("n"), `{"schema":9,"kind":"run"}`+"\n") }},
