@@ -220,6 +220,7 @@ func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Mode
 	if err != nil {
 		return err
 	}
+	st.Notice = func(text string) { a.say("note: " + text) }
 	observations, hosts, err := observe(ctx, st, rows, only)
 	if err != nil {
 		return err

@@ -79,16 +79,12 @@ func (s *Store) readInMemory(ctx context.Context) (*session, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	done, err := s.load(ctx, ses)
+	_, err = s.load(ctx, ses)
 	if err == nil {
 		err = ses.exec(ctx, "SET enable_external_access = false; SET lock_configuration = true")
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, ses.Close())
 	}
-	notes := []string{"the database cannot be written, so the journals were read for this answer alone"}
-	for _, p := range done.Problems {
-		notes = append(notes, "passed over: "+p.Error())
-	}
-	return ses, notes, nil
+	return s.withNotes(ctx, ses, []string{"the database cannot be written, so the journals were read for this answer alone"})
 }

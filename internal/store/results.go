@@ -75,11 +75,12 @@ func texts[T ~string](list []T) []string {
 
 // Results returns the chosen results, newest first, after a sync.
 func (s *Store) Results(ctx context.Context, f Filter) (out []Stored, err error) {
-	ses, _, err := s.read(ctx)
+	ses, notes, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ses.Close()) }()
+	s.tell(notes)
 	where, args := f.where()
 	query := "SELECT id, run_id, host_id, coalesce(imported, false), result::VARCHAR, " + samplesColumns(f.Samples) +
 		" FROM results r WHERE " + where + " ORDER BY started_at DESC NULLS LAST, id DESC"
