@@ -164,7 +164,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	if err != nil {
 		return err
 	}
-	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers}, obs)
+	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, lab.Others}, obs)
 }
 
 // place is where a plan is carried out: who runs its jobs, what is there, and
@@ -173,6 +173,7 @@ type place struct {
 	runner  lab.Runner
 	machine lab.Machine
 	workers int
+	others  func(context.Context) lab.Load // nil where the cells run on another machine
 }
 
 func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, obs lab.Observer) error {
@@ -180,7 +181,7 @@ func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, 
 	l := &lab.Lab{
 		Runner: at.runner, Recipes: s.weighted(r, obs.Note), Machine: at.machine,
 		Workers: at.workers, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
+		Hush: lab.Hush(os.TempDir()), Others: at.others, Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Cost: s.o.Cost,
 	}
 	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
 }
