@@ -152,7 +152,7 @@ type queryFilter struct {
 func (f queryFilter) check() error {
 	if f.Platform != "" {
 		if _, err := platform.Parse(f.Platform); err != nil {
-			return usage("%w", err)
+			return usage("%w%s", err, meantPlatform(f.Platform))
 		}
 	}
 	if f.Verdict != "" && !slices.Contains(cell.Verdicts(), cell.Verdict(f.Verdict)) {
@@ -165,8 +165,9 @@ func (f queryFilter) sql() (string, []any) {
 	sql := "select timestamp, model_id, hardware, size, dtype, batch, verdict, evidence, inference_time, memory_usage, imported, error from hardware_results where true"
 	var args []any
 	if f.Model != "" {
-		sql += " and (model_type = ? or model_id = ?)"
-		args = append(args, f.Model, f.Model)
+		// A checkpoint is found without its owner and its revision, a folder by its own name.
+		sql += " and (model_type = ? or model_id = ? or split_part(model_id, '@', 1) = ? or string_split(split_part(model_id, '@', 1), '/')[-1] = ?)"
+		args = append(args, f.Model, f.Model, f.Model, f.Model)
 	}
 	for _, x := range []struct{ column, value string }{{"hardware", f.Platform}, {"verdict", f.Verdict}} {
 		if x.value != "" {

@@ -26,6 +26,7 @@ type app struct {
 	log     *slog.Logger
 
 	opened *environment.Environment // the one that present found
+	autos  []string                 // targets that auto was said to mean
 }
 
 func root(e *env) *cobra.Command {
@@ -47,7 +48,7 @@ by running it, and each number carries its evidence.`,
 	cmd.SetErr(e.stderr)
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w (see \"%s --help\")", err, c.CommandPath())
+		return usage("%s%s (see \"%s --help\")", inWords(err), meantFlag(c, err), c.CommandPath())
 	})
 	f := cmd.PersistentFlags()
 	f.StringVar(&a.db, "db", "", "database file; its journals lie beside it (default: assay.duckdb in the data folder)")
@@ -67,7 +68,7 @@ by running it, and each number carries its evidence.`,
 	}
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usage("unknown command %q (see \"assay --help\")", args[0])
+			return usage("unknown command %q%s (see \"assay --help\")", args[0], meantCommand(c, args[0]))
 		}
 		return nil
 	}
@@ -113,7 +114,7 @@ func asUsage(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	return usage("%w (see \"%s --help\")", err, c.CommandPath())
+	return usage("%s%s (see \"%s --help\")", inWords(err), meantSub(c, err), c.CommandPath())
 }
 
 // folders are where this user's data, caches and settings lie.
