@@ -135,7 +135,8 @@ func place(b []byte, off int64) string {
 	return fmt.Sprintf("line %d", 1+bytes.Count(b[:off], []byte("\n")))
 }
 
-// Normal validates the plan, normalises its cells and drops repeated ones.
+// Normal validates the plan, normalises its cells and drops repeated ones. A cell
+// whose target does not have its dtype may stand beside others: see Pair.
 func (p Plan) Normal() (Plan, error) {
 	if len(p.Cells) == 0 {
 		return Plan{}, errors.New("the plan has no cells")
@@ -151,8 +152,14 @@ func (p Plan) Normal() (Plan, error) {
 	}
 	seen := map[string]bool{}
 	var cells []Cell
+	odd, first := 0, error(nil)
 	for i, c := range p.Cells {
-		if err := c.Validate(); err != nil {
+		err := c.Validate()
+		if pair := (*PairError)(nil); errors.As(err, &pair) { // the cell is unavailable, and the others run
+			if odd++; first == nil {
+				first = fmt.Errorf("cell %d: %w", i+1, err)
+			}
+		} else if err != nil {
 			return Plan{}, fmt.Errorf("cell %d: %w", i+1, err)
 		}
 		c = c.Normal()
@@ -160,6 +167,9 @@ func (p Plan) Normal() (Plan, error) {
 			seen[c.Hash] = true
 			cells = append(cells, c)
 		}
+	}
+	if odd == len(p.Cells) { // nothing is left that can run
+		return Plan{}, first
 	}
 	p.Cells = cells
 	return p, nil

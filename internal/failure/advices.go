@@ -196,6 +196,8 @@ var advices = []advice{
 
 	advise(cell.Unsuited, `no front end`,
 		"Leave --front-end out for such a model, or choose one that has a front end."),
+	advise(cell.Unsuited, `does not run in`,
+		"Ask for a dtype that the target has, or for another target."),
 	advise(cell.Unsuited, ``,
 		"Leave --mode out for such a model, or choose one that has the mode."),
 }

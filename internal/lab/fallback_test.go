@@ -172,3 +172,31 @@ func TestEachStepOfAFallbackMustFit(t *testing.T) {
 		}
 	}
 }
+
+// TestAnImpossiblePairIsOneCell: a sweep over targets and dtypes goes on without
+// the pairs that there are not, and says so of each; alone such a pair is an error.
+func TestAnImpossiblePairIsOneCell(t *testing.T) {
+	t.Parallel()
+	odd := cell.Cell{Type: "x", Target: "cpu/onnxruntime", DType: platform.BF16}
+	s := &script{do: good}
+	rs, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "x", DType: platform.BF16}, odd))
+	if err != nil || len(rs) != 2 || len(s.jobs) != 1 {
+		t.Fatalf("%d results of %d children, %v", len(rs), len(s.jobs), err)
+	}
+	for _, r := range rs {
+		if r.Cell.Engine == platform.Torch && r.Verdict != cell.Works {
+			t.Errorf("what can run: %s", r.Verdict)
+		}
+		if r.Cell.Engine == platform.ONNXRuntime && (r.Verdict != cell.Unavailable || r.Evidence != cell.None || r.Suits() || r.Note != "cpu/onnxruntime does not run in bf16: its dtypes are fp32") {
+			t.Errorf("what cannot: %s, %s, %q", r.Verdict, r.Evidence, r.Note)
+		}
+	}
+	if _, err := cells(odd).Normal(); err == nil {
+		t.Error("a plan of nothing that can run is taken")
+	}
+	wrong := odd
+	wrong.Size = "huge"
+	if _, err := cells(cell.Cell{Type: "x"}, wrong).Normal(); err == nil {
+		t.Error("what else is wrong with such a cell is not said")
+	}
+}
