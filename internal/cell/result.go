@@ -140,15 +140,16 @@ const (
 	MissingWeights      FailureClass = "missing-weights"
 	Export              FailureClass = "export"
 	WrongOutput         FailureClass = "wrong-output"
-	Environment         FailureClass = "environment" // the machine broke: never counted against the model
-	ModelError          FailureClass = "model-error" // the model's own code raised, and no other class fits
-	Unsuited            FailureClass = "unsuited"    // asked for what its model cannot have: nothing ran, and the verdict is unavailable
+	Environment         FailureClass = "environment"  // the machine broke: never counted against the model
+	ModelError          FailureClass = "model-error"  // the model's own code raised, and no other class fits
+	BeyondAssay         FailureClass = "beyond-assay" // Assay itself cannot run such a model there yet: no failure of the platform's
+	Unsuited            FailureClass = "unsuited"     // asked for what its model cannot have: nothing ran, and the verdict is unavailable
 )
 
 // Classes lists the failure classes in their fixed order.
 func Classes() []FailureClass {
 	return []FailureClass{UnsupportedOperator, UnsupportedDType, OutOfMemory, Timeout, Crash, Driver,
-		MissingDependency, MissingWeights, Export, WrongOutput, Environment, ModelError, Unsuited}
+		MissingDependency, MissingWeights, Export, WrongOutput, Environment, ModelError, BeyondAssay, Unsuited}
 }
 
 // Suits reports whether the cell asked for something that its model can have.

@@ -246,3 +246,25 @@ func TestAFullDiskIsUnknown(t *testing.T) {
 		}
 	}
 }
+
+// What Assay itself cannot do is no failure of the platform's: nothing was
+// measured, and another platform may do it.
+func TestBeyondAssayIsNoFailure(t *testing.T) {
+	t.Parallel()
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if job.Cell.Platform == platform.OpenVINO {
+			return raise(nil, "assay_runner.errors.BeyondAssay", "the model is run as several calls")(n, job, on)
+		}
+		return good(n, job, on)
+	}}
+	rs, _, err := carry(t, s, everyCPU{}, cells(cell.Cell{Type: "x", Platform: platform.OpenVINO}))
+	if err != nil || len(rs) != 2 {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	if r := rs[0]; r.Verdict != cell.Unavailable || r.Evidence != cell.None || r.Failure.Class != cell.BeyondAssay || r.Note != "the model is run as several calls" || r.Fallback.To != "cpu" {
+		t.Errorf("%s, %s, %q, %+v", r.Verdict, r.Evidence, r.Note, r.Failure)
+	}
+	if rs[1].Verdict != cell.Works {
+		t.Errorf("elsewhere: %s", rs[1].Verdict)
+	}
+}

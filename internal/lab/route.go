@@ -140,6 +140,7 @@ var elsewhere = map[cell.FailureClass]bool{
 	cell.OutOfMemory:         true,
 	cell.Driver:              true,
 	cell.Export:              true,
+	cell.BeyondAssay:         true,
 }
 
 // second is the route after a failure on a platform that was there, if the

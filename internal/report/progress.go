@@ -68,7 +68,7 @@ func (p *lines) Finished(r cell.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if r.Verdict == cell.Unavailable && r.Suits() && p.unavailable(r) {
+	if r.Verdict == cell.Unavailable && r.Failure == nil && p.unavailable(r) {
 		return
 	}
 	now := p.now()
