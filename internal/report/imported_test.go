@@ -56,3 +56,15 @@ func render(t *testing.T, f Format, d Document) string {
 	}
 	return b.String()
 }
+
+// A row of QNN says for which chip it was compiled, unless its target does.
+func TestRowsNameTheChip(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]bool{"qnn": true, "qnn:sm8650": false} {
+		r := cell.Result{Cell: cell.Cell{Type: "bert", Target: target}.Normal(), Verdict: cell.Works, Evidence: cell.Emulated,
+			Context: cell.Context{EngineSettings: map[string]string{"soc": "sm8650"}}}
+		if got := strings.Contains(resultLines(r), "for sm8650"); got != want {
+			t.Errorf("%s: %s", target, resultLines(r))
+		}
+	}
+}

@@ -206,6 +206,9 @@ func facts(r cell.Result) []string {
 	if e := r.Experts; e != nil {
 		out = append(out, fmt.Sprintf("experts %.0f %%", 100*e.UsedShare))
 	}
+	if soc := r.Context.EngineSettings["soc"]; soc != "" && r.Cell.Device == "" {
+		out = append(out, "for "+soc) // which chip the default is, a target that names none does not say
+	}
 	if k := kernelWord(r.Kernels); k != "" {
 		out = append(out, k)
 	}

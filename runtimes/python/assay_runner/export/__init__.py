@@ -115,6 +115,7 @@ def _of_one_call(subject: Subject) -> Subject:
     model = subject.model
     if not hasattr(model, "config") or type(model).__module__.startswith("assay_runner."):
         raise BeyondAssay(
-            "the model is run as several calls, which no single graph holds: Assay does not run such models as graphs yet"
+            "the model is run as several calls, which no single graph holds: "
+            "Assay does not run such models as graphs yet"
         )
     return subject
