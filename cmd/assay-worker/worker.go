@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"assay/internal/catalog"
@@ -17,6 +19,7 @@ import (
 	"assay/internal/environment"
 	"assay/internal/exports"
 	"assay/internal/hub"
+	"assay/internal/input"
 	"assay/internal/journal"
 	"assay/internal/pages"
 	"assay/internal/session"
@@ -29,7 +32,7 @@ var version = "dev"
 const help = `assay-worker carries a plan out on a machine that has nothing but Python.
 
   assay-worker run --plan FILE --out FILE [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
-                   [--offline] [--allow-pickle] [--trust-remote-code]
+                   [--offline] [--allow-pickle] [--trust-remote-code] [--env NAME]
       carry the plan's cells out and write the results; bring them home with "assay import FILE"
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
@@ -47,6 +50,7 @@ type usageError struct{ error }
 
 var (
 	errFails  = errors.New("some cell fails")
+	errBroke  = errors.New("the machine broke before some cell could show anything")
 	errAbsent = errors.New("some cell has no device here")
 )
 
@@ -103,6 +107,7 @@ type flags struct {
 	workers                    int
 	timeout                    time.Duration
 	noSetup, offline           bool
+	pass                       []string // variables for children
 	want                       hub.Want
 }
 
@@ -117,6 +122,10 @@ func parse(name string, args []string) (*flags, error) {
 	f.DurationVar(&f.timeout, "timeout", 0, "")
 	f.BoolVar(&f.noSetup, "no-setup", false, "")
 	f.BoolVar(&f.offline, "offline", false, "")
+	f.Func("env", "", func(name string) error {
+		f.pass = append(f.pass, strings.Split(name, ",")...)
+		return nil
+	})
 	f.BoolVar(&f.want.Pickle, "allow-pickle", false, "")
 	f.BoolVar(&f.want.Code, "trust-remote-code", false, "")
 	if err := f.Parse(args); err != nil {
@@ -132,13 +141,13 @@ func parse(name string, args []string) (*flags, error) {
 }
 
 // maker makes environments in the user's folders.
-func maker(stderr io.Writer) (*environment.Maker, environment.Folders, error) {
+func maker(f *flags, stderr io.Writer) (*environment.Maker, environment.Folders, error) {
 	folders, err := environment.FindFolders(os.Getenv)
 	if err == nil {
 		err = folders.Create()
 	}
 	say := func(s string) { fmt.Fprintln(stderr, s) }
-	return environment.New(folders, os.Environ(), say), folders, err
+	return environment.New(folders, os.Environ(), say).Passing(f.pass...), folders, err
 }
 
 func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
@@ -153,11 +162,11 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	plan, err := readPlan(f.plan, cat)
+	plan, err := readPlan(ctx, f.plan, cat)
 	if err != nil {
 		return usageError{err}
 	}
-	m, folders, err := maker(stderr)
+	m, folders, err := maker(f, stderr)
 	if err != nil {
 		return err
 	}
@@ -186,10 +195,12 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	failing, absent := session.Tally(results, plan.Strict)
+	failing, absent, broken := session.Tally(results, plan.Strict)
 	switch {
 	case failing > 0:
 		return errFails
+	case broken > 0:
+		return errBroke
 	case absent > 0:
 		return errAbsent
 	}
@@ -209,13 +220,12 @@ func (f *flags) hub(say func(string)) (*hub.Hub, error) {
 	return hub.New(hub.Options{Settings: s, Say: say, Free: free, Agent: "assay-worker/" + version}), err
 }
 
-func readPlan(path string, cat *catalog.Catalog) (cell.Plan, error) {
-	file, err := os.Open(path)
+func readPlan(ctx context.Context, path string, cat *catalog.Catalog) (cell.Plan, error) {
+	b, err := input.Read(ctx, path, os.Stdin, cell.MaxPlan)
 	if err != nil {
 		return cell.Plan{}, err
 	}
-	defer file.Close()
-	plan, err := cell.ReadPlan(file)
+	plan, err := cell.ReadPlan(bytes.NewReader(b))
 	if err != nil {
 		return plan, fmt.Errorf("%s: %w", path, err)
 	}
@@ -244,7 +254,7 @@ func detectHere(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	m, _, err := maker(stderr)
+	m, _, err := maker(f, stderr)
 	if err != nil {
 		return err
 	}

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,6 +14,7 @@ import (
 	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/hub"
+	"assay/internal/input"
 	"assay/internal/journal"
 	"assay/internal/pages"
 	"assay/internal/session"
@@ -168,17 +169,12 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 }
 
 // readPlan reads a plan file, or standard input.
-func (a *app) readPlan(path string) (cell.Plan, error) {
-	if path == "-" {
-		p, err := cell.ReadPlan(a.stdin)
-		return p, planUsage(path, err)
-	}
-	file, err := os.Open(path)
+func (a *app) readPlan(ctx context.Context, path string) (cell.Plan, error) {
+	b, err := input.Read(ctx, path, a.stdin, cell.MaxPlan)
 	if err != nil {
 		return cell.Plan{}, usage("cannot read the plan: %w", err)
 	}
-	defer file.Close()
-	p, err := cell.ReadPlan(file)
+	p, err := cell.ReadPlan(bytes.NewReader(b))
 	return p, planUsage(path, err)
 }
 
@@ -212,12 +208,14 @@ func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, com
 
 // status is the exit status that results ask for.
 func status(results []cell.Result, strict bool) error {
-	failing, absent := session.Tally(results, strict)
+	failing, absent, broken := session.Tally(results, strict)
 	odd := slices.IndexFunc(results, func(r cell.Result) bool { return !r.Suits() })
 	suit := slices.ContainsFunc(results, cell.Result.Suits)
 	switch {
 	case failing > 0:
 		return &statusError{exitFails, nil}
+	case broken > 0:
+		return &statusError{exitProgram, fmt.Errorf("nothing could be learnt of %s: see above", counted(broken, "cell", "cells"))}
 	case odd >= 0 && (strict || !suit):
 		return usage("%s has nothing of the kind that was asked for: %s", results[odd].Cell.Model(), results[odd].Failure.Hint)
 	case absent > 0:

@@ -36,7 +36,7 @@ PLATFORM is one of cpu, cuda, rocm, mps, openvino, qnn, webnn, webgpu; without o
 			if len(args) > 0 {
 				p, err := platform.Parse(args[0])
 				if err != nil {
-					return usage("%w", err)
+					return usage("%w%s", err, meantPlatform(args[0]))
 				}
 				asked = p.Name
 			}
@@ -46,14 +46,11 @@ PLATFORM is one of cpu, cuda, rocm, mps, openvino, qnn, webnn, webgpu; without o
 }
 
 func (a *app) doctor(ctx context.Context, asked platform.Name) error {
-	folders, err := a.folders()
+	folders, err := a.foldersToRead()
 	if err != nil {
 		return err
 	}
-	m, err := a.maker()
-	if err != nil {
-		return err
-	}
+	m := a.makerIn(folders)
 	d := doctor.Live(folders, m, a.getenv, a.choice())
 	d.Hello, d.Database, d.Journals = hello, a.databaseState, a.journalState
 	r := doctor.Run(ctx, d, asked)

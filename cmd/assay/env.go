@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"assay/internal/report"
 	"assay/internal/session"
 
 	"github.com/lmittmann/tint"
@@ -56,7 +57,7 @@ const (
 
 const exitHelp = `
 Exit status: 0 all asked cells work, are partial, or are unavailable without --strict;
-1 the program failed; 2 wrong usage; 3 some cell fails (or is partial, with --strict);
+1 the program failed, or the machine broke under a cell; 2 wrong usage; 3 some cell fails (or is partial, with --strict);
 4 asked hardware is not there (with --strict); 130 interrupted, what was finished is kept.`
 
 // statusError carries an exit status with an error. A nil err prints nothing:
@@ -97,7 +98,7 @@ func run(ctx context.Context, e *env, args []string) int {
 		status = &statusError{exitInterrupted, session.ErrInterrupted}
 	}
 	if status.err != nil {
-		fmt.Fprintf(e.stderr, "assay: %s\n", strings.TrimSpace(status.err.Error()))
+		fmt.Fprintf(e.stderr, "assay: %s\n", report.Plain(strings.TrimSpace(status.err.Error())))
 	}
 	return status.status
 }

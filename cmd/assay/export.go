@@ -264,7 +264,7 @@ func (f *exportFlags) print(a *app, all []handedOut, results []cell.Result) {
 		fmt.Fprintf(a.stdout, "  run it with %s\n", g.Run)
 	}
 	for _, r := range results {
-		if r.Verdict != cell.Fails && r.Verdict != cell.Unavailable {
+		if r.Verdict == cell.Works || r.Verdict == cell.Partial {
 			continue
 		}
 		why := r.Note

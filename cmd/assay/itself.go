@@ -28,6 +28,12 @@ func (a *app) again() ([]string, error) {
 		if !f.Changed || own[f.Name] {
 			return
 		}
+		if list, ok := f.Value.(pflag.SliceValue); ok { // as a string it stands in brackets
+			for _, value := range list.GetSlice() {
+				out = append(out, "--"+f.Name+"="+value)
+			}
+			return
+		}
 		value := f.Value.String()
 		// A bare name of a Python is looked for in PATH.
 		if files[f.Name] && (f.Name == "db" || strings.ContainsAny(value, `/\`)) {

@@ -31,7 +31,7 @@ func TestAgainHasEveryGlobalFlag(t *testing.T) {
 	t.Parallel()
 	var args []string
 	parsed(t, system()).globals.VisitAll(func(f *pflag.Flag) {
-		args = append(args, "--"+f.Name+map[string]string{"bool": "=true", "string": "=some/where"}[f.Value.Type()])
+		args = append(args, "--"+f.Name+map[string]string{"bool": "=true", "string": "=some/where", "stringSlice": "=ONE,OTHER"}[f.Value.Type()])
 	})
 	first := parsed(t, system(), args...)
 	passed, err := first.again()

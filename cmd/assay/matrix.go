@@ -230,6 +230,7 @@ func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Mode
 	if err != nil {
 		return err
 	}
+	st.Notice = func(text string) { a.say("note: " + text) }
 	observations, hosts, err := observe(ctx, st, rows, only)
 	if err != nil {
 		return err
@@ -308,7 +309,7 @@ func observe(ctx context.Context, st *store.Store, rows []matrix.Model, only boo
 			c.Checkpoint = ""
 		}
 		if !only || wanted[rowName(c.Type, c.Checkpoint)] {
-			out = append(out, matrix.Observation{Result: x.Result, Host: x.HostID})
+			out = append(out, matrix.Observation{Result: x.Result, Host: x.HostID, Imported: x.Imported})
 		}
 	}
 	hosts, err := st.Hosts(ctx)

@@ -54,10 +54,11 @@ func (a *app) present(ctx context.Context) (environment.Environment, error) {
 	if a.opened != nil {
 		return *a.opened, nil
 	}
-	m, err := a.maker()
+	f, err := a.foldersToRead()
 	if err != nil {
 		return environment.Environment{}, err
 	}
+	m := a.makerIn(f)
 	choice := a.choice()
 	choice.NoSetup = true
 	env, err := m.Open(ctx, choice)
@@ -69,7 +70,7 @@ func (a *app) present(ctx context.Context) (environment.Environment, error) {
 
 // catalogFile is where the types of a release are kept.
 func (a *app) catalogFile(release string) (string, error) {
-	f, err := a.folders()
+	f, err := a.foldersToRead()
 	return filepath.Join(f.Cache, "catalog-"+release+".json"), err
 }
 

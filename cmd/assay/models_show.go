@@ -145,7 +145,7 @@ func whyNoFacts(err error) string {
 // presentSession is a session with the environment that is there: it installs
 // nothing.
 func (a *app) presentSession(cat *catalog.Catalog) (*session.Session, error) {
-	folders, err := a.folders()
+	folders, err := a.foldersToRead()
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (a *app) observed(ctx context.Context, modelType string, p *modelpage.Page)
 		p.NoRan = err.Error()
 		return context.Cause(ctx)
 	}
-	p.Ran = modelpage.Latest(resultsOf(stored))
+	p.Ran = modelpage.Latest(seenOf(stored))
 	return nil
 }
 
@@ -189,6 +189,14 @@ func (a *app) anyResults() (bool, error) {
 		return false, nil
 	}
 	return len(files) > 0, err
+}
+
+func seenOf(stored []store.Stored) []modelpage.Seen {
+	out := make([]modelpage.Seen, len(stored))
+	for i, s := range stored {
+		out[i] = modelpage.Seen{Result: s.Result, Imported: s.Imported}
+	}
+	return out
 }
 
 func resultsOf(stored []store.Stored) []cell.Result {

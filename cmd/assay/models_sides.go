@@ -12,6 +12,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/input"
 	"assay/internal/snapshot"
 	"assay/internal/store"
 )
@@ -127,7 +128,7 @@ func (a *app) sideFile(ctx context.Context, name string) (snapshot.Snapshot, err
 	if info.Size() > maxSnapshot {
 		return snapshot.Snapshot{}, usage("%s is too large: %d bytes", name, info.Size())
 	}
-	b, err := os.ReadFile(name)
+	b, err := input.Read(ctx, name, nil, maxSnapshot)
 	if err != nil {
 		return snapshot.Snapshot{}, usage("%w", err)
 	}

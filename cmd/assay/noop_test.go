@@ -55,7 +55,9 @@ func checkFailure(t *testing.T, r cell.Result, class cell.FailureClass) {
 	case class == "" && (r.Verdict != cell.Works || r.Failure != nil):
 		t.Errorf("%s: %s (%v), want works", r.Cell.Task, r.Verdict, r.Failure)
 	case class == "":
-	case r.Verdict != cell.Fails || r.Failure == nil:
+	case (r.Verdict == cell.Unknown) != !class.OfModel():
+		t.Errorf("%s: %s, want unknown of what the machine broke, and of that alone", r.Cell.Task, r.Verdict)
+	case r.Verdict != cell.Fails && r.Verdict != cell.Unknown || r.Failure == nil:
 		t.Errorf("%s: %s, want it to fail", r.Cell.Task, r.Verdict)
 	case r.Failure.Class != class || r.Failure.Detail == "" || r.Failure.Hint == "":
 		t.Errorf("%s: class %q, want %q with a detail and a hint: %+v", r.Cell.Task, r.Failure.Class, class, *r.Failure)

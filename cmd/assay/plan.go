@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"assay/internal/catalog"
@@ -21,7 +22,7 @@ func (a *app) plan(ctx context.Context, f *carryFlags, args []string, cat *catal
 		if !f.none(args) {
 			return cell.Plan{}, usage("--plan names the cells already: models and selectors do not go with it")
 		}
-		p, err := a.readPlan(f.plan)
+		p, err := a.readPlan(ctx, f.plan)
 		if err != nil {
 			return p, err
 		}
@@ -118,12 +119,12 @@ func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *sessio
 				cpu, _ := report.Get(platform.CPU)
 				return nil, fmt.Errorf("%s; for the CPU: %s", best.Reason, cpu.Hint)
 			}
-			a.log.Info("platform auto", "model", m.Model(), "why", best.Reason)
+			a.sayAuto(best)
 			out = append(out, best.Target)
 		default:
 			t, err := platform.ParseTarget(name)
 			if err != nil {
-				return nil, usage("%w (or auto, or all)", err)
+				return nil, usage("%w%s (or auto, or all)", err, meantPlatform(name))
 			}
 			if err := detect.Known(t); err != nil {
 				return nil, usage("%w", err)
@@ -132,6 +133,15 @@ func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *sessio
 		}
 	}
 	return out, nil
+}
+
+// sayAuto says once of each target what auto came to: a verdict on the best
+// platform is none on the CPU.
+func (a *app) sayAuto(best detect.Choice) {
+	if target := best.Target.String(); !slices.Contains(a.autos, target) {
+		a.autos = append(a.autos, target)
+		a.say(fmt.Sprintf("platform auto is %s here: %s (--platform names another)", target, best.Reason))
+	}
 }
 
 // every is the default target of each platform, less what is not worth running

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/input"
 	"assay/internal/journal"
 	"assay/internal/platform"
 	"assay/internal/store"
@@ -31,27 +33,41 @@ func importCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Bring results home: a worker's file, another journal, or the JSON of test and bench",
-		Long:  `Import adds the results of each FILE to this machine's journals. Importing a file twice changes nothing.`,
+		Long: `Import adds the results of each FILE to this machine's journals. Importing a file twice changes nothing.
+What was imported is marked so wherever it is shown, and its host is called imported:ID: it is never this machine's own.
+A line that Assay would not have written, or that contradicts what was detected on its host, is refused and named.`,
 		Example: `  assay import results.jsonl
   assay test bert --json > bert.json && assay import bert.json`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			_, dir, err := a.paths()
 			if err != nil {
 				return err
 			}
 			var failed error
+			machine := here()
 			for _, path := range args {
-				failed = errors.Join(failed, a.importFile(path, dir))
+				failed = errors.Join(failed, a.importFile(c.Context(), path, dir, machine))
 			}
 			return failed
 		},
 	}
 }
 
-func (a *app) importFile(path, dir string) error {
-	done, err := journal.Import(path, dir)
-	if errors.Is(err, fs.ErrNotExist) {
+// here is what a look at this machine tells without asking any engine: who it
+// is, and what is not there.
+func here() journal.Here {
+	r := detect.JudgeFirst(detect.Look(detect.Live()))
+	h := journal.Here{Host: r.Host.ID, Absent: map[string]bool{}}
+	for _, p := range r.Platforms {
+		h.Absent[string(p.Platform)] = p.Status == detect.Absent && !p.Seen
+	}
+	return h
+}
+
+func (a *app) importFile(ctx context.Context, path, dir string, here journal.Here) error {
+	done, err := journal.Import(ctx, path, dir, here)
+	if special := (*input.SpecialError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &special) {
 		return usage("%w", err)
 	}
 	if err != nil {
@@ -77,8 +93,8 @@ func queryCommand(a *app) *cobra.Command {
 		Short: "Ask the results: SQL over the views, or a filter",
 		Long: `Query reads what is stored; it changes nothing and answers while a sweep runs. The views for plain SQL:
   hardware_results(id, model_id, model_type, hardware, success, load_time, inference_time, memory_usage, error,
-    timestamp, output_shape, evidence, verdict, requested, size, weights, dtype, batch, mode, host)
-  hardware_detection(id, hardware_type, available, name, features, timestamp)
+    timestamp, output_shape, evidence, verdict, requested, size, weights, dtype, batch, mode, host, imported)
+  hardware_detection(id, hardware_type, available, name, features, timestamp, imported)
 Times are seconds, memory is megabytes; inference_time is null unless bench measured it.`,
 		Example: `  assay query
   assay query --model bert --platform cpu
@@ -136,22 +152,22 @@ type queryFilter struct {
 func (f queryFilter) check() error {
 	if f.Platform != "" {
 		if _, err := platform.Parse(f.Platform); err != nil {
-			return usage("%w", err)
+			return usage("%w%s", err, meantPlatform(f.Platform))
 		}
 	}
-	verdicts := []cell.Verdict{cell.Works, cell.Partial, cell.Fails, cell.Unavailable}
-	if f.Verdict != "" && !slices.Contains(verdicts, cell.Verdict(f.Verdict)) {
-		return usage("unknown verdict %q: the verdicts are works, partial, fails, unavailable", f.Verdict)
+	if f.Verdict != "" && !slices.Contains(cell.Verdicts(), cell.Verdict(f.Verdict)) {
+		return usage("unknown verdict %q: the verdicts are %s", f.Verdict, platform.Join(cell.Verdicts()))
 	}
 	return nil
 }
 
 func (f queryFilter) sql() (string, []any) {
-	sql := "select timestamp, model_id, hardware, size, dtype, batch, verdict, evidence, inference_time, memory_usage, error from hardware_results where true"
+	sql := "select timestamp, model_id, hardware, size, dtype, batch, verdict, evidence, inference_time, memory_usage, imported, error from hardware_results where true"
 	var args []any
 	if f.Model != "" {
-		sql += " and (model_type = ? or model_id = ?)"
-		args = append(args, f.Model, f.Model)
+		// A checkpoint is found without its owner and its revision, a folder by its own name.
+		sql += " and (model_type = ? or model_id = ? or split_part(model_id, '@', 1) = ? or string_split(split_part(model_id, '@', 1), '/')[-1] = ?)"
+		args = append(args, f.Model, f.Model, f.Model, f.Model)
 	}
 	for _, x := range []struct{ column, value string }{{"hardware", f.Platform}, {"verdict", f.Verdict}} {
 		if x.value != "" {

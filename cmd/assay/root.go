@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"assay/internal/environment"
+	"assay/internal/report"
+	"assay/internal/store"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,12 +20,14 @@ type app struct {
 	db      string
 	python  string
 	noSetup bool
+	pass    []string // variables for children
 	verbose bool
 	asJSON  bool
 	log     *slog.Logger
 	globals *pflag.FlagSet // all of these
 
 	opened *environment.Environment // the one that present found
+	autos  []string                 // targets that auto was said to mean
 }
 
 func root(e *env) *cobra.Command { return (&app{env: e}).root() }
@@ -37,20 +41,24 @@ func (a *app) root() *cobra.Command {
 and any of eight hardware platforms it says whether it really works there and how well,
 by running it, and each number carries its evidence.`,
 		SilenceErrors: true, SilenceUsage: true,
-		PersistentPreRun: func(*cobra.Command, []string) { a.log = e.logger(a.verbose) },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			a.log = e.logger(a.verbose)
+			return a.checkPassed()
+		},
 	}
 	cmd.SetIn(e.stdin)
 	cmd.SetOut(e.stdout)
 	cmd.SetErr(e.stderr)
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w (see \"%s --help\")", err, c.CommandPath())
+		return usage("%s%s (see \"%s --help\")", inWords(err), meantFlag(c, err), c.CommandPath())
 	})
 	f := cmd.PersistentFlags()
 	a.globals = f
 	f.StringVar(&a.db, "db", "", "database file; its journals lie beside it (default: assay.duckdb in the data folder)")
 	f.StringVar(&a.python, "python", "", "use this Python and what it has instead of the managed environment; ASSAY_PYTHON names the one that is made from")
 	f.BoolVar(&a.noSetup, "no-setup", false, "never install anything (also ASSAY_OFFLINE=1)")
+	f.StringSliceVar(&a.pass, "env", nil, "hand this variable of the environment on to children too; they get paths, proxies and the settings of devices and libraries, and no secrets")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more (also LOGLEVEL=DEBUG)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
@@ -64,7 +72,7 @@ by running it, and each number carries its evidence.`,
 	}
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usage("unknown command %q (see \"assay --help\")", args[0])
+			return usage("unknown command %q%s (see \"assay --help\")", args[0], meantCommand(c, args[0]))
 		}
 		return nil
 	}
@@ -96,11 +104,21 @@ func checkArgs(c *cobra.Command) {
 	}
 }
 
+// checkPassed refuses what is no variable's name.
+func (a *app) checkPassed() error {
+	for _, name := range a.pass {
+		if name == "" || strings.ContainsAny(name, "= \t\n") {
+			return usage("--env %q: it takes the name of a variable alone, whose value is that of this shell", name)
+		}
+	}
+	return nil
+}
+
 func asUsage(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	return usage("%w (see \"%s --help\")", err, c.CommandPath())
+	return usage("%s%s (see \"%s --help\")", inWords(err), meantSub(c, err), c.CommandPath())
 }
 
 // folders are where this user's data, caches and settings lie.
@@ -112,12 +130,22 @@ func (a *app) folders() (environment.Folders, error) {
 	return f, f.Create()
 }
 
+// foldersToRead are the same for a command that only looks: a home that cannot
+// be written still answers.
+func (a *app) foldersToRead() (environment.Folders, error) {
+	f, err := a.folders()
+	if store.IsReadOnly(err) {
+		return f, nil
+	}
+	return f, err
+}
+
 // paths are the database and the folder of its journals.
 func (a *app) paths() (db, journals string, err error) {
 	if a.db != "" {
 		return a.db, a.db + ".journals", nil
 	}
-	f, err := a.folders()
+	f, err := a.foldersToRead() // whoever writes there makes the folder himself
 	if err != nil {
 		return "", "", err
 	}
@@ -125,4 +153,4 @@ func (a *app) paths() (db, journals string, err error) {
 }
 
 // say prints a line for people on stderr.
-func (a *app) say(text string) { fmt.Fprintln(a.stderr, text) }
+func (a *app) say(text string) { fmt.Fprintln(a.stderr, report.Plain(text)) }

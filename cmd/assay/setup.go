@@ -125,7 +125,11 @@ func (a *app) maker() (*environment.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return environment.New(f, a.environ(), a.say).OnProcessor(a.cpuinfo), nil
+	return a.makerIn(f), nil
+}
+
+func (a *app) makerIn(f environment.Folders) *environment.Maker {
+	return environment.New(f, a.environ(), a.say).OnProcessor(a.cpuinfo).Passing(a.pass...)
 }
 
 // choice is which environment the user asked for.

@@ -70,6 +70,9 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 			if quick {
 				timing = cell.Quick
 			}
+			if c.Flags().Changed("repeats") && repeats < 1 {
+				return usage("--repeats %d: it must be at least 1", repeats)
+			}
 			f.repeats = repeats
 			return a.runCells(c.Context(), f, args, "bench", timing)
 		},

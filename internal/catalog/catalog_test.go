@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"assay/internal/cell"
 
@@ -335,6 +336,20 @@ func TestGap(t *testing.T) {
 		var none *NoRecipeError
 		if !errors.As(err, &none) || none.Searched != searched || !strings.Contains(none.Reason, "found none") {
 			t.Errorf("%s: %v, searched with %q", name, err, none.Searched)
+		}
+	}
+}
+
+// A checkpoint that documentation leaves open ("...") is none.
+func TestCheckpointsHaveNames(t *testing.T) {
+	t.Parallel()
+	c, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range c.Types() {
+		if e.Checkpoint != "" && !strings.ContainsFunc(e.Checkpoint, unicode.IsLetter) {
+			t.Errorf("%s has a checkpoint named %q", e.Type, e.Checkpoint)
 		}
 	}
 }

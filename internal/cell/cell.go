@@ -223,9 +223,6 @@ func (c Cell) Validate() error {
 	if _, err := platform.ParseDType(string(n.DType)); err != nil {
 		return err
 	}
-	if !n.Where().HasDType(n.DType) {
-		return fmt.Errorf("%s does not run in %s: its dtypes are %s", n.Target, n.DType, platform.Join(n.Where().DTypes()))
-	}
 	if !slices.Contains([]string{Tiny, Full}, n.Size) {
 		return fmt.Errorf("unknown size %q: the sizes are tiny, full", n.Size)
 	}
@@ -253,8 +250,30 @@ func (c Cell) Validate() error {
 			return fmt.Errorf("%s %d is out of range: it must lie between 0 and %d", f.name, f.v, f.max)
 		}
 	}
+	return n.pair() // the last: all else is right then
+}
+
+// PairError says that a target and a dtype do not go together. In a sweep over
+// many of both that is no fault of the sweep's.
+type PairError struct {
+	Target platform.Target
+	DType  platform.DType
+}
+
+func (e *PairError) Error() string {
+	return fmt.Sprintf("%s does not run in %s: its dtypes are %s", e.Target, e.DType, platform.Join(e.Target.DTypes()))
+}
+
+func (c Cell) pair() error {
+	if t := c.Where(); !t.HasDType(c.DType) {
+		return &PairError{t, c.DType}
+	}
 	return nil
 }
+
+// Pair says what is wrong with the cell's target and dtype together, if
+// anything: nobody can run such a cell.
+func (c Cell) Pair() error { return c.Normal().pair() }
 
 // Model is how people call the cell's model: the checkpoint if it has one.
 func (c Cell) Model() string {

@@ -200,6 +200,31 @@ func TestReadPlan(t *testing.T) {
 	}
 }
 
+// A plan that an editor began with a byte order mark is a plan, and what is
+// wrong with one is said without Go's own words.
+func TestReadPlanForPeople(t *testing.T) {
+	t.Parallel()
+	if _, err := ReadPlan(strings.NewReader("\ufeff" + `{"cells":[{"type":"bert"}]}`)); err != nil {
+		t.Errorf("with a byte order mark: %v", err)
+	}
+	for in, want := range map[string]string{
+		`[]`: "the plan is a list, and should be an object",
+		`{"cells":[{"type":"bert","batch":"two"}]}`: `"cells.batch" is a text, and should be a whole number`,
+		`{"cells":{}}`:              `"cells" is an object, and should be a list`,
+		`{"cells":[{"type":7}]}`:    `"cells.type" is a number, and should be a text`,
+		`{"strict":1,"cells":[]}`:   `"strict" is a number, and should be true or false`,
+		`{"cells":[{"type":"bert"`:  "it ends too early",
+		`{"cells":[{"batch":1.5}]}`: `"cells.batch" is the number 1.5, and should be a whole number`,
+	} {
+		_, err := ReadPlan(strings.NewReader(in))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", in, err, want)
+		} else if strings.Contains(err.Error(), "json") || strings.Contains(err.Error(), "Go ") {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
 func FuzzReadPlan(f *testing.F) {
 	f.Add(`{"cells":[{"type":"bert","batch":4}]}`)
 	f.Fuzz(func(t *testing.T, s string) {

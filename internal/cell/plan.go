@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -39,13 +40,20 @@ type Plan struct {
 	Repeats int `json:"repeats,omitempty"`
 }
 
+// MaxPlan is how large a plan file may be, in bytes.
+const MaxPlan = 256 << 20
+
 // ReadPlan reads a plan file. Unknown fields, trailing text and invalid cells
 // are errors that name the place.
 func ReadPlan(r io.Reader) (Plan, error) {
-	b, err := io.ReadAll(io.LimitReader(r, 256<<20))
+	b, err := io.ReadAll(io.LimitReader(r, MaxPlan+1))
 	if err != nil {
 		return Plan{}, fmt.Errorf("read plan: %w", err)
 	}
+	if len(b) > MaxPlan {
+		return Plan{}, fmt.Errorf("the plan is larger than %d MB", MaxPlan>>20)
+	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // editors of Windows begin files with it
 	if len(bytes.TrimSpace(b)) == 0 {
 		return Plan{}, errors.New("the plan is empty")
 	}
@@ -53,7 +61,7 @@ func ReadPlan(r io.Reader) (Plan, error) {
 	d.DisallowUnknownFields()
 	var p Plan
 	if err := d.Decode(&p); err != nil {
-		return Plan{}, fmt.Errorf("plan is not valid: %w (%s)", err, place(b, offset(b, err, d.InputOffset())))
+		return Plan{}, fmt.Errorf("plan is not valid: %s (%s)", inWords(err), place(b, offset(b, err, d.InputOffset())))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Plan{}, fmt.Errorf("plan is not valid: text after its end (%s)", place(b, d.InputOffset()))
@@ -80,12 +88,55 @@ func offset(b []byte, err error, end int64) int64 {
 	return end
 }
 
+// inWords says what the decoder found without its names for Go's types.
+func inWords(err error) string {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		what := "the plan"
+		if kind.Field != "" {
+			what = fmt.Sprintf("%q", kind.Field)
+		}
+		return fmt.Sprintf("%s is %s, and should be %s", what, stands(kind.Value), shouldBe(kind.Type))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "it ends too early"
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
+// values are the decoder's words for what stands in a file.
+var values = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object"}
+
+func stands(value string) string {
+	if word, ok := values[value]; ok {
+		return word
+	}
+	return "the " + value // "number 1.5"
+}
+
+func shouldBe(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct:
+		return "an object"
+	}
+	return "a text"
+}
+
 func place(b []byte, off int64) string {
 	off = min(off, int64(len(b)))
 	return fmt.Sprintf("line %d", 1+bytes.Count(b[:off], []byte("\n")))
 }
 
-// Normal validates the plan, normalises its cells and drops repeated ones.
+// Normal validates the plan, normalises its cells and drops repeated ones. A cell
+// whose target does not have its dtype may stand beside others: see Pair.
 func (p Plan) Normal() (Plan, error) {
 	if len(p.Cells) == 0 {
 		return Plan{}, errors.New("the plan has no cells")
@@ -101,8 +152,14 @@ func (p Plan) Normal() (Plan, error) {
 	}
 	seen := map[string]bool{}
 	var cells []Cell
+	odd, first := 0, error(nil)
 	for i, c := range p.Cells {
-		if err := c.Validate(); err != nil {
+		err := c.Validate()
+		if pair := (*PairError)(nil); errors.As(err, &pair) { // the cell is unavailable, and the others run
+			if odd++; first == nil {
+				first = fmt.Errorf("cell %d: %w", i+1, err)
+			}
+		} else if err != nil {
 			return Plan{}, fmt.Errorf("cell %d: %w", i+1, err)
 		}
 		c = c.Normal()
@@ -110,6 +167,9 @@ func (p Plan) Normal() (Plan, error) {
 			seen[c.Hash] = true
 			cells = append(cells, c)
 		}
+	}
+	if odd == len(p.Cells) { // nothing is left that can run
+		return Plan{}, first
 	}
 	p.Cells = cells
 	return p, nil

@@ -17,6 +17,7 @@ const (
 	Partial     Verdict = "partial"     // some nodes ran elsewhere, or the check could not be made
 	Fails       Verdict = "fails"       // with class, detail, hint and log
 	Unavailable Verdict = "unavailable" // no such device here, or no such thing in the model
+	Unknown     Verdict = "unknown"     // tried, but the machine broke (a full disk): class environment, evidence none
 )
 
 // Evidence is how a verdict is known.
@@ -142,16 +143,17 @@ const (
 	MissingWeights      FailureClass = "missing-weights"
 	Export              FailureClass = "export"
 	WrongOutput         FailureClass = "wrong-output"
-	Environment         FailureClass = "environment" // the machine broke: never counted against the model
-	Harness             FailureClass = "harness"     // Assay's own code broke, or a library is not as it needs it: never counted against the model
-	ModelError          FailureClass = "model-error" // the model's own code raised, and no other class fits
-	Unsuited            FailureClass = "unsuited"    // asked for what its model cannot have: nothing ran, and the verdict is unavailable
+	Environment         FailureClass = "environment"  // the machine broke: never counted against the model
+	Harness             FailureClass = "harness"      // Assay's own code broke, or a library is not as it needs it: never counted against the model
+	ModelError          FailureClass = "model-error"  // the model's own code raised, and no other class fits
+	BeyondAssay         FailureClass = "beyond-assay" // Assay itself cannot run such a model there yet: no failure of the platform's
+	Unsuited            FailureClass = "unsuited"     // asked for what its model cannot have: nothing ran, and the verdict is unavailable
 )
 
 // Classes lists the failure classes in their fixed order.
 func Classes() []FailureClass {
 	return []FailureClass{UnsupportedOperator, UnsupportedDType, OutOfMemory, Timeout, Crash, Driver,
-		MissingDependency, MissingWeights, Export, WrongOutput, Environment, Harness, ModelError, Unsuited}
+		MissingDependency, MissingWeights, Export, WrongOutput, Environment, Harness, ModelError, BeyondAssay, Unsuited}
 }
 
 // OfModel reports whether a failure of the class says something of the model or

@@ -107,9 +107,9 @@ func (t *textPrinter) platform(p Platform) {
 	}
 	fmt.Fprintf(t, "%s %-9s %-8s %s\n", t.mark(p.word()), p.Platform, p.word(), engine)
 	const indent = "    "
-	for _, d := range p.Devices {
+	for i, d := range p.Devices {
 		t.wrap(indent, deviceLine(d))
-		if d.Settings != nil {
+		if d.Settings != nil && !sameSettings(p.Devices, i) {
 			t.wrap(indent+"  ", fmt.Sprintf("settings: %s, batch %d, %s", d.Settings.DType, d.Settings.Batch, count(d.Settings.Threads, "thread")))
 			t.wrap(indent+"  ", "because "+d.Settings.Why)
 		}
@@ -122,6 +122,12 @@ func (t *textPrinter) platform(p Platform) {
 	if p.Hint != "" {
 		t.wrap(indent, "→ "+p.Hint)
 	}
+}
+
+// sameSettings reports whether the device after the i-th has its settings too:
+// what holds for twelve of them is said once, after the last.
+func sameSettings(devices []Device, i int) bool {
+	return i+1 < len(devices) && devices[i+1].Settings != nil && *devices[i+1].Settings == *devices[i].Settings
 }
 
 // always are the sources of observations that are printed in any case.

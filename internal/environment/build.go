@@ -112,7 +112,7 @@ func (b *build) finish(ctx context.Context, uv string, tmp string) error {
 		return err
 	}
 	b.say("checking the environment")
-	has, err := inventory(ctx, Environment{Python: pythonIn(tmp), PythonPath: runner, Managed: true, environ: b.environ})
+	has, err := inventory(ctx, Environment{Python: pythonIn(tmp), PythonPath: runner, Managed: true, environ: b.inherited()})
 	if err != nil {
 		return err
 	}

@@ -45,8 +45,9 @@ func (e Environment) Group(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Environ returns the environment variables for the environment's Python: the
-// process's own, with those that must hold for a measurement set over them. Every
+// Environ returns the environment variables for the environment's Python: those
+// of the process that children may see (allowed.go), with those that must hold for
+// a measurement set over them. Every
 // child of Assay gets them here, so that none is given instructions which this
 // processor announces and cannot execute; ctx bounds finding that out.
 func (e Environment) Environ(ctx context.Context) []string {

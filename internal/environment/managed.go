@@ -22,6 +22,7 @@ import (
 type Maker struct {
 	folders Folders
 	environ []string
+	pass    []string // variables that children get beside the usual ones
 	say     func(string)
 	sources fs.FS
 	lock    []byte // what the managed environment holds
@@ -141,7 +142,7 @@ func (m *Maker) load(dir string) (Environment, error) {
 		return Environment{}, err
 	}
 	env := Environment{ID: filepath.Base(dir), Python: pythonIn(dir), PythonPath: runner, Managed: true,
-		Versions: is.Versions, Missing: is.Missing, Private: is.Private, environ: m.environ}
+		Versions: is.Versions, Missing: is.Missing, Private: is.Private, environ: m.inherited()}
 	return m.hosted(env, true), nil
 }
 

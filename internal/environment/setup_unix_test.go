@@ -65,7 +65,7 @@ func newStage(t *testing.T, switches ...string) *stage {
 	}
 	home := filepath.Join(s.dir, "home")
 	environ := []string{"STAGE=" + s.dir, "PATH=/usr/bin:/bin", "ASSAY_PYTHON=" + filepath.Join(s.dir, "python3")}
-	s.Maker = &Maker{folders: under(home, true), environ: environ, say: s.say, lock: []byte("torch==2.15.0 --hash=sha256:00\n"),
+	s.Maker = &Maker{folders: under(home, true), environ: environ, pass: []string{"STAGE"}, say: s.say, lock: []byte("torch==2.15.0 --hash=sha256:00\n"),
 		lockUV: []byte("uv==9.9.9 --hash=sha256:00\n"), size: Size{1, 1, 1},
 		sources: fstest.MapFS{"assay_runner/__init__.py": {Data: []byte("\n")}}}
 	return s

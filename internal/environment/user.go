@@ -42,7 +42,7 @@ func (m *Maker) User(ctx context.Context, path string) (Environment, error) {
 	if err != nil {
 		return Environment{}, err
 	}
-	env := Environment{Python: p.Path, PythonPath: runner, environ: m.environ}
+	env := Environment{Python: p.Path, PythonPath: runner, environ: m.inherited()}
 	has, err := inventory(ctx, env)
 	if err != nil {
 		return Environment{}, explain("asking "+path+" for its packages", err, "")
@@ -68,7 +68,7 @@ func (m *Maker) Bare(ctx context.Context, c Choice) (Environment, error) {
 	if err != nil {
 		return Environment{}, err
 	}
-	env := Environment{Python: p.Path, PythonPath: runner, Versions: map[string]string{"python": p.Number}, environ: m.environ}
+	env := Environment{Python: p.Path, PythonPath: runner, Versions: map[string]string{"python": p.Number}, environ: m.inherited()}
 	env.ID = "bare-" + env.fingerprint()
 	return m.hosted(env, false), nil
 }

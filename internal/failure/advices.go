@@ -197,8 +197,13 @@ var advices = []advice{
 		"Read the log: the model's own code raised this, so check its configuration and inputs, then look for a known issue with this version of transformers.").withoutLog(
 		"Run it again to see whether it always fails, with --size tiny too, and check the model's configuration and inputs: nothing beyond the detail is known."),
 
+	advise(cell.BeyondAssay, ``,
+		"Run it by torch, on cpu, cuda, rocm or mps: it is Assay that cannot do more yet, and not the platform."),
+
 	advise(cell.Unsuited, `no front end`,
 		"Leave --front-end out for such a model, or choose one that has a front end."),
+	advise(cell.Unsuited, `does not run in`,
+		"Ask for a dtype that the target has, or for another target."),
 	advise(cell.Unsuited, ``,
 		"Leave --mode out for such a model, or choose one that has the mode."),
 }

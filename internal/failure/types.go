@@ -57,6 +57,7 @@ var kinds = []kind{
 	{"assay_runner.errors.UnsupportedDType", cell.UnsupportedDType, false},
 	{"assay_runner.errors.UnreadableModel", cell.MissingWeights, false},
 	{"assay_runner.errors.Unsuited", cell.Unsuited, false},
+	{"assay_runner.errors.BeyondAssay", cell.BeyondAssay, false},
 	{"assay_runner.errors.BadRecipe", cell.ModelError, false},
 	{"assay_runner.errors.TooLarge", cell.OutOfMemory, false},
 	{"assay_runner.errors.ExportFailed", cell.Export, false},

@@ -7,10 +7,11 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
+
+	"assay/internal/input"
 )
 
 // maxConfig bounds a config.json; the largest published ones have some MB of
@@ -31,7 +32,7 @@ func ReadConfig(path, shown string) (Config, error) {
 	bad := func(format string, args ...any) (Config, error) {
 		return Config{}, &Error{Kind: BadConfig, Problem: fmt.Sprintf(format, args...)}
 	}
-	f, err := os.Open(path)
+	f, err := input.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return bad("there is no %s", shown)
 	}

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,7 +13,12 @@ import (
 	"strings"
 
 	"assay/internal/cell"
+	"assay/internal/input"
 )
+
+// maxImport bounds a journal that comes from elsewhere: it is held in memory to
+// be compared.
+const maxImport = 4 << 30
 
 // maxReport bounds the JSON of test and bench that is taken into memory.
 const maxReport = 1 << 30
@@ -31,12 +37,14 @@ type Imported struct {
 // the JSON that test and bench print. A line that is there already is left
 // alone, so importing twice changes nothing, and a longer version of a run
 // extends a shorter one. When the two disagree it is a *ConflictError and
-// nothing changes. It is all or nothing, whenever it is stopped.
-func Import(src, dir string) (Imported, error) {
-	s, err := readSource(src)
+// nothing changes. It is all or nothing, whenever it is stopped. A result that
+// contradicts what was detected where it claims to have run is not taken.
+func Import(ctx context.Context, src, dir string, here Here) (Imported, error) {
+	s, err := readSource(ctx, src)
 	if err != nil {
 		return Imported{}, err
 	}
+	s.refuse(here)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Imported{}, fmt.Errorf("make the folder of journals: %w", err)
 	}
@@ -60,25 +68,32 @@ type sourceLine struct {
 	id   string
 	sum  string // of its content without its id
 	data []byte
+	line Line
 }
 
-func readSource(path string) (source, error) {
+func readSource(ctx context.Context, path string) (source, error) {
 	r, err := Open(path)
 	foreign := (*ForeignError)(nil)
 	if errors.As(err, &foreign) {
-		return readReport(path)
+		return readReport(ctx, path)
 	}
 	if err != nil {
 		return source{}, err
 	}
-	s, err := readLines(r)
+	if info, err := r.file.Stat(); err != nil || info.Size() > maxImport {
+		return source{}, errors.Join(err, &input.LargeError{Path: path, Limit: maxImport}, r.Close())
+	}
+	s, err := readLines(ctx, r)
 	return s, errors.Join(err, r.Close())
 }
 
-func readLines(r *Reader) (source, error) {
+func readLines(ctx context.Context, r *Reader) (source, error) {
 	s := source{path: r.path, header: r.header}
 	for {
 		line, err := r.Next()
+		if ctx.Err() != nil {
+			return s, context.Cause(ctx)
+		}
 		if errors.Is(err, io.EOF) {
 			s.problems = r.Problems()
 			return s, nil
@@ -98,12 +113,12 @@ func readLines(r *Reader) (source, error) {
 }
 
 func newSourceLine(l Line) (sourceLine, error) {
-	w := wire{Kind: l.Kind, ID: l.ID, Result: l.Body, Detection: l.Detection}
+	w := wire{Kind: l.Kind, ID: l.ID, Result: l.Body, Detection: l.Detection, Imported: l.Kind != KindEnd}
 	if l.Kind == KindDetection {
 		w.At = &l.At
 	}
 	data, err := w.encode(MaxLine)
-	return sourceLine{l.Kind, l.ID, w.sum(), data}, err
+	return sourceLine{l.Kind, l.ID, w.sum(), data, l}, err
 }
 
 // sum is over what the line holds, not over its id nor how it was spaced or
@@ -136,18 +151,13 @@ func (l sourceLine) summed() bool { return strings.HasSuffix(l.id, "."+l.sum) }
 
 // readReport makes the same lines every time from the JSON of test and bench:
 // the ids of its results are hashes of what they hold.
-func readReport(path string) (source, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return source{}, fmt.Errorf("open result file: %w", err)
+func readReport(ctx context.Context, path string) (source, error) {
+	b, err := input.Read(ctx, path, nil, maxReport)
+	if large := (*input.LargeError)(nil); errors.As(err, &large) {
+		return source{}, &ForeignError{path, "it is too large to be the result of test or bench"}
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxReport+1))
 	if err != nil {
 		return source{}, fmt.Errorf("read result file: %w", err)
-	}
-	if len(b) > maxReport {
-		return source{}, &ForeignError{path, "it is too large to be the result of test or bench"}
 	}
 	return parseReport(path, b)
 }

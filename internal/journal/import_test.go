@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,12 +24,15 @@ func report(t *testing.T, id string, results ...cell.Result) string {
 
 func imported(t *testing.T, src, dir string, fresh, known int) {
 	t.Helper()
-	got, err := Import(src, dir)
+	got, err := Import(t.Context(), src, dir, Here{})
 	must(t, err)
 	if got.New != fresh || got.Known != known || got.Path != Path(dir, got.RunID) {
 		t.Errorf("imported %d new, %d known, want %d and %d (%s)", got.New, got.Known, fresh, known, got.Path)
 	}
 }
+
+// unmarked is a journal without the marks that importing makes.
+func unmarked(b []byte) []byte { return bytes.ReplaceAll(b, []byte(`,"imported":true`), nil) }
 
 func TestImportTwice(t *testing.T) {
 	t.Parallel()
@@ -37,7 +41,7 @@ func TestImportTwice(t *testing.T) {
 	first := bytesOf(t, Path(dir, "run-1"))
 	imported(t, src, dir, 0, 4)
 	imported(t, Path(dir, "run-1"), dir, 0, 4)
-	if !bytes.Equal(first, bytesOf(t, Path(dir, "run-1"))) || !bytes.Equal(first, bytesOf(t, src)) {
+	if !bytes.Equal(first, bytesOf(t, Path(dir, "run-1"))) || !bytes.Equal(unmarked(first), bytesOf(t, src)) {
 		t.Error("importing changed the journal")
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) != 0 {
@@ -58,7 +62,7 @@ func TestImportExtends(t *testing.T) {
 	must(t, w.End())
 	must(t, w.Close())
 	imported(t, w.Path(), dir, 1, 1)
-	if !bytes.Equal(bytesOf(t, w.Path()), bytesOf(t, Path(dir, "run-1"))) {
+	if !bytes.Equal(bytesOf(t, w.Path()), unmarked(bytesOf(t, Path(dir, "run-1")))) {
 		t.Error("the extended journal is not the same as the one brought home")
 	}
 }
@@ -78,7 +82,7 @@ func TestImportOfATornJournal(t *testing.T) {
 	t.Parallel()
 	b := bytesOf(t, write(t, t.TempDir(), "run-1", 3))
 	src, dir := put(t, t.TempDir(), "out.jsonl", b[:len(b)-60]), t.TempDir()
-	got, err := Import(src, dir)
+	got, err := Import(t.Context(), src, dir, Here{})
 	must(t, err)
 	if got.New != 3 || len(got.Problems) != 1 {
 		t.Errorf("%+v", got)
@@ -99,7 +103,7 @@ func TestConflicts(t *testing.T) {
 	otherHost := put(t, t.TempDir(), "b.jsonl", bytes.Replace(other, []byte("h-1"), []byte("h-2"), 1))
 	for _, src := range []string{otherResult, otherHost} {
 		conflict := (*ConflictError)(nil)
-		if _, err := Import(src, dir); !errors.As(err, &conflict) {
+		if _, err := Import(t.Context(), src, dir, Here{}); !errors.As(err, &conflict) {
 			t.Errorf("%s: %v", src, err)
 		}
 	}
@@ -154,14 +158,14 @@ func TestImportOfOtherFiles(t *testing.T) {
 		`[1,2,3]`:                                                 &foreign,
 	} {
 		dir := t.TempDir()
-		if _, err := Import(put(t, dir, "x.json", []byte(text)), filepath.Join(dir, "j")); !errors.As(err, as) {
+		if _, err := Import(t.Context(), put(t, dir, "x.json", []byte(text)), filepath.Join(dir, "j"), Here{}); !errors.As(err, as) {
 			t.Errorf("%s: %v", text, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "j")); err == nil {
 			t.Errorf("%s: the folder was made for nothing", text)
 		}
 	}
-	if _, err := Import(filepath.Join(t.TempDir(), "none"), t.TempDir()); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Import(t.Context(), filepath.Join(t.TempDir(), "none"), t.TempDir(), Here{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a missing file gave %v", err)
 	}
 }
@@ -174,4 +178,108 @@ func FuzzParseReport(f *testing.F) {
 			t.Errorf("took run id %q", s.header.Run.ID)
 		}
 	})
+}
+
+// What no Assay would have written is not taken, from a journal or from a
+// report; the lines beside it are.
+func TestImportRefusesStrangeWords(t *testing.T) {
+	t.Parallel()
+	bad := result(1)
+	bad.Verdict = `"/><script>alert(1)</script>`
+	dir, far := t.TempDir(), t.TempDir()
+	w, err := Create(far, header("run-1"))
+	must(t, err)
+	for _, r := range []cell.Result{result(0), bad, result(2)} {
+		_, err := w.Append(r)
+		must(t, err)
+	}
+	must(t, w.Close())
+	for _, src := range []string{w.Path(), report(t, "run-2", result(0), bad, result(2))} {
+		got, err := Import(t.Context(), src, dir, Here{})
+		must(t, err)
+		if got.New != 2 || len(got.Problems) != 1 || !strings.Contains(got.Problems[0].Error(), "unknown verdict") {
+			t.Errorf("%d new lines, problems %v: want two lines and the verdict named", got.New, got.Problems)
+		}
+		if bytes.Contains(bytesOf(t, got.Path), []byte("script")) {
+			t.Error("the strange word came in")
+		}
+	}
+}
+
+// Every line that comes from elsewhere says so, also one that joins a run of
+// this machine's own.
+func TestImportMarksEachLine(t *testing.T) {
+	t.Parallel()
+	own, fresh := t.TempDir(), t.TempDir()
+	of := func(dir string, n int) string {
+		w, err := Create(dir, header("run-1"))
+		must(t, err)
+		for i := range n {
+			_, err := w.Append(result(i))
+			must(t, err)
+		}
+		must(t, w.Close())
+		return w.Path()
+	}
+	of(own, 1)
+	longer := of(t.TempDir(), 2)
+	imported(t, longer, own, 1, 1)
+	imported(t, longer, fresh, 2, 0)
+	for dir, want := range map[string][]bool{own: {false, true}, fresh: {true, true}} {
+		lines, _ := read(t, Path(dir, "run-1"))
+		var got []bool
+		for _, l := range lines {
+			got = append(got, l.Imported)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// A result may not say that it ran on what its host was seen not to have: by
+// the detection beside it, or by this machine's own if it claims to be of it.
+func TestImportRefusesContradictions(t *testing.T) {
+	t.Parallel()
+	on := func(target string, e cell.Evidence) cell.Result {
+		r := result(0)
+		r.Cell = cell.Cell{Type: "bert", Target: target}.Normal()
+		s := cell.SettingsOf(r.Cell)
+		r.Requested, r.Actual, r.Evidence = s, &s, e
+		return r
+	}
+	const without = `{"platforms":[{"platform":"cpu","status":"present"},{"platform":"cuda","status":"absent"},{"platform":"qnn","status":"absent"},{"platform":"webgpu","status":"absent"}]}`
+	forged := []cell.Result{on("cpu", cell.Measured), on("cuda", cell.Measured), on("qnn:sm8650", cell.Emulated), on("webgpu", cell.Measured), on("mps/coreml", cell.Compiled)}
+	here := Here{Host: header("").Host.ID, Absent: map[string]bool{"cuda": true, "mps": true}}
+	for name, x := range map[string]struct {
+		here      Here
+		detection string
+		refused   int
+	}{
+		"its own detection":        {Here{}, without, 1},
+		"this machine's":           {here, "", 1},
+		"another machine's":        {Here{Host: "other", Absent: here.Absent}, "", 0},
+		"nothing is known of it":   {Here{}, "", 0},
+		"a detection that has one": {Here{}, `{"platforms":[{"platform":"cuda","status":"present"}]}`, 0},
+	} {
+		w, err := Create(t.TempDir(), header("run-1"))
+		must(t, err)
+		for _, r := range forged {
+			_, err := w.Append(r)
+			must(t, err)
+		}
+		if x.detection != "" {
+			_, err = w.AppendDetection(start, json.RawMessage(x.detection))
+			must(t, err)
+		}
+		must(t, w.Close())
+		got, err := Import(t.Context(), w.Path(), t.TempDir(), x.here)
+		must(t, err)
+		if len(got.Problems) != x.refused {
+			t.Errorf("%s: %d refused, want %d: %v", name, len(got.Problems), x.refused, got.Problems)
+		}
+		if len(got.Problems) > 0 && !strings.Contains(got.Problems[0].Error(), "cuda, which host h-1 was seen not to have") {
+			t.Errorf("%s: %v", name, got.Problems[0])
+		}
+	}
 }

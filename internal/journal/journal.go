@@ -17,7 +17,8 @@
 // worst that a kill or a power cut can leave is one torn line at the end, which
 // a Reader reports and the next writer cuts away. Import brings the file of
 // another machine, or the JSON that test and bench print, into a folder of
-// journals; doing it twice changes nothing.
+// journals; doing it twice changes nothing. Each line that it adds is marked as
+// imported and stays so: nobody here saw it happen.
 //
 // Nothing here needs cgo: the static worker writes journals too.
 package journal
@@ -61,6 +62,8 @@ type Header struct {
 	Run    cell.Run
 	Host   cell.Host
 	Plan   *cell.Plan // nil where the run had none, or it came without
+	// Imported says that the whole run came from elsewhere.
+	Imported bool
 }
 
 // Line is one complete line of a journal after its header.
@@ -72,6 +75,7 @@ type Line struct {
 	Detection json.RawMessage // of a detection: the object that detect --json prints
 	Body      json.RawMessage // of a result: as written, with fields this version may not know
 	Number    int             // counts from 1; the header is 1
+	Imported  bool            // it came from elsewhere: this Assay did not see it happen
 }
 
 // wire is a line as it stands in the file.
@@ -85,6 +89,7 @@ type wire struct {
 	Plan      *cell.Plan      `json:"plan,omitempty"`
 	Detection json.RawMessage `json:"detection,omitempty"`
 	Result    json.RawMessage `json:"result,omitempty"`
+	Imported  bool            `json:"imported,omitempty"`
 }
 
 // encode makes the line's bytes, newline included. Its strings are left as

@@ -100,7 +100,7 @@ func TestOneWriterARun(t *testing.T) {
 	}
 	other := write(t, t.TempDir(), "run-1", 1)
 	busy := (*BusyError)(nil)
-	if _, err := Import(other, dir); !errors.As(err, &busy) {
+	if _, err := Import(t.Context(), other, dir, Here{}); !errors.As(err, &busy) {
 		t.Errorf("importing into a journal that is being written gave %v", err)
 	}
 	_, err = w.Append(result(0))
@@ -239,10 +239,10 @@ func mergeBack(t *rapid.T, whole []byte, cut string) {
 	if err := os.Rename(cut, Path(dir, "run-1")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Import(Path(filepath.Dir(cut), "run-1"), dir); err != nil {
+	if _, err := Import(t.Context(), Path(filepath.Dir(cut), "run-1"), dir, Here{}); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := os.ReadFile(Path(dir, "run-1")); err != nil || !bytes.Equal(b, whole) {
+	if b, err := os.ReadFile(Path(dir, "run-1")); err != nil || !bytes.Equal(unmarked(b), whole) {
 		t.Fatalf("after an import the journal differs from the whole one: %v", err)
 	}
 }

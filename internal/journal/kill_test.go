@@ -111,7 +111,7 @@ func checkKilled(t *testing.T, dir string, acked []string) {
 		}
 	}
 	// The lock went with its holder: the run can be extended at once.
-	if _, err := Import(write(t, t.TempDir(), "run-2", 1), dir); err != nil {
+	if _, err := Import(t.Context(), write(t, t.TempDir(), "run-2", 1), dir, Here{}); err != nil {
 		t.Error(err)
 	}
 	f, err := os.OpenFile(Path(dir, "run-1"), os.O_RDWR, 0)

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,7 +88,7 @@ func (s source) load(path string) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	have, err := readLines(r)
+	have, err := readLines(context.Background(), r)
 	if err := errors.Join(err, r.Close()); err != nil {
 		return nil, err
 	}
@@ -165,6 +166,7 @@ func (s source) extend(path string, f *os.File) (fresh, known int, err error) {
 func (s source) missing(path string, have *held) (data []byte, fresh, known int, err error) {
 	if have.size == 0 {
 		w := headerLine(s.header)
+		w.Imported = true
 		w.ID = s.header.Run.ID + ".0"
 		if data, err = w.encode(MaxLine); err != nil {
 			return nil, 0, 0, err

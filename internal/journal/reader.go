@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"assay/internal/cell"
+	"assay/internal/input"
 )
 
 // Reader goes through the lines of one journal. It may read while a Writer
@@ -31,7 +32,7 @@ type Reader struct {
 // when the file is no journal, a *NewerError when a newer version made it, and
 // ErrEmpty when nothing was finished in it.
 func Open(path string) (*Reader, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
@@ -83,7 +84,7 @@ func parseHeader(path string, b []byte) (Header, error) {
 	if err := checkRunID(w.Run.ID); err != nil {
 		return Header{}, &ForeignError{path, err.Error()}
 	}
-	return Header{w.Schema, *w.Run, *w.Host, w.Plan}, nil
+	return Header{w.Schema, *w.Run, *w.Host, w.Plan, w.Imported}, nil
 }
 
 // Header is the journal's first line.
@@ -153,7 +154,7 @@ func (r *Reader) parse(b []byte) (Line, error) {
 	if !strings.HasPrefix(w.ID, r.header.Run.ID+".") {
 		return Line{}, fmt.Errorf("the line's id %.120q does not belong to run %s", w.ID, r.header.Run.ID)
 	}
-	line := Line{Kind: w.Kind, ID: w.ID, Number: r.number}
+	line := Line{Kind: w.Kind, ID: w.ID, Number: r.number, Imported: r.header.Imported || w.Imported}
 	switch w.Kind {
 	case KindResult:
 		line.Body = w.Result
@@ -180,6 +181,9 @@ func (l *Line) decode() error {
 	}
 	if l.Result.Cell.Type == "" {
 		return errors.New("the line's result has no cell")
+	}
+	if err := l.Result.Known(); err != nil {
+		return fmt.Errorf("the line's result is none of Assay's: %w", err)
 	}
 	return nil
 }

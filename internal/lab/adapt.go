@@ -111,4 +111,14 @@ func fits(c cell.Cell, parameters int64, here Presence, hostBytes int64) string 
 	return fmt.Sprintf("its weights take %s in %s, %s %s", gib(weights), c.DType, where, gib(room))
 }
 
+// fitsWhole is the check before a step of a fallback: all that a check holds at
+// once, reference and exporter included, must fit into the host's memory.
+func fitsWhole(c cell.Cell, parameters int64, software bool, hostBytes int64) string {
+	whole := estimate(c, parameters, true, software).hostBytes
+	if hostBytes <= 0 || whole <= hostBytes {
+		return ""
+	}
+	return fmt.Sprintf("checking it takes about %s in %s, this machine has free %s", gib(whole), c.DType, gib(hostBytes))
+}
+
 func gib(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }

@@ -182,10 +182,15 @@ func noRecipe(err error) cell.Failure {
 }
 
 // fit is the check before loading: settings are lowered until the weights can
-// fit, or the attempt fails without having loaded anything.
+// fit, or the attempt fails without having loaded anything. A step of a fallback
+// must fit whole: nobody asked for it, and nobody waits minutes for what is
+// bound to run out of memory.
 func (c *carrying) fit(a *attempt) {
 	for {
 		why := fits(a.now, a.recipe.Parameters, a.here, c.slots.hostBytes)
+		if why == "" && a.absent != "" {
+			why = fitsWhole(a.now, a.recipe.Parameters, a.here.Software, c.slots.hostBytes)
+		}
 		if why == "" {
 			return
 		}

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"testing"
 
 	"assay/internal/cell"
@@ -134,5 +135,68 @@ func TestABrowsersCellStaysInABrowser(t *testing.T) {
 		if err != nil || len(rs) != 3 || rs[0].Fallback.To != "webnn" || rs[2].Cell.Target != want {
 			t.Errorf("asked of %q: %d results, %v: %+v", name, len(rs), err, rs)
 		}
+	}
+}
+
+// large has recipes of a model whose weights fit in half precision, and nothing
+// beside them.
+type large struct{ recipes }
+
+func (l large) Recipe(ctx context.Context, c cell.Cell) (Recipe, error) {
+	r, err := l.recipes.Recipe(ctx, c)
+	r.Parameters = 900e6
+	return r, err
+}
+
+// TestEachStepOfAFallbackMustFit: an absent GPU and a large model start nothing
+// that is bound to run out of memory; what was asked for by name is tried.
+func TestEachStepOfAFallbackMustFit(t *testing.T) {
+	t.Parallel()
+	for platformName, children := range map[platform.Name]int{platform.CUDA: 0, platform.CPU: 1} {
+		s, obs := &script{do: good}, &notes{}
+		p, err := cells(cell.Cell{Type: "x", Platform: platformName}).Normal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &Lab{Runner: s, Recipes: large{}, Machine: everyCPU{}, Workers: 2, Limit: 1 << 40}
+		if err := l.Carry(t.Context(), p, obs); err != nil {
+			t.Fatal(err)
+		}
+		if len(s.jobs) != children {
+			t.Errorf("%s: %d children were started, want %d", platformName, len(s.jobs), children)
+		}
+		for _, r := range obs.results[min(1, len(obs.results)-1):] {
+			if platformName == platform.CUDA && (r.Failure == nil || r.Failure.Class != cell.OutOfMemory || r.Evidence != cell.Derived) {
+				t.Errorf("%s: %s, %s, %+v", r.Cell.Target, r.Verdict, r.Evidence, r.Failure)
+			}
+		}
+	}
+}
+
+// TestAnImpossiblePairIsOneCell: a sweep over targets and dtypes goes on without
+// the pairs that there are not, and says so of each; alone such a pair is an error.
+func TestAnImpossiblePairIsOneCell(t *testing.T) {
+	t.Parallel()
+	odd := cell.Cell{Type: "x", Target: "cpu/onnxruntime", DType: platform.BF16}
+	s := &script{do: good}
+	rs, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "x", DType: platform.BF16}, odd))
+	if err != nil || len(rs) != 2 || len(s.jobs) != 1 {
+		t.Fatalf("%d results of %d children, %v", len(rs), len(s.jobs), err)
+	}
+	for _, r := range rs {
+		if r.Cell.Engine == platform.Torch && r.Verdict != cell.Works {
+			t.Errorf("what can run: %s", r.Verdict)
+		}
+		if r.Cell.Engine == platform.ONNXRuntime && (r.Verdict != cell.Unavailable || r.Evidence != cell.None || r.Suits() || r.Note != "cpu/onnxruntime does not run in bf16: its dtypes are fp32") {
+			t.Errorf("what cannot: %s, %s, %q", r.Verdict, r.Evidence, r.Note)
+		}
+	}
+	if _, err := cells(odd).Normal(); err == nil {
+		t.Error("a plan of nothing that can run is taken")
+	}
+	wrong := odd
+	wrong.Size = "huge"
+	if _, err := cells(cell.Cell{Type: "x"}, wrong).Normal(); err == nil {
+		t.Error("what else is wrong with such a cell is not said")
 	}
 }

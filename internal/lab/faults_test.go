@@ -210,16 +210,61 @@ func TestWhatNeverRanIsNoEvidence(t *testing.T) {
 	for _, tc := range []struct {
 		failure cell.Failure
 		want    cell.Evidence
+		verdict cell.Verdict
 	}{
-		{cell.Failure{Class: cell.OutOfMemory}, cell.Derived},
-		{cell.Failure{Class: cell.MissingWeights}, cell.None},
-		{cell.Failure{Class: cell.ModelError}, cell.None},
-		{cell.Failure{Class: cell.Environment}, cell.None},
+		{cell.Failure{Class: cell.OutOfMemory}, cell.Derived, cell.Fails},
+		{cell.Failure{Class: cell.MissingWeights}, cell.None, cell.Fails},
+		{cell.Failure{Class: cell.ModelError}, cell.None, cell.Fails},
+		{cell.Failure{Class: cell.Environment}, cell.None, cell.Unknown},
 	} {
 		c, a := &carrying{Lab: &Lab{}}, &attempt{}
 		c.fail(a, tc.failure)
-		if a.result.Evidence != tc.want || a.result.Verdict != cell.Fails {
-			t.Errorf("%s: %s, %s, want %s", tc.failure.Class, a.result.Verdict, a.result.Evidence, tc.want)
+		if a.result.Evidence != tc.want || a.result.Verdict != tc.verdict {
+			t.Errorf("%s: %s, %s, want %s, %s", tc.failure.Class, a.result.Verdict, a.result.Evidence, tc.verdict, tc.want)
 		}
+	}
+}
+
+// A disk that is full says nothing of the model: neither in the check nor in a
+// timed repeat of what had worked.
+func TestAFullDiskIsUnknown(t *testing.T) {
+	t.Parallel()
+	full := raise(nil, "OSError", "[Errno 28] No space left on device")
+	for _, kind := range []runner.JobKind{runner.CheckJob, runner.TimeJob} {
+		s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+			if job.Kind == kind {
+				return full(n, job, on)
+			}
+			return good(n, job, on)
+		}}
+		rs, _, err := carry(t, s, bench{}, cell.Plan{Timing: cell.Quick, Cells: []cell.Cell{{Type: "x"}}})
+		if err != nil || len(rs) != 1 {
+			t.Fatalf("%d results, %v", len(rs), err)
+		}
+		if r := rs[0]; r.Verdict != cell.Unknown || r.Evidence != cell.None || r.Failure == nil || r.Failure.Class != cell.Environment {
+			t.Errorf("%s: %s, %s, %+v", kind, r.Verdict, r.Evidence, r.Failure)
+		}
+	}
+}
+
+// What Assay itself cannot do is no failure of the platform's: nothing was
+// measured, and another platform may do it.
+func TestBeyondAssayIsNoFailure(t *testing.T) {
+	t.Parallel()
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		if job.Cell.Platform == platform.OpenVINO {
+			return raise(nil, "assay_runner.errors.BeyondAssay", "the model is run as several calls")(n, job, on)
+		}
+		return good(n, job, on)
+	}}
+	rs, _, err := carry(t, s, everyCPU{}, cells(cell.Cell{Type: "x", Platform: platform.OpenVINO}))
+	if err != nil || len(rs) != 2 {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	if r := rs[0]; r.Verdict != cell.Unavailable || r.Evidence != cell.None || r.Failure.Class != cell.BeyondAssay || r.Note != "the model is run as several calls" || r.Fallback.To != "cpu" {
+		t.Errorf("%s, %s, %q, %+v", r.Verdict, r.Evidence, r.Note, r.Failure)
+	}
+	if rs[1].Verdict != cell.Works {
+		t.Errorf("elsewhere: %s", rs[1].Verdict)
 	}
 }

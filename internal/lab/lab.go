@@ -97,6 +97,9 @@ type Lab struct {
 	// disturb; alone asks for silence, otherwise company is welcome. Nil is
 	// for tests, where nothing else runs.
 	Hush func(ctx context.Context, alone bool, note func(string)) (release func(), err error)
+	// Others tells what other programs ask of the processor while nothing of
+	// ours runs; nil does not look.
+	Others func(ctx context.Context) Load
 	// Tables is the folder in which runners keep what they read of their
 	// libraries; "" keeps nothing.
 	Tables string

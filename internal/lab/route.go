@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/failure"
 	"assay/internal/platform"
 )
 
@@ -19,6 +20,8 @@ type route struct {
 	// derives is whether a verdict of asked follows from what is known of its
 	// platform, though it cannot run.
 	derives bool
+	// unsuited is whether asked can run nowhere.
+	unsuited bool
 	// runs is false when there is nothing to run: absent and no fallback.
 	runs bool
 }
@@ -33,6 +36,9 @@ func (c *carrying) routes() []route {
 }
 
 func (c *carrying) route(asked cell.Cell) route {
+	if err := asked.Pair(); err != nil {
+		return route{asked: asked, cell: asked, absent: err.Error(), unsuited: true}
+	}
 	here := c.Machine.Presence(asked.Where())
 	if here.Present {
 		return route{asked: asked, cell: asked, here: here, runs: true}
@@ -108,6 +114,10 @@ func (c *carrying) unavailable(r route) cell.Result {
 		Cell: r.asked, Asked: r.asked.Hash, Verdict: cell.Unavailable, Evidence: cell.None, Note: r.absent, Timing: c.plan.Timing,
 		Requested: cell.SettingsOf(r.asked), Context: c.Context, StartedAt: time.Now().UTC(),
 	}
+	if r.unsuited {
+		f := failure.OfCell(cell.Unsuited, r.absent, r.asked)
+		res.Failure = &f
+	}
 	if r.runs {
 		res.Fallback = c.link(r)
 		c.obs.Note(fmt.Sprintf("%s runs on %s instead of %s, which is not here", r.asked.Model(), r.cell.Target, r.asked.Target))
@@ -128,6 +138,7 @@ var elsewhere = map[cell.FailureClass]bool{
 	cell.OutOfMemory:         true,
 	cell.Driver:              true,
 	cell.Export:              true,
+	cell.BeyondAssay:         true,
 }
 
 // second is the route after a failure on a platform that was there, if the

@@ -23,7 +23,7 @@ const block = 8
 const ahead = 4 * block
 
 // longest is how long the repeats of one group may take in all, loading
-// included. A model that takes longer to load has fewer repeats, and says so.
+// included. A model that takes longer has fewer samples a repeat (pace.go).
 var longest = map[cell.Timing]time.Duration{cell.Quick: 2 * time.Minute, cell.Thorough: 6 * time.Minute}
 
 // TimingRule is a timing's stop rule as the runner has it, and its number of
@@ -56,6 +56,9 @@ type series struct {
 	repeats int // planned
 	done    int
 	note    string
+	rule    *runner.TimingRule
+	takes   time.Duration // one repeat, by what the check took
+	busy    string        // what others asked of the processor meanwhile, in words
 }
 
 // point is an attempt being timed: what each repeat saw of it.
@@ -88,13 +91,16 @@ func (c *carrying) checkBlock(ctx context.Context, gs []group) ([]*series, error
 	for done := range checked {
 		out = append(out, c.toTime(done)...)
 	}
+	for _, s := range out {
+		c.pace(s)
+	}
 	return out, nil
 }
 
 // working finishes what fails or cannot be had, and returns the rest.
 func (c *carrying) working(done []*attempt) []*attempt {
 	return slices.DeleteFunc(done, func(a *attempt) bool {
-		over := a.result.Verdict == cell.Fails || a.result.Verdict == cell.Unavailable
+		over := slices.Contains([]cell.Verdict{cell.Fails, cell.Unavailable, cell.Unknown}, a.result.Verdict)
 		if over {
 			c.finish(*a.result)
 		}
@@ -131,8 +137,21 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 		return err
 	}
 	defer release()
+	c.sayPlanned(all)
+	warned := false
 	for open := true; open; {
 		open = false
+		if busy := c.others(ctx); busy != "" {
+			if !warned {
+				c.obs.Note("warning: " + busy + "; times taken now are marked as unstable")
+			}
+			warned = true
+			for _, s := range all {
+				if s.done < s.repeats {
+					s.busy = busy
+				}
+			}
+		}
 		for _, s := range all {
 			if s.done >= s.repeats {
 				continue
@@ -155,7 +174,7 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 func (c *carrying) repeat(ctx context.Context, s *series) error {
 	todo := slices.DeleteFunc(slices.Clone(s.points), func(p *point) bool { return p.over })
 	for len(todo) > 0 {
-		out, err := c.timeOnce(ctx, todo)
+		out, err := c.timeOnce(ctx, todo, s.rule)
 		if err != nil {
 			return err
 		}
@@ -167,7 +186,6 @@ func (c *carrying) repeat(ctx context.Context, s *series) error {
 			}
 		}
 		if out.failure == nil {
-			c.shorten(s, out.wall)
 			return nil
 		}
 		todo = c.broke(todo, out)
@@ -182,7 +200,7 @@ func (p *point) again(why string) {
 	}
 }
 
-func (c *carrying) timeOnce(ctx context.Context, todo []*point) (outcome, error) {
+func (c *carrying) timeOnce(ctx context.Context, todo []*point, rule *runner.TimingRule) (outcome, error) {
 	n := estimate(todo[0].now, todo[0].recipe.Parameters, false, todo[0].here.Software)
 	n.alone = true
 	release, err := c.slots.acquire(ctx, n)
@@ -194,7 +212,6 @@ func (c *carrying) timeOnce(ctx context.Context, todo []*point) (outcome, error)
 	for i, p := range todo {
 		attempts[i] = p.attempt
 	}
-	rule, _ := TimingRule(c.plan.Timing)
 	return c.execute(ctx, c.job(runner.TimeJob, attempts, rule))
 }
 
@@ -230,19 +247,18 @@ func (c *carrying) end(p *point, f *cell.Failure) {
 	}
 	p.over = true
 	p.result.Verdict, p.result.Failure = cell.Fails, f
+	if !f.Class.OfModel() {
+		p.result.Verdict, p.result.Evidence = cell.Unknown, cell.None
+	}
 	p.result.Note = joinNotes(p.result.Note, fmt.Sprintf("the check had worked; repeat %d failed", len(p.runs)+1))
 }
 
-// shorten lowers the number of repeats of a model that takes long.
-func (c *carrying) shorten(s *series, took time.Duration) {
-	limit, bounded := longest[c.plan.Timing]
-	if !bounded || c.plan.Repeats > 0 || s.done > 0 {
-		return
+// others says when other programs would disturb what is to be timed.
+func (c *carrying) others(ctx context.Context) string {
+	if c.Others == nil {
+		return ""
 	}
-	if n := max(1, int(limit/took)); n < s.repeats {
-		s.note = fmt.Sprintf("%d of %d repeats: each takes %.0f s", n, s.repeats, took.Seconds())
-		s.repeats = n
-	}
+	return c.Others(ctx).disturbs()
 }
 
 // conclude finishes the series' results.
@@ -251,6 +267,7 @@ func (c *carrying) conclude(s *series) {
 		p.result.Note = joinNotes(p.result.Note, s.note)
 		fill(p.result, p.runs)
 		c.price(p.attempt)
+		markBusy(p.result.Latency, s.busy)
 		c.finish(*p.result)
 	}
 }

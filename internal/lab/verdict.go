@@ -54,6 +54,10 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 	switch {
 	case f.Class == cell.Unsuited:
 		r.Verdict, r.Evidence, r.Note = cell.Unavailable, cell.None, unsuited(f)
+	case f.Class == cell.BeyondAssay:
+		r.Verdict, r.Evidence, r.Note = cell.Unavailable, cell.None, strings.TrimPrefix(f.Detail, "BeyondAssay: ")
+	case !f.Class.OfModel():
+		r.Verdict, r.Evidence = cell.Unknown, cell.None
 	case failure.OfMachine(f.Class):
 		r.Evidence = cell.None
 	case a.attempts == 0 && f.Class == cell.OutOfMemory:
@@ -61,7 +65,7 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 	case a.attempts == 0:
 		r.Evidence = cell.None
 	}
-	if a.attempts > 0 && f.Class != cell.Unsuited {
+	if a.attempts > 0 && r.Verdict != cell.Unavailable {
 		actual := a.settings(a.now)
 		r.Actual = &actual
 	}

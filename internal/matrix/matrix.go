@@ -5,8 +5,8 @@
 // sorts observations into squares. A row is a type or a checkpoint: a tiny
 // result belongs to the type's row, whatever checkpoint its cell named, because
 // it says nothing of the checkpoint's true size. Inside a square the strongest
-// evidence speaks, then the largest size, then the newest result; what the
-// others say is not lost but stands beside it as conditions ("fp32 only") and
+// evidence speaks, then the largest size, then what ran here before what was
+// imported, then the newest result; what the others say is not lost but stands beside it as conditions ("fp32 only") and
 // disagreements. Engines of one platform are settings like dtypes, of which the
 // platform's own speaks first; what runs in a browser's processor has a column
 // of its own. Numbers obey stricter rules than verdicts: latencies come
@@ -31,8 +31,8 @@ import (
 
 // The verdicts a square may have beside those of a result.
 const (
-	NotRun  cell.Verdict = "not-run" // nobody tried
-	Unknown cell.Verdict = "unknown" // tried, but the machine broke
+	NotRun  cell.Verdict = "not-run"    // nobody tried
+	Unknown              = cell.Unknown // tried, but the machine broke
 )
 
 // Verdicts lists every verdict of a square, in the order in which they are
@@ -45,6 +45,8 @@ func Verdicts() []cell.Verdict {
 type Observation struct {
 	cell.Result
 	Host string `json:"host"` // cell.Host's ID
+	// Imported says that nobody here saw it run.
+	Imported bool `json:"imported,omitempty"`
 }
 
 // Model is a row that is shown even when nobody ran it.
@@ -100,6 +102,7 @@ type Square struct {
 	Disagreement []string          `json:"disagreement,omitempty"`
 	Numerics     *cell.Numerics    `json:"numerics,omitempty"`
 	Host         string            `json:"host,omitempty"`
+	Imported     bool              `json:"imported,omitempty"` // nobody here saw it run
 	StartedAt    *time.Time        `json:"started_at,omitempty"`
 	AgeS         *float64          `json:"age_s,omitempty"`
 	Versions     map[string]string `json:"versions,omitempty"`

@@ -17,6 +17,8 @@ type At struct {
 	DType  platform.DType `json:"dtype"`
 	Batch  int            `json:"batch"`
 	Host   string         `json:"host,omitempty"`
+	// Imported says that nobody here saw it taken.
+	Imported bool `json:"imported,omitempty"`
 }
 
 // Latency is the steady state of a timed run on the device.
@@ -122,7 +124,7 @@ func Timed(r cell.Result) bool {
 func timed(x Observation) bool { return Timed(x.Result) }
 
 func at(x Observation) At {
-	return At{Target: x.Cell.Target, DType: x.Cell.DType, Batch: x.Cell.Batch, Host: x.Host}
+	return At{Target: x.Cell.Target, DType: x.Cell.DType, Batch: x.Cell.Batch, Host: x.Host, Imported: x.Imported}
 }
 
 func latencyOf(x Observation) *Latency {

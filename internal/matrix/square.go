@@ -41,7 +41,7 @@ func foldSquare(p platform.Name, row []Observation, now time.Time) Square {
 func (s *Square) speak(x Observation, now time.Time) {
 	s.Verdict, s.Evidence = x.Verdict, x.Evidence
 	s.Target, s.Task, s.Size, s.Weights, s.DType = x.Cell.Target, x.Cell.Task, x.Cell.Size, x.Cell.Weights, x.Cell.DType
-	s.Why, s.Numerics, s.Host, s.Versions = x.Note, x.Numerics, x.Host, x.Context.Versions
+	s.Why, s.Numerics, s.Host, s.Imported, s.Versions = x.Note, x.Numerics, x.Host, x.Imported, x.Context.Versions
 	if f := x.Failure; f != nil {
 		s.Class, s.Why, s.Hint = f.Class, f.Detail, f.Hint
 	}
@@ -108,13 +108,14 @@ func newestOfEach(list []Observation) []Observation {
 	})
 }
 
-// foldOrder puts the strongest evidence first, then the largest size, then the
-// newest. What is left equal is ordered by target and dtype, so that a matrix
+// foldOrder puts the strongest evidence first, then the largest size, then what
+// ran here, then the newest. What is left equal is ordered by target and dtype, so that a matrix
 // does not depend on the order of its input.
 func foldOrder(a, b Observation) int {
 	return cmp.Or(
 		cmp.Compare(b.Evidence.Strength(), a.Evidence.Strength()),
 		cmp.Compare(sizeOrder(b), sizeOrder(a)),
+		rank(a.Imported, b.Imported),
 		b.StartedAt.Compare(a.StartedAt),
 		strings.Compare(a.Cell.Target, b.Cell.Target),
 		strings.Compare(string(a.Cell.DType), string(b.Cell.DType)),

@@ -48,22 +48,35 @@ type Ran struct {
 	Beside     []string          `json:"settings,omitempty"` // other than the usual ones: "mode generate"
 	Verdict    cell.Verdict      `json:"verdict"`
 	Evidence   cell.Evidence     `json:"evidence"`
+	Imported   bool              `json:"imported,omitempty"` // nobody here saw it run
 	Class      cell.FailureClass `json:"class,omitempty"`
 	Why        string            `json:"why,omitempty"`
 	Versions   map[string]string `json:"versions,omitempty"`
 	StartedAt  *time.Time        `json:"started_at"`
 }
 
+// Seen is a result, and whether it came from elsewhere.
+type Seen struct {
+	cell.Result
+	Imported bool
+}
+
 // Latest is the newest of each cell, whatever its batch, input size, weights
-// and threads. Results come newest first.
-func Latest(results []cell.Result) []Ran {
+// and threads; what was imported stands apart. Results come newest first.
+func Latest(results []Seen) []Ran {
 	out := []Ran{}
-	seen := map[cell.Key]bool{}
+	type setting struct {
+		cell.Key
+		imported bool
+	}
+	seen := map[setting]bool{}
 	for _, r := range results {
-		key := r.Cell.Key(cell.AnyCheckpointIfTiny, cell.AnyBatch, cell.AnyInput, cell.AnyWeights, cell.AnyThreads)
+		key := setting{r.Cell.Key(cell.AnyCheckpointIfTiny, cell.AnyBatch, cell.AnyInput, cell.AnyWeights, cell.AnyThreads), r.Imported}
 		if !seen[key] {
 			seen[key] = true
-			out = append(out, ranOf(r))
+			ran := ranOf(r.Result)
+			ran.Imported = r.Imported
+			out = append(out, ran)
 		}
 	}
 	return out

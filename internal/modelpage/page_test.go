@@ -98,11 +98,29 @@ func TestLatest(t *testing.T) {
 	result := func(checkpoint string, v cell.Verdict) cell.Result {
 		return cell.Result{Cell: cell.Cell{Type: "bert", Checkpoint: checkpoint}.Normal(), Verdict: v, Note: string(v)}
 	}
-	got := Latest([]cell.Result{result("", cell.Works), result("named", cell.Fails), result("", cell.Fails)})
+	got := Latest([]Seen{{Result: result("", cell.Works)}, {Result: result("named", cell.Fails)}, {Result: result("", cell.Fails)}})
 	if len(got) != 1 || got[0].Verdict != cell.Works || got[0].StartedAt != nil {
 		t.Errorf("%+v", got)
 	}
 	if got := Latest(nil); got == nil || len(got) != 0 {
 		t.Errorf("%#v", got)
+	}
+}
+
+// What was imported stands apart from what ran here, and says so.
+func TestImportedStandsApart(t *testing.T) {
+	t.Parallel()
+	r := cell.Result{Cell: cell.Cell{Type: "bert", Target: "cuda"}.Normal(), Verdict: cell.Works, Evidence: cell.Measured}
+	absent := r
+	absent.Verdict, absent.Evidence = cell.Unavailable, cell.None
+	p := Page{Ran: Latest([]Seen{{r, true}, {absent, false}})}
+	var b strings.Builder
+	if err := p.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"works (measured, imported)", "unavailable (none)"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page does not say %q:\n%s", want, b.String())
+		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 type printer struct{ bytes.Buffer }
 
 func (b *printer) line(name, format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); text != "" {
+	if text := report.Plain(fmt.Sprintf(format, args...)); text != "" {
 		fmt.Fprintf(b, "%-12s %s\n", name, text)
 	}
 }
@@ -204,7 +204,11 @@ func (p Page) ran(b *printer) {
 				of = append(of, s)
 			}
 		}
-		text := fmt.Sprintf("%s: %s (%s)", strings.Join(of, ", "), r.Verdict, r.Evidence)
+		evidence := string(r.Evidence)
+		if r.Imported {
+			evidence += ", imported"
+		}
+		text := fmt.Sprintf("%s: %s (%s)", strings.Join(of, ", "), r.Verdict, evidence)
 		if r.StartedAt != nil {
 			text += " on " + r.StartedAt.UTC().Format("2006-01-02")
 		}

@@ -57,7 +57,7 @@ func absencesMarkdown(b *strings.Builder, list []Absence) {
 	}
 	b.WriteString("\n## Unavailable here\n\n")
 	for _, a := range list {
-		fmt.Fprintf(b, "- %s `%s`: %s\n", lookOf(cell.Unavailable).mark, a.Target, escapeMarkdown(a.sentence()))
+		fmt.Fprintf(b, "- %s %s: %s\n", lookOf(cell.Unavailable).mark, code(a.Target), escapeMarkdown(a.sentence()))
 	}
 }
 

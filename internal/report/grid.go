@@ -71,7 +71,7 @@ func (g grid) markdown(w io.Writer) error {
 	return err
 }
 
-var markdownEscapes = strings.NewReplacer("|", `\|`, "\n", " ", "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`")
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "](", `]\(`, "\n", " ", "*", `\*`, "_", `\_`, "<", "&lt;", "`", "\\`")
 
 // escapeMarkdown keeps what a log or a model's name holds from becoming markup.
 func escapeMarkdown(s string) string { return markdownEscapes.Replace(s) }

@@ -108,6 +108,9 @@ func newPage(d Document) page {
 	for _, g := range grades {
 		p.Grades = append(p.Grades, gradeView{string(g.evidence), g.short, g.meaning})
 	}
+	if anyImported(d.Matrix) {
+		p.Grades = append(p.Grades, gradeView{"imported", imported, "nobody here saw it run"})
+	}
 	for i, n := range d.Matrix.Platforms {
 		p.Columns = append(p.Columns, column(i, n))
 	}
@@ -158,6 +161,9 @@ func problemViews(list []Problem) []problemView {
 		evidence := string(p.Evidence)
 		if p.Evidence == cell.None {
 			evidence = ""
+		}
+		if p.Imported {
+			evidence = strings.TrimSpace(evidence + " imported")
 		}
 		out = append(out, problemView{matrix.Name(p.Model), p.Target, string(p.Verdict), l.mark, l.word, evidence, kind, p.Why, p.Hint})
 	}

@@ -59,6 +59,9 @@ func squareOf(r matrix.Row, s matrix.Square) squareView {
 		return v
 	}
 	v.Evidence, v.Grade = string(s.Evidence), gradeOf(s.Evidence).short
+	if s.Imported {
+		v.Grade = strings.TrimSpace(v.Grade + " " + imported)
+	}
 	v.Headline = headline(s)
 	v.Tip = fmt.Sprintf("%s on %s: %s", model, where, v.Headline)
 	v.Size, v.Sub = caption(s)
@@ -72,7 +75,11 @@ func headline(s matrix.Square) string {
 	if s.Conditions != "" {
 		text += ": " + s.Conditions
 	}
-	return text + ", " + string(s.Evidence)
+	text += ", " + string(s.Evidence)
+	if s.Imported {
+		text += ", imported"
+	}
+	return text
 }
 
 // caption is the small line in a square: the condition or the failure's class
@@ -97,7 +104,7 @@ func numbersOf(s matrix.Square) []numberView {
 	var out []numberView
 	for _, m := range Metrics() {
 		if text := value(s, m); text != "" {
-			out = append(out, numberView{m, text, raw(s, m)})
+			out = append(out, numberView{m, strings.TrimSpace(text + " " + importedNumber(s, m)), raw(s, m)})
 		}
 	}
 	return out
@@ -142,6 +149,9 @@ func factsOf(s matrix.Square) []factView {
 		add("Age", fmt.Sprintf("%s (%s)", Age(*s.AgeS), s.StartedAt.UTC().Format("2006-01-02 15:04")))
 	}
 	add("Host", s.Host)
+	if s.Imported {
+		add("Imported", "nobody here saw it run")
+	}
 	var versions []string
 	for _, k := range slices.Sorted(maps.Keys(s.Versions)) {
 		versions = append(versions, k+" "+s.Versions[k])

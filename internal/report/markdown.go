@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	"assay/internal/cell"
 	"assay/internal/matrix"
@@ -81,6 +82,9 @@ func legendMarkdown(d Document) string {
 	for _, g := range grades[1:] {
 		fmt.Fprintf(&b, "- `%s` **%s**: %s\n", g.short, g.evidence, g.meaning)
 	}
+	if anyImported(d.Matrix) && !d.byFamily {
+		fmt.Fprintf(&b, "- `%s` **imported**: nobody here saw it run\n", imported)
+	}
 	if hosts := lettersOf(d); len(hosts) > 0 && !d.byFamily {
 		b.WriteString("\nThe letter in a square is the host on which it ran:\n\n")
 		for _, h := range hosts {
@@ -99,11 +103,22 @@ func problemsMarkdown(b *strings.Builder, list []Problem) {
 	}
 	b.WriteString("\n## What does not work, and why\n\n")
 	for _, p := range list {
-		fmt.Fprintf(b, "- %s **%s** on `%s` (%s): %s\n", lookOf(p.Verdict).mark, escapeMarkdown(matrix.Name(p.Model)), p.Target, p.Evidence, escapeMarkdown(reason(p)))
+		fmt.Fprintf(b, "- %s **%s** on %s (%s): %s\n", lookOf(p.Verdict).mark, escapeMarkdown(matrix.Name(p.Model)), code(p.Target), p.Evidence, escapeMarkdown(reason(p)))
 		if p.Hint != "" {
 			fmt.Fprintf(b, "  - %s\n", escapeMarkdown(p.Hint))
 		}
 	}
+}
+
+// code sets a target as code. One that is none of Assay's is escaped as text:
+// between backquotes nothing can be.
+func code(target string) string {
+	if strings.ContainsFunc(target, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(":/@._-", r)
+	}) {
+		return escapeMarkdown(target)
+	}
+	return "`" + target + "`"
 }
 
 func capital(s string) string {

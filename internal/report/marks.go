@@ -74,6 +74,9 @@ func weightsWord(w string) string {
 	return "own"
 }
 
+// imported stands beside what nobody here saw run.
+const imported = "imp"
+
 // unstable stands beside a time whose repeats differ too much.
 const unstable = "~"
 
@@ -97,6 +100,14 @@ func value(s matrix.Square, m Metric) string {
 	return ""
 }
 
+// importedNumber marks a number that was taken elsewhere.
+func importedNumber(s matrix.Square, m Metric) string {
+	if at := numberAt(s, m); at != nil && at.Imported {
+		return imported
+	}
+	return ""
+}
+
 func departs(s matrix.Square, at matrix.At) string {
 	text := ""
 	if at.DType != s.DType {
@@ -116,7 +127,7 @@ func short(s matrix.Square, m Metric, hosts letters) string {
 		return l.mark
 	}
 	if m != ByVerdict {
-		return strings.TrimSpace(number(s, m) + " " + hosts.of(s, m))
+		return strings.Join(strings.Fields(number(s, m)+" "+importedNumber(s, m)+" "+hosts.of(s, m)), " ")
 	}
 	parts := []string{l.mark, s.Size}
 	if s.Weights != cell.Random {
@@ -124,6 +135,9 @@ func short(s matrix.Square, m Metric, hosts letters) string {
 	}
 	if g := gradeOf(s.Evidence).short; g != "" {
 		parts = append(parts, g)
+	}
+	if s.Imported {
+		parts = append(parts, imported)
 	}
 	if s.Conditions != "" {
 		parts = append(parts, "*")
@@ -158,6 +172,9 @@ func reason(p Problem) string {
 	}
 	if p.Why != "" {
 		parts = append(parts, oneLine(p.Why))
+	}
+	if p.Imported {
+		parts = append(parts, "imported")
 	}
 	return strings.Join(parts, ": ")
 }

@@ -11,12 +11,12 @@ func called(c cell.Cell) string {
 	if matrix.IsNoop(c) && c.Task != "" {
 		return c.Type + " " + c.Task
 	}
-	return matrix.Name(c.Model())
+	return oneLine(matrix.Name(c.Model()))
 }
 
 // label is the row's name; a checkpoint that is called like its type says so.
 func label(r matrix.Row) string {
-	name := matrix.Name(r.Model)
+	name := oneLine(matrix.Name(r.Model))
 	if r.Checkpoint != "" && name == r.Type {
 		return name + " (full)"
 	}

@@ -68,12 +68,12 @@ func (p *lines) Finished(r cell.Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.done++
-	if r.Verdict == cell.Unavailable && r.Suits() && p.unavailable(r) {
+	if r.Verdict == cell.Unavailable && r.Failure == nil && p.unavailable(r) {
 		return
 	}
 	now := p.now()
 	due := p.said.IsZero() || now.Sub(p.said) >= quiet || p.done == p.total
-	if r.Verdict == cell.Fails || due {
+	if r.Verdict == cell.Fails || r.Verdict == cell.Unknown || due {
 		p.say(r, now)
 		return
 	}

@@ -140,6 +140,9 @@ func Write(w io.Writer, f Format, d Document) error {
 	if !ok {
 		return fmt.Errorf("unknown format %q: the formats are %s", f, formats())
 	}
+	if f != JSON { // which escapes by itself, and keeps names as they are
+		d = printable(d)
+	}
 	if err := write(w, d); err != nil {
 		return fmt.Errorf("write %s report: %w", f, err)
 	}

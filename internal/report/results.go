@@ -105,7 +105,7 @@ type textResults struct {
 
 func (p *textResults) Result(r cell.Result) {
 	p.counts[r.Verdict]++
-	p.print(resultLines(r))
+	p.print(resultLines(printable(r)))
 }
 
 func (p *textResults) Done(s Summary) error {
@@ -205,6 +205,9 @@ func facts(r cell.Result) []string {
 	}
 	if e := r.Experts; e != nil {
 		out = append(out, fmt.Sprintf("experts %.0f %%", 100*e.UsedShare))
+	}
+	if soc := r.Context.EngineSettings["soc"]; soc != "" && r.Cell.Device == "" {
+		out = append(out, "for "+soc) // which chip the default is, a target that names none does not say
 	}
 	if k := kernelWord(r.Kernels); k != "" {
 		out = append(out, k)

@@ -22,6 +22,7 @@ type Problem struct {
 	Why        string            `json:"why,omitempty"`
 	Hint       string            `json:"hint,omitempty"`
 	Conditions string            `json:"conditions,omitempty"`
+	Imported   bool              `json:"imported,omitempty"`
 }
 
 // Performance is one timed cell on one host.
@@ -137,7 +138,7 @@ func problems(m matrix.Matrix) []Problem {
 		for _, s := range r.Squares {
 			bad := s.Verdict == cell.Fails || s.Verdict == cell.Partial || s.Verdict == matrix.Unknown
 			if bad || s.Conditions != "" {
-				out = append(out, Problem{r.Model, s.Platform, s.Target, s.Verdict, s.Evidence, s.Class, s.Why, s.Hint, s.Conditions})
+				out = append(out, Problem{r.Model, s.Platform, s.Target, s.Verdict, s.Evidence, s.Class, s.Why, s.Hint, s.Conditions, s.Imported})
 			}
 		}
 	}

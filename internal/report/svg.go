@@ -118,16 +118,17 @@ func (g *drawing) row(r matrix.Row, m Metric) {
 }
 
 func (g *drawing) square(i int, r matrix.Row, s matrix.Square, m Metric) {
-	x, class := g.middle(i)-g.width/2+svgGap/2, "sq "+string(s.Verdict)
+	verdict := html.EscapeString(string(s.Verdict))
+	x, class := g.middle(i)-g.width/2+svgGap/2, "sq "+verdict
 	if gradeOf(s.Evidence).short != "" {
 		class += " weak"
 	}
 	v := squareOf(r, s)
 	fmt.Fprintf(&g.b, "<g><title>%s</title><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"6\"/>",
 		html.EscapeString(v.Tip), class, x, g.y, g.width-svgGap, svgRow-svgGap)
-	ink := "mid t-" + string(s.Verdict)
+	ink := "mid t-" + verdict
 	if number := value(s, m); number != "" {
-		g.text(g.middle(i), g.y+svgRow/2+2.5, ink, number)
+		g.text(g.middle(i), g.y+svgRow/2+2.5, ink, strings.TrimSpace(number+" "+importedNumber(s, m)))
 	} else if isSet(s) {
 		g.text(g.middle(i), g.y+14, ink+" mark", v.Mark)
 		g.text(g.middle(i), g.y+25, ink+" small", under(s))
@@ -144,10 +145,13 @@ func under(s matrix.Square) string {
 		parts = append(parts, weightsWord(s.Weights))
 	}
 	if s.Conditions != "" {
-		return ellipsis(s.Conditions, 13)
+		return ellipsis(s.Conditions, 13) + importedAfter(s)
 	}
 	if g := gradeOf(s.Evidence).short; g != "" {
 		parts = append(parts, g)
+	}
+	if s.Imported {
+		parts = append(parts, imported)
 	}
 	return strings.Join(parts, " · ")
 }
@@ -169,10 +173,21 @@ func (g *drawing) legend(d Document) {
 			notes = append(notes, k.short+" = "+string(k.evidence))
 		}
 	}
+	if anyImported(d.Matrix) && !d.byFamily {
+		g.y += 24
+		g.text(svgEdge, g.y-4, "soft", importedNote)
+	}
 	if len(notes) > 0 && !d.byFamily {
 		g.y += 24
 		g.text(svgEdge, g.y-4, "soft", "Dashed squares were not measured on the device: "+strings.Join(notes, ", ")+".")
 	}
+}
+
+func importedAfter(s matrix.Square) string {
+	if s.Imported {
+		return " · " + imported
+	}
+	return ""
 }
 
 func ellipsis(s string, most int) string {

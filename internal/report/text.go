@@ -164,6 +164,9 @@ func legendText(d Document) string {
 // legendNotes explain what stands beside marks and numbers, as far as it does.
 func legendNotes(d Document) []string {
 	var notes []string
+	if anyImported(d.Matrix) {
+		notes = append(notes, importedNote)
+	}
 	if d.Metric == ByVerdict {
 		notes = append(notes, "Weights are random unless hub or own stands.")
 		if evidence := weaker(d.Matrix); len(evidence) > 0 {
@@ -192,6 +195,14 @@ func weaker(m matrix.Matrix) []string {
 
 func uses(m matrix.Matrix, e cell.Evidence) bool {
 	return anySquare(m, func(s matrix.Square) bool { return s.Evidence == e })
+}
+
+const importedNote = imported + " was imported: nobody here saw it run."
+
+func anyImported(m matrix.Matrix) bool {
+	return anySquare(m, func(s matrix.Square) bool {
+		return s.Imported || slices.ContainsFunc(Metrics(), func(by Metric) bool { return importedNumber(s, by) != "" })
+	})
 }
 
 func anySquare(m matrix.Matrix, is func(matrix.Square) bool) bool {

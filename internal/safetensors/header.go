@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"os"
 	"slices"
+
+	"assay/internal/input"
 )
 
 // Tensor is where and how a tensor lies in a file.
@@ -38,7 +39,7 @@ var bitsOf = map[string]uint64{
 
 // Open reads and checks the header of the file at path.
 func Open(path string) (Header, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return Header{}, err
 	}

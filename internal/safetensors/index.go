@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"assay/internal/input"
 )
 
 // maxIndex bounds an index; the largest published ones have some ten MB.
@@ -23,7 +24,7 @@ type Index struct {
 
 // OpenIndex reads the index at path.
 func OpenIndex(path string) (Index, error) {
-	f, err := os.Open(path)
+	f, err := input.Open(path)
 	if err != nil {
 		return Index{}, err
 	}

@@ -40,6 +40,10 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 	}
 	b, err := r.catalog.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
 	var none *catalog.NoRecipeError
+	if errors.As(err, &none) && r.otherHead(c) {
+		b, err = r.ask(ctx, c, nil)
+		none = nil
+	}
 	if errors.As(err, &none) && r.searchable(c, none) || err == nil && c.Size == cell.Tiny && r.foreign(b) {
 		b, err = r.search(ctx, c, b)
 	}
@@ -52,6 +56,16 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 		return lab.Recipe{}, err
 	}
 	return parse(b)
+}
+
+// otherHead says whether the checkpoint's configuration is known with another
+// head: it serves all of them.
+func (r *recipes) otherHead(c cell.Cell) bool {
+	if c.Size != cell.Full || c.Task == "" {
+		return false
+	}
+	_, err := r.catalog.Recipe(c.Type, "", c.Size, c.Checkpoint)
+	return err == nil
 }
 
 // given has the runner make the recipe of the config.json at a path. code lets

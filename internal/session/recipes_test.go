@@ -211,3 +211,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A checkpoint's configuration is known whatever head is asked for: the runner
+// makes the recipe of one that the catalogue does not hold.
+func TestOneConfigurationServesAllHeads(t *testing.T) {
+	t.Parallel()
+	made := `{"class":"BertModel","task":"feature-extraction","parameters":109482240}`
+	a := &answering{event: runner.Data{Data: json.RawMessage(made)}}
+	r := &recipes{catalog: load(t), runner: a}
+	c := cell.Cell{Type: "bert", Checkpoint: "google-bert/bert-base-uncased", Size: cell.Full, Task: "feature-extraction"}.Normal()
+	got, err := r.Recipe(t.Context(), c)
+	if err != nil || got.Class != "BertModel" || a.asked.Cell.Task != "feature-extraction" {
+		t.Errorf("%+v, %v; asked %+v", got, err, a.asked.Cell)
+	}
+	c.Checkpoint = "nobody/knows-it"
+	if _, err := r.Recipe(t.Context(), c); err == nil {
+		t.Error("a configuration that nobody knows is made up")
+	}
+}

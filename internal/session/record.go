@@ -119,8 +119,9 @@ func checkpoint(cat *catalog.Catalog, c *cell.Cell, named string) error {
 }
 
 // Tally counts what a plan's exit status depends on: cells that fail and, in a
-// strict plan, cells that are partial or have no device.
-func Tally(results []cell.Result, strict bool) (failing, absent int) {
+// strict plan, cells that are partial or have no device. Broken are those of
+// which the machine lets nobody know.
+func Tally(results []cell.Result, strict bool) (failing, absent, broken int) {
 	for _, r := range results {
 		switch {
 		case r.Fallback != nil && r.Fallback.From != "" && r.Fallback.To != "": // nobody asked for it, and it went on
@@ -128,7 +129,9 @@ func Tally(results []cell.Result, strict bool) (failing, absent int) {
 			failing++
 		case strict && r.Verdict == cell.Unavailable && r.Suits():
 			absent++
+		case r.Verdict == cell.Unknown:
+			broken++
 		}
 	}
-	return failing, absent
+	return failing, absent, broken
 }

@@ -168,7 +168,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	if err != nil {
 		return err
 	}
-	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, s.past(ctx, plan)}, obs)
+	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, s.past(ctx, plan), lab.Others}, obs)
 }
 
 // place is where a plan is carried out: who runs its jobs, what is there, and
@@ -178,6 +178,7 @@ type place struct {
 	machine lab.Machine
 	workers int
 	past    lab.Past
+	others  func(context.Context) lab.Load // nil where the cells run on another machine
 }
 
 func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, obs lab.Observer) error {
@@ -185,7 +186,7 @@ func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, 
 	l := &lab.Lab{
 		Runner: at.runner, Recipes: s.weighted(r, obs.Note), Machine: at.machine,
 		Workers: at.workers, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Past: at.past,
+		Hush: lab.Hush(os.TempDir()), Others: at.others, Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Past: at.past,
 	}
 	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
 }

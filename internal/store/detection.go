@@ -49,7 +49,7 @@ func (p *pending) addDetection(h journal.Header, line journal.Line) error {
 		}
 		for i, dev := range f.Devices {
 			p.add("detections", row{
-				{"id", fmt.Sprintf("%s.%s.%d", line.ID, f.Platform, i)}, {"run_id", h.Run.ID}, {"host_id", h.Host.ID},
+				{"id", fmt.Sprintf("%s.%s.%d", line.ID, f.Platform, i)}, {"run_id", h.Run.ID}, {"host_id", hostID(h, line.Imported)}, {"imported", line.Imported},
 				{"platform", f.Platform}, {"status", text(f.Status)},
 				{"engine", of(f.Engine, func(e *engine) string { return e.Name })},
 				{"engine_version", of(f.Engine, func(e *engine) string { return e.Version })},

@@ -17,17 +17,18 @@ func (s *Store) Hosts(ctx context.Context) (out []cell.Host, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ses.Close()) }()
-	const query = `SELECT host::VARCHAR FROM runs
+	const query = `SELECT host_id, host::VARCHAR FROM runs
 		QUALIFY row_number() OVER (PARTITION BY host_id ORDER BY started_at DESC, id DESC) = 1 ORDER BY host_id`
 	err = ses.rows(ctx, func(scan func(...any) error) error {
-		var body string
-		if err := scan(&body); err != nil {
+		var id, body string
+		if err := scan(&id, &body); err != nil {
 			return err
 		}
 		var h cell.Host
 		if err := json.Unmarshal([]byte(body), &h); err != nil {
 			return fmt.Errorf("host: %w", err)
 		}
+		h.ID = id // which says whether it was imported
 		out = append(out, h)
 		return nil
 	}, query)

@@ -29,6 +29,9 @@ func (l *loader) load(ctx context.Context, c change) error {
 	}
 	path := filepath.Join(l.dir, c.file)
 	r, err := journal.Open(path)
+	if err != nil && c.runID == "" {
+		r, err = journal.Salvage(path, err)
+	}
 	if err != nil {
 		return l.unreadable(ctx, c, err)
 	}
@@ -37,10 +40,11 @@ func (l *loader) load(ctx context.Context, c change) error {
 		return l.unreadable(ctx, c, fmt.Errorf("the file is named otherwise than its run, %s: bring it in with assay import", want))
 	}
 	if !grown(path, c) {
-		if err := l.forget(ctx, c.entry); err != nil {
+		lost, err := l.replace(ctx, c.entry, path)
+		if err != nil {
 			return err
 		}
-		c.entry = entry{file: c.file}
+		c.entry, c.lost = entry{file: c.file}, lost
 	}
 	return l.read(ctx, c, r, path)
 }
@@ -55,8 +59,12 @@ func grown(path string, c change) bool {
 }
 
 // unreadable notes a file that is no journal, so that it is not tried again
-// until it changes. One that is only empty so far is no problem.
+// until it changes. What it held while it was one stays: it is the file that is
+// damaged. One that is only empty so far is no problem.
 func (l *loader) unreadable(ctx context.Context, c change, why error) error {
+	if c.runID != "" {
+		return l.keep(ctx, c, why)
+	}
 	if err := l.forget(ctx, c.entry); err != nil {
 		return err
 	}
@@ -139,6 +147,9 @@ func (l *loader) note(ctx context.Context, c change, r *journal.Reader, path str
 	if err != nil {
 		return err
 	}
+	if c.lost { // when it is mended, all of it is loaded anew
+		sum = ""
+	}
 	if err := l.ses.exec(ctx, "DELETE FROM journals WHERE file = ?", c.file); err != nil {
 		return err
 	}
@@ -153,6 +164,52 @@ func (l *loader) problem(p journal.Problem) {
 		line = nil
 	}
 	l.pending.add("problems", row{{"file", filepath.Base(p.Path)}, {"line", line}, {"detail", p.Err.Error()}})
+}
+
+// keep leaves the rows of a journal that cannot be read any more, and says so.
+func (l *loader) keep(ctx context.Context, c change, why error) error {
+	err := errors.Join(
+		l.ses.exec(ctx, "DELETE FROM problems WHERE file = ?", c.file),
+		l.ses.exec(ctx, "UPDATE journals SET size = ?, tail = '' WHERE file = ?", c.now, c.file))
+	l.problem(journal.Problem{Path: filepath.Join(l.dir, c.file), Err: fmt.Errorf("the journal is damaged, and what was loaded from it before is kept: %w", why)})
+	return err
+}
+
+// replace makes room for a journal that is not the one which was loaded. Where
+// that is because it is damaged, only what it still holds is loaded anew, and the
+// rows of its lost lines stay.
+func (l *loader) replace(ctx context.Context, e entry, path string) (lost bool, err error) {
+	if e.runID == "" {
+		return false, l.forget(ctx, e)
+	}
+	ids, damaged, err := journal.Lines(path)
+	if err != nil || !damaged {
+		return false, errors.Join(err, l.forget(ctx, e))
+	}
+	if err := l.flush(); err != nil {
+		return false, err
+	}
+	for _, query := range []string{
+		"DELETE FROM timings WHERE list_contains(?::VARCHAR[], result_id)",
+		"DELETE FROM outputs WHERE list_contains(?::VARCHAR[], result_id)",
+		"DELETE FROM results WHERE list_contains(?::VARCHAR[], id)",
+		"DELETE FROM detections WHERE list_contains(?::VARCHAR[], regexp_extract(id, '^[^.]*[.][^.]*'))",
+	} {
+		if err := l.ses.exec(ctx, query, ids); err != nil {
+			return false, err
+		}
+	}
+	for _, d := range []struct{ query, arg string }{
+		{"DELETE FROM runs WHERE id = ?", e.runID},
+		{"DELETE FROM problems WHERE file = ?", e.file},
+		{"DELETE FROM journals WHERE file = ?", e.file},
+	} {
+		if err := l.ses.exec(ctx, d.query, d.arg); err != nil {
+			return false, err
+		}
+	}
+	l.problem(journal.Problem{Path: path, Err: errors.New("the journal is damaged: the rows of lines that it has lost are kept")})
+	return true, nil
 }
 
 // forget removes all that came from a journal.

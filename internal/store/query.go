@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"unicode"
 
@@ -50,21 +51,52 @@ func (s *Store) ask(ctx context.Context, query string, f func(ses *session, note
 // so.
 func (s *Store) read(ctx context.Context) (*session, []string, error) {
 	ses, err := s.readFresh(ctx)
-	if ses != nil || err != nil {
-		return ses, nil, err
+	if IsReadOnly(err) {
+		return s.readInMemory(ctx)
+	}
+	if ses != nil {
+		return s.withNotes(ctx, ses, nil)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	var notes []string
-	done, err := s.Sync(ctx)
+	_, err = s.Sync(ctx)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) && exists(s.path) {
 		notes = append(notes, "the newest results are not in this answer: others keep the database in use")
+	} else if IsReadOnly(err) {
+		return s.readInMemory(ctx)
 	} else if err != nil {
 		return nil, nil, err
 	}
-	for _, p := range done.Problems {
-		notes = append(notes, "passed over: "+p.Error())
+	if ses, err = s.openLocked(ctx, filelock.Shared, reading()); err != nil {
+		return nil, nil, err
 	}
-	ses, err = s.openLocked(ctx, filelock.Shared, reading())
-	return ses, notes, err
+	return s.withNotes(ctx, ses, notes)
+}
+
+// mostNotes is how many problems of one journal are told with an answer; the
+// table problems has them all.
+const mostNotes = 3
+
+// withNotes adds what is wrong with the journals, as long as it is.
+func (s *Store) withNotes(ctx context.Context, ses *session, notes []string) (*session, []string, error) {
+	err := ses.rows(ctx, func(scan func(...any) error) error {
+		var file, detail string
+		var line *int64
+		if err := scan(&file, &line, &detail); err != nil {
+			return err
+		}
+		if line != nil {
+			file = fmt.Sprintf("%s:%d", file, *line)
+		}
+		notes = append(notes, "passed over: "+filepath.Join(s.journals, file)+": "+detail)
+		return nil
+	}, "SELECT file, line, detail FROM problems QUALIFY row_number() OVER (PARTITION BY file ORDER BY line) <= ? ORDER BY file, line", mostNotes)
+	if err != nil {
+		return nil, nil, errors.Join(err, ses.Close())
+	}
+	return ses, notes, nil
 }
 
 // readFresh opens the database for reading if it needs no sync, and returns

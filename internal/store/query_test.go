@@ -6,9 +6,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -306,4 +308,75 @@ func FuzzParseType(f *testing.F) {
 	f.Add(`STRUCT("a" INTEGER, b MAP(VARCHAR, DATE[]))`)
 	f.Add(`(]["`)
 	f.Fuzz(func(t *testing.T, s string) { parseType(s) })
+}
+
+// A question may name its columns as it likes, and a folder may have any name:
+// neither reaches the terminal as a command to it.
+func TestTextSteersNoTerminal(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	rows, err := s.Query(t.Context(), "select 'a\x1b[2J\u009bb\u202e' as \"c\x1b]0;d\x07\"")
+	must(t, err)
+	var b bytes.Buffer
+	must(t, rows.WriteText(&b))
+	if i := strings.IndexFunc(b.String(), func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || r == '\u202e') }); i >= 0 {
+		t.Errorf("the table holds control characters: %q", b.String())
+	}
+}
+
+// A file that is somebody else's is told apart before anything is made beside it.
+func TestForeignFilesStayAlone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	foreign := filepath.Join(dir, "cats.duckdb")
+	ses, err := openOnce(t.Context(), foreign, writing())
+	must(t, err)
+	must(t, errors.Join(ses.exec(t.Context(), "CREATE TABLE cats (name VARCHAR)"), ses.Close()))
+	words := filepath.Join(dir, "passwd")
+	must(t, os.WriteFile(words, []byte("root:x:0:0:root:/root:/bin/sh\n"), 0o644))
+	for _, path := range []string{foreign, words, dir} {
+		s, err := Open(path, filepath.Join(dir, "journals"))
+		must(t, err)
+		_, err = s.Query(t.Context(), "SELECT 1")
+		if useless := (*BrokenError)(nil); !errors.As(err, &useless) {
+			t.Errorf("%s: %v, want that it cannot be used", path, err)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	must(t, err)
+	if len(left) != 2 {
+		t.Errorf("there are %v now", left)
+	}
+}
+
+// Where nothing may be written the journals still answer, and SQL still reads no
+// other file.
+func TestReadOnlyFolder(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 || runtime.GOOS == "windows" {
+		t.Skip("folders cannot be closed to this user")
+	}
+	s := newStore(t)
+	write(t, s, "run-1", result(0))
+	for range 2 { // without a database, and with one that is older than the journals
+		shut(t, s)
+		rows, err := s.Query(t.Context(), "SELECT id FROM hardware_results")
+		must(t, err)
+		if rows.Len() != 1 || len(rows.Notes) == 0 {
+			t.Errorf("%d rows, notes %v", rows.Len(), rows.Notes)
+		}
+		if _, err := s.Query(t.Context(), "SELECT * FROM read_text('/etc/passwd')"); err == nil {
+			t.Error("another file can be read")
+		}
+		must(t, os.Chmod(filepath.Dir(s.Path()), 0o700))
+		_, err = s.Sync(t.Context())
+		must(t, err)
+		must(t, os.Remove(s.lockPath()))
+	}
+}
+
+func shut(t *testing.T, s *Store) {
+	dir := filepath.Dir(s.Path())
+	must(t, os.Chmod(dir, 0o500))
+	t.Cleanup(func() { must(t, os.Chmod(dir, 0o700)) })
 }

@@ -23,8 +23,20 @@ func (s *session) insertRun(ctx context.Context, h journal.Header) error {
 		}
 		plan = string(b)
 	}
-	return s.exec(ctx, "INSERT INTO runs VALUES (?, ?, false, ?, ?, ?, ?, ?, ?)",
-		h.Run.ID, instant(h.Run.StartedAt), text(h.Run.Command), text(h.Run.Assay), text(h.Run.PlanHash), h.Host.ID, string(host), plan)
+	return s.exec(ctx, "INSERT INTO runs VALUES (?, ?, false, ?, ?, ?, ?, ?, ?, ?)",
+		h.Run.ID, instant(h.Run.StartedAt), text(h.Run.Command), text(h.Run.Assay), text(h.Run.PlanHash), hostID(h, h.Imported), string(host), plan, h.Imported)
+}
+
+// importedHost begins the id of a host that is known by what was imported. It
+// is what keeps such results from ever being taken for this machine's, whoever
+// asks for a host's own: to resume, to compare, to show.
+const importedHost = "imported:"
+
+func hostID(h journal.Header, imported bool) string {
+	if imported {
+		return importedHost + h.Host.ID
+	}
+	return h.Host.ID
 }
 
 // lineIDs adds the ids of a run's lines that are loaded already.
@@ -61,7 +73,7 @@ func (p *pending) addResult(h journal.Header, line journal.Line) {
 // resultRow is the row of one attempt.
 func resultRow(h journal.Header, line journal.Line) row {
 	r := line.Result
-	id := row{{"id", line.ID}, {"run_id", h.Run.ID}, {"host_id", h.Host.ID}}
+	id := row{{"id", line.ID}, {"run_id", h.Run.ID}, {"host_id", hostID(h, line.Imported)}, {"imported", line.Imported}}
 	rest := row{
 		{"subject_hash", text(r.SubjectHash)}, {"verdict", text(r.Verdict)}, {"evidence", text(r.Evidence)},
 		{"timing", text(r.Timing)}, {"note", text(r.Note)},

@@ -18,7 +18,9 @@ type Stored struct {
 	ID     string
 	RunID  string
 	HostID string
-	Result cell.Result
+	// Imported says that it came from elsewhere; its host's id says so too.
+	Imported bool
+	Result   cell.Result
 }
 
 // Filter chooses results; what is empty chooses all.
@@ -77,13 +79,14 @@ func texts[T ~string](list []T) []string {
 
 // Results returns the chosen results, newest first, after a sync.
 func (s *Store) Results(ctx context.Context, f Filter) (out []Stored, err error) {
-	ses, _, err := s.read(ctx)
+	ses, notes, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, ses.Close()) }()
+	s.tell(notes)
 	where, args := f.where()
-	query := "SELECT id, run_id, host_id, result::VARCHAR, " + samplesColumns(f.Samples) +
+	query := "SELECT id, run_id, host_id, coalesce(imported, false), result::VARCHAR, " + samplesColumns(f.Samples) +
 		" FROM results r WHERE " + where + " ORDER BY started_at DESC NULLS LAST, id DESC"
 	if f.Limit > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Limit)
@@ -108,7 +111,7 @@ func scanStored(scan func(...any) error) (Stored, error) {
 	var s Stored
 	var body string
 	var ms, deviceMS *string
-	if err := scan(&s.ID, &s.RunID, &s.HostID, &body, &ms, &deviceMS); err != nil {
+	if err := scan(&s.ID, &s.RunID, &s.HostID, &s.Imported, &body, &ms, &deviceMS); err != nil {
 		return s, err
 	}
 	if err := json.Unmarshal([]byte(body), &s.Result); err != nil {

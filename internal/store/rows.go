@@ -86,8 +86,10 @@ const widest = 80
 func (r *Rows) WriteText(w io.Writer) error {
 	cells := make([][]string, len(r.Values))
 	widths := make([]int, len(r.Columns))
+	head := make([]string, len(r.Columns))
 	for j, name := range r.Columns {
-		widths[j] = utf8.RuneCountInString(name)
+		head[j] = visible(name) // an alias may be any text
+		widths[j] = utf8.RuneCountInString(head[j])
 	}
 	for i, values := range r.Values {
 		cells[i] = make([]string, len(values))
@@ -97,7 +99,7 @@ func (r *Rows) WriteText(w io.Writer) error {
 		}
 	}
 	b := bufio.NewWriter(w)
-	r.textLine(b, r.Columns, widths)
+	r.textLine(b, head, widths)
 	rule := make([]string, len(widths))
 	for j, n := range widths {
 		rule[j] = strings.Repeat("─", n)
@@ -130,17 +132,22 @@ var numeric = map[string]bool{
 	"UINTEGER": true, "UBIGINT": true, "UHUGEINT": true, "FLOAT": true, "DOUBLE": true, "DECIMAL": true,
 }
 
-// short makes one line of a value, without characters that move the cursor.
+// visible leaves out characters that move the cursor or turn the line around.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// short makes one line of a value.
 func short(v any, t coltype) string {
 	if v == nil {
 		return "-"
 	}
-	s := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, plainText(v, t))
+	s := visible(plainText(v, t))
 	if utf8.RuneCountInString(s) > widest {
 		s = string([]rune(s)[:widest-1]) + "…"
 	}

@@ -42,6 +42,15 @@ func writing() settings {
 	}
 }
 
+// inMemory settings are for a database that is no file. It is filled first, and
+// closed to the world after.
+func inMemory() settings {
+	s := writing()
+	delete(s.options, "access_mode")
+	s.sets = []string{"SET GLOBAL TimeZone = 'UTC'"}
+	return s
+}
+
 // reading settings forbid everything but reading the database's own tables.
 func reading() settings {
 	s := writing()
@@ -70,6 +79,9 @@ func (s settings) source(path string) string {
 
 // openLocked takes the lock and opens the database.
 func (s *Store) openLocked(ctx context.Context, m filelock.Mode, set settings) (*session, error) {
+	if err := s.recognise(ctx); err != nil {
+		return nil, err
+	}
 	lock, err := s.lock(ctx, m)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,9 @@ type Store struct {
 
 	// Wait is how long a call waits while others use the database.
 	Wait time.Duration
+	// Notice, if not nil, is told what Query has as notes: what is not in the
+	// answer, and why.
+	Notice func(message string)
 	// Waiting, if not nil, is told in a sentence when a call has to wait.
 	Waiting func(message string)
 }
@@ -82,6 +85,15 @@ func (s *Store) lock(ctx context.Context, m filelock.Mode) (*os.File, error) {
 		return nil, &BusyError{s.path}
 	}
 	return f, err
+}
+
+func (s *Store) tell(notes []string) {
+	if s.Notice == nil {
+		return
+	}
+	for _, n := range notes {
+		s.Notice(n)
+	}
 }
 
 func exists(path string) bool {

@@ -20,11 +20,11 @@ func TestHardwareResults(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	write(t, s, "run-1", result(0), unavailable(), fellBack(), failed(cell.OutOfMemory))
-	want := `id,model_id,model_type,hardware,success,load_time,inference_time,memory_usage,error,timestamp,output_shape,evidence,verdict,requested,size,weights,dtype,batch,mode,host
-run-1.1,bert,bert,cpu,true,0.01275,0.0015,60,,2026-11-15T04:30:00Z,"[1, 16, 256]",measured,works,cpu,tiny,random,fp32,1,infer,h-1
-run-1.2,vit,vit,cuda,false,,,,,2026-11-15T05:30:00Z,,none,unavailable,cuda,tiny,random,fp32,1,infer,h-1
-run-1.3,vit,vit,cpu,true,0.01275,,60,,2026-11-15T05:30:01Z,"[1, 16, 256]",measured,works,cuda,tiny,random,fp32,1,infer,h-1
-run-1.4,clip,clip,cpu,false,,,,out-of-memory: killed,2026-11-15T06:30:00Z,,measured,fails,cpu,tiny,random,fp32,1,infer,h-1
+	want := `id,model_id,model_type,hardware,success,load_time,inference_time,memory_usage,error,timestamp,output_shape,evidence,verdict,requested,size,weights,dtype,batch,mode,host,imported
+run-1.1,bert,bert,cpu,true,0.01275,0.0015,60,,2026-11-15T04:30:00Z,"[1, 16, 256]",measured,works,cpu,tiny,random,fp32,1,infer,h-1,false
+run-1.2,vit,vit,cuda,false,,,,,2026-11-15T05:30:00Z,,none,unavailable,cuda,tiny,random,fp32,1,infer,h-1,false
+run-1.3,vit,vit,cpu,true,0.01275,,60,,2026-11-15T05:30:01Z,"[1, 16, 256]",measured,works,cuda,tiny,random,fp32,1,infer,h-1,false
+run-1.4,clip,clip,cpu,false,,,,out-of-memory: killed,2026-11-15T06:30:00Z,,measured,fails,cpu,tiny,random,fp32,1,infer,h-1,false
 `
 	if d := cmp.Diff(want, answer(t, s, "SELECT * FROM hardware_results ORDER BY id")); d != "" {
 		t.Error(d)
@@ -52,14 +52,39 @@ func TestHardwareDetection(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	writeDetection(t, s, "run-1")
-	want := `id,hardware_type,available,name,features,timestamp
-run-1.1.cpu.0,cpu,true,AMD EPYC 9B14,"[""avx2"",""fma""]",2026-11-15T04:30:00Z
-run-1.1.cuda.0,cuda,false,,,2026-11-15T04:30:00Z
-run-1.1.qnn.0,qnn,false,HTP emulator,[],2026-11-15T04:30:00Z
-run-1.1.webgpu.0,webgpu,false,,,2026-11-15T04:30:00Z
+	want := `id,hardware_type,available,name,features,timestamp,imported
+run-1.1.cpu.0,cpu,true,AMD EPYC 9B14,"[""avx2"",""fma""]",2026-11-15T04:30:00Z,false
+run-1.1.cuda.0,cuda,false,,,2026-11-15T04:30:00Z,false
+run-1.1.qnn.0,qnn,false,HTP emulator,[],2026-11-15T04:30:00Z,false
+run-1.1.webgpu.0,webgpu,false,,,2026-11-15T04:30:00Z,false
 `
 	if d := cmp.Diff(want, answer(t, s, "FROM hardware_detection ORDER BY id")); d != "" {
 		t.Error(d)
+	}
+}
+
+// What was imported is never a host's own, though it bears its id.
+func TestImportedIsNoHostsOwn(t *testing.T) {
+	t.Parallel()
+	s, far := newStore(t), newStore(t)
+	write(t, s, "run-1", result(0))
+	write(t, far, "run-2", result(1))
+	if _, err := journal.Import(t.Context(), journal.Path(far.Journals(), "run-2"), s.Journals(), journal.Here{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "id,host,imported\nrun-1.1,h-1,false\nrun-2.1,imported:h-1,true\n"
+	if d := cmp.Diff(want, answer(t, s, "SELECT id, host, imported FROM hardware_results ORDER BY id")); d != "" {
+		t.Error(d)
+	}
+	done, err := s.Finished(t.Context(), "h-1", nil)
+	must(t, err)
+	if len(done) != 1 || done[Done{Hash: result(0).Cell.Hash}] == "" {
+		t.Errorf("finished are %v: want what this host ran alone", done)
+	}
+	hosts, err := s.Hosts(t.Context())
+	must(t, err)
+	if len(hosts) != 2 || hosts[0].ID != "h-1" || hosts[1].ID != "imported:h-1" {
+		t.Errorf("hosts are %v", hosts)
 	}
 }
 
@@ -135,12 +160,16 @@ func TestRebuildMakesTheSame(t *testing.T) {
 			writeDetection(t, s, "d")
 		}},
 		{"growth", func() {
-			add(file("a"), `{"kind":"result","id":"a.9","result":{"cell":{"type":"t5"},"new_field":[1]}}`+"\n")
+			add(file("a"), `{"kind":"result","id":"a.9","result":{"cell":{"type":"t5"},"verdict":"works","evidence":"measured","new_field":[1]}}`+"\n")
 		}},
 		{"a broken line", func() { add(file("a"), "garbage\n") }},
-		{"an id twice", func() { add(file("a"), `{"kind":"result","id":"a.1","result":{"cell":{"type":"t5"}}}`+"\n") }},
+		{"an id twice", func() {
+			add(file("a"), `{"kind":"result","id":"a.1","result":{"cell":{"type":"t5"},"verdict":"works","evidence":"measured"}}`+"\n")
+		}},
 		{"a torn line", func() { add(file("b"), `{"kind":"resu`) }},
-		{"its end", func() { add(file("b"), `lt","id":"b.7","result":{"cell":{"type":"t5"}}}`+"\n") }},
+		{"its end", func() {
+			add(file("b"), `lt","id":"b.7","result":{"cell":{"type":"t5"},"verdict":"works","evidence":"measured"}}`+"\n")
+		}},
 		{"a foreign file", func() { add(filepath.Join(s.Journals(), "foreign.jsonl"), "hello\n") }},
 		{"a copied journal", func() { add(filepath.Join(s.Journals(), "copy.jsonl"), readFile(t, file("a"))) }},
 		{"a journal of a newer version", func() { add(file("n"), `{"schema":9,"kind":"run"}`+"\n") }},
@@ -318,5 +347,60 @@ func TestBusy(t *testing.T) {
 	busy := (*BusyError)(nil)
 	if _, err := s.Sync(t.Context()); !errors.As(err, &busy) {
 		t.Errorf("Sync gave %v", err)
+	}
+}
+
+// A journal that is damaged after it was loaded costs no row, and says so with
+// every answer until it is whole again.
+func TestDamagedJournalKeepsItsRows(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]func(whole string) string{
+		"the header":       func(s string) string { return "{" + s[3:] },
+		"a line":           func(s string) string { return strings.Replace(s, `"run-1.2"`, `run-1.2`, 1) },
+		"a line, and more": func(s string) string { return strings.Replace(s, `{"kind":"result","id":"run-1.2"`, "garbage", 1) },
+		"its second half":  func(s string) string { return s[:len(s)/2] },
+		"all of it":        func(string) string { return strings.Repeat("\x00", 100) },
+	} {
+		s := newStore(t)
+		write(t, s, "run-1", result(0), result(1), result(2))
+		write(t, s, "run-2", result(3))
+		path := journal.Path(s.Journals(), "run-1")
+		const count = "SELECT count(*) AS n, count(DISTINCT id) AS ids FROM results"
+		before, whole := answer(t, s, count), readFile(t, path)
+		must(t, os.WriteFile(path, []byte(damage(whole)), 0o644))
+		for range 2 {
+			rows, err := s.Query(t.Context(), count)
+			must(t, err)
+			if n := rows.Values[0][0]; n != int64(4) || rows.Values[0][1] != n {
+				t.Errorf("%s: %v rows are left of %q", name, n, before)
+			}
+			if !strings.Contains(strings.Join(rows.Notes, "\n"), "run-1.jsonl") {
+				t.Errorf("%s: the notes do not name the file: %v", name, rows.Notes)
+			}
+		}
+		must(t, os.WriteFile(path, []byte(whole), 0o644))
+		rows, err := s.Query(t.Context(), count)
+		must(t, err)
+		if rows.Values[0][0] != int64(4) || len(rows.Notes) > 0 {
+			t.Errorf("%s, mended: %v rows, %v", name, rows.Values[0][0], rows.Notes)
+		}
+	}
+}
+
+// Lines that are whole count without their header too.
+func TestLinesSurviveTheirHeader(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	write(t, s, "run-1", result(0), result(1))
+	path := journal.Path(s.Journals(), "run-1")
+	must(t, os.WriteFile(path, []byte("garbage"+readFile(t, path)), 0o644))
+	done, err := s.Rebuild(t.Context())
+	must(t, err)
+	if len(done.Problems) != 1 || !strings.Contains(done.Problems[0].Error(), "its header is damaged") {
+		t.Errorf("problems: %v", done.Problems)
+	}
+	want := "id,host\nrun-1.1,unknown\nrun-1.2,unknown\n"
+	if d := cmp.Diff(want, answer(t, s, "SELECT id, host FROM hardware_results ORDER BY id")); d != "" {
+		t.Error(d)
 	}
 }

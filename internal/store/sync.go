@@ -74,6 +74,7 @@ type entry struct {
 type change struct {
 	entry       // as known; zero for a new one
 	now   int64 // its size; -1 when it is gone
+	lost  bool  // it is damaged, and rows of lines that it has lost are kept
 }
 
 // changes compares the folder with the database.
@@ -102,11 +103,11 @@ func (s *Store) changes(ctx context.Context, ses *session) ([]change, error) {
 		delete(known, f.Name())
 		if !ok || e.size != info.Size() {
 			e.file = f.Name()
-			out = append(out, change{e, info.Size()})
+			out = append(out, change{entry: e, now: info.Size()})
 		}
 	}
 	for _, gone := range known {
-		out = append(out, change{gone, -1})
+		out = append(out, change{entry: gone, now: -1})
 	}
 	slices.SortFunc(out, func(a, b change) int { return strings.Compare(a.file, b.file) })
 	return out, nil

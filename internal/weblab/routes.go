@@ -29,7 +29,7 @@ func (l *Lab) routes() http.Handler {
 	mux.Handle("/page/", l.o.Pages.Handler())
 	mux.Handle("/packages/", l.o.Pages.Handler())
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w) })
-	return mux
+	return l.atHome(mux)
 }
 
 var errSecret = errors.New("the address lacks the secret of this web lab: use the one that assay printed")

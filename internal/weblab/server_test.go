@@ -57,6 +57,48 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
+// TestForeigners: with the secret too, another site's page and another name than
+// this machine's get nothing.
+func TestForeigners(t *testing.T) {
+	t.Parallel()
+	l := serve(t, "127.0.0.1:0", nil)
+	home := l.found.String()
+	_, port, _ := net.SplitHostPort(home)
+	for _, test := range []struct {
+		host, origin string
+		status       int
+	}{
+		{home, "", http.StatusOK},
+		{home, "http://" + home, http.StatusOK},
+		{"localhost:" + port, "http://localhost:" + port, http.StatusOK},
+		{"192.168.1.2:8443", "", http.StatusOK}, // a phone behind a forwarded port
+		{home, "https://evil.example", http.StatusForbidden},
+		{home, "null", http.StatusForbidden},
+		{home, "http://localhost:1", http.StatusForbidden},
+		{"evil.example:" + port, "", http.StatusForbidden},
+		{"evil.example:" + port, "http://evil.example:" + port, http.StatusForbidden},
+		{"evil.example", "", http.StatusForbidden},
+	} {
+		for _, path := range []string{"/lab/" + l.secret + "/", "/lab/" + l.secret + "/lab.mjs", "/page/runner.html"} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+home+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = test.host
+			if test.origin != "" {
+				r.Header.Set("Origin", test.origin)
+			}
+			answer, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if status, _ := read(t, answer); status != test.status {
+				t.Errorf("%s as %s from %q: %d, want %d", path, test.host, test.origin, status, test.status)
+			}
+		}
+	}
+}
+
 // TestTLS: away from the loopback interface the lab speaks TLS, with a
 // certificate for this machine's addresses.
 func TestTLS(t *testing.T) {

@@ -16,7 +16,8 @@
 // through that relay alone; nothing that a guest sends is a result by itself.
 //
 // The address holds a secret, and every frame another one; without them the
-// answer is 403. Browsers give WebGPU and WebNN to secure pages only, so that
+// answer is 403, and so it is for other sites and under names that are not this
+// machine's (foreign.go). Browsers give WebGPU and WebNN to secure pages only, so that
 // on any interface but the loopback one the server speaks TLS, with the user's
 // certificate or one of its own (certificate.go).
 package weblab
@@ -86,7 +87,7 @@ func Serve(o Options) (*Lab, error) {
 	listener := o.Listener
 	l := &Lab{o: o, secret: rand.Text(), found: listener.Addr(), guests: map[string]*guest{}}
 	l.context, l.cancel = context.WithCancelCause(context.Background())
-	l.server = &http.Server{Handler: l.routes(), ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(complaints(o.Say), slog.LevelError)}
+	l.server = &http.Server{ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(complaints(o.Say), slog.LevelError)}
 	if o.Certificate != nil || !l.alone() {
 		secure, err := l.overTLS(listener)
 		if err != nil {
@@ -94,6 +95,7 @@ func Serve(o Options) (*Lab, error) {
 		}
 		listener = secure
 	}
+	l.server.Handler = l.routes()                // which go by the certificate's names too
 	go func() { _ = l.server.Serve(listener) }() // ends with Close
 	return l, nil
 }

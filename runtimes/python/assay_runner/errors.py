@@ -39,6 +39,10 @@ class Unsuited(BadRecipe):
     """The cell asks for what its model or its engine cannot have, such as text of a model that writes none."""
 
 
+class BeyondAssay(RunnerError):
+    """Assay itself cannot do this yet: it says nothing of the platform, nor of the model."""
+
+
 class MissingCode(RunnerError, ModuleNotFoundError):
     """The model is made by code of its own, which is not here or was not asked for."""
 

@@ -123,10 +123,17 @@ def _alive(plan: programs.Plan, recipe: dict[str, Any]) -> tuple[torch.nn.Module
     raise trouble
 
 
-def full(checkpoint: Mapping[str, Any]) -> dict[str, Any]:
-    """A known checkpoint's recipe, at its true size."""
-    cls = classes.model_class(classes.config_class(checkpoint["type"]), checkpoint["class"])
-    recipe = of_config(checkpoint["type"], cls, checkpoint["task"], checkpoint["config"], checkpoint.get("sizes", {}))
+def full(checkpoint: Mapping[str, Any], task: str = "") -> dict[str, Any]:
+    """A known checkpoint's recipe, at its true size, with its own head or that for a task: one configuration serves
+    all heads of a type."""
+    if task in ("", checkpoint["task"]):
+        task, cls = (
+            checkpoint["task"],
+            classes.model_class(classes.config_class(checkpoint["type"]), checkpoint["class"]),
+        )
+    else:
+        task, cls = head(checkpoint["type"], task)
+    recipe = of_config(checkpoint["type"], cls, task, checkpoint["config"], checkpoint.get("sizes", {}))
     return {**recipe, "checkpoint": checkpoint["name"]}
 
 

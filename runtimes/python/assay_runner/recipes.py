@@ -38,9 +38,9 @@ def answer(job: dict[str, Any], emit: Emit) -> None:
         if not Path(cell.get("checkpoint", "")).is_absolute():  # a path of this machine names nothing elsewhere
             recipe["checkpoint"] = cell.get("checkpoint", "")
     elif cell.get("checkpoint"):
-        recipe = making.full(published.named(cell["checkpoint"]))
+        recipe = making.full(published.named(cell["checkpoint"]), cell.get("task", ""))
     elif cell.get("size") == "full":
-        recipe = making.full(given.first_checkpoint(cell["type"]))
+        recipe = making.full(given.first_checkpoint(cell["type"]), cell.get("task", ""))
     else:
         recipe = making.tiny(cell.get("type", ""), cell.get("task", ""))
     emit.data(recipe)

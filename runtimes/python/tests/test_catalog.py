@@ -114,3 +114,23 @@ def test_answer() -> None:
     heard = Heard()
     catalog.answer({"kind": "catalog", "options": {"types": ["bert"]}}, heard)
     assert heard.answer["types"][0]["type"] == "bert"
+
+
+def test_a_name_left_open_is_no_checkpoint() -> None:
+    """Examples that write from_pretrained("...") name no checkpoint; the next one that names one counts."""
+    from assay_runner.introspect import facts
+
+    class Config:
+        """Nothing."""
+
+    class Model:
+        def forward(self) -> None:
+            """>>> Model.from_pretrained("...")"""
+
+    class Named:
+        def forward(self) -> None:
+            """>>> Model.from_pretrained("...")
+            >>> Tokenizer.from_pretrained("owner/name-1.0")"""
+
+    assert facts.checkpoint_of(Config, Model) == ""
+    assert facts.checkpoint_of(Config, Named) == "owner/name-1.0"

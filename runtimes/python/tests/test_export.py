@@ -10,7 +10,7 @@ import torch
 import torch_recipes
 
 from assay_runner import export, inputs, models, outputs
-from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.errors import BeyondAssay, ExportFailed, WrongExport
 from assay_runner.export import constants, exporters, following, naming, traces, ways, writing
 from assay_runner.export.subject import Subject
 
@@ -124,7 +124,7 @@ def test_what_no_exporter_can_write(tmp_path):
 
 
 def test_a_program_is_no_graph(tmp_path):
-    with pytest.raises(ExportFailed, match="several calls"):
+    with pytest.raises(BeyondAssay, match="several calls"):
         export.to_onnx(Subject(torch.nn.Identity(), {}, {}, {}), tmp_path)
 
 

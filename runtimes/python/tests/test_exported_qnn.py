@@ -43,7 +43,7 @@ def test_a_model_runs_whole(exports, recipe):
     assert report["numerics"]["control"]["pass"]
     assert report["placement"]["nodes"]["sm8650"] > 10
     assert report["placement"]["left_over"] == []
-    assert report["context"]["soc"] == {"id": "sm8650", "soc_model": 57, "htp": 75}
+    assert report["context"]["engine_settings"] == {"soc": "sm8650", "soc_model": "57", "htp": "75"}
 
 
 @emulator

@@ -298,3 +298,17 @@ def test_heads_other_than_the_default_have_recipes(model_type, task):
     assert recipe["task"] == task
     assert recipe["class"] != making.head(model_type)[1].__name__
     assert recipe["control"]["effect"] >= 0.1
+
+
+def test_one_configuration_serves_all_heads() -> None:
+    own, other = (
+        making.full(published.named("bert-base-uncased")),
+        making.full(published.named("bert-base-uncased"), "feature-extraction"),
+    )
+    assert (other["class"], other["task"], other["checkpoint"]) == (
+        "BertModel",
+        "feature-extraction",
+        own["checkpoint"],
+    )
+    assert other["config"] == own["config"]
+    assert 0 < other["parameters"] < own["parameters"] + 1_000_000

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay_runner.errors import ExportFailed
+from assay_runner.errors import BeyondAssay
 from assay_runner.export.graph import Graph, Options, opset
 from assay_runner.export.subject import Subject
 
@@ -114,5 +114,8 @@ def _of_one_call(subject: Subject) -> Subject:
     """The subject, if its model is run by a single call."""
     model = subject.model
     if not hasattr(model, "config") or type(model).__module__.startswith("assay_runner."):
-        raise ExportFailed("the model is run as several calls, which no single graph holds: export its parts instead")
+        raise BeyondAssay(
+            "the model is run as several calls, which no single graph holds: "
+            "Assay does not run such models as graphs yet"
+        )
     return subject

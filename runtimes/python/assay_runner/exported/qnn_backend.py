@@ -138,10 +138,15 @@ class Session(Bound):
         return {
             "versions": {"onnxruntime": ort.__version__, "qnn": self._provider.version},
             "provider": "QNN HTP emulator" if self._provider.emulated else "QNN HTP",
-            "soc": {"id": soc.id, "soc_model": soc.model, "htp": soc.htp} if soc else None,
+            "engine_settings": compiled_for(soc),
             "context_found": not self._entry.made,
             **self._prepared.done,
         }
+
+
+def compiled_for(soc: Any | None) -> dict[str, str] | None:
+    """The chip that a context was compiled for, as results keep it."""
+    return {"soc": soc.id, "soc_model": str(soc.model), "htp": str(soc.htp)} if soc else None
 
 
 def fixed(inputs: Sequence[Any]) -> None:

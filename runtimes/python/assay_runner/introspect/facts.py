@@ -27,7 +27,8 @@ CHECKPOINT_PATTERNS = (
     re.compile(r'auto_docstring\([^)]*checkpoint="([^"\s]+)"'),
     re.compile(r"https://(?:huggingface\.co|hf\.co)/([\w.-]+/[\w.-]+)"),
 )
-FROM_PRETRAINED = re.compile(r"""from_pretrained\(\s*["']([\w.-]+(?:/[\w.-]+)?)["']""")
+# An example may leave the name open: "..." is none.
+FROM_PRETRAINED = re.compile(r"""from_pretrained\(\s*["']((?=[^"']*\w)[\w.-]+(?:/[\w.-]+)?)["']""")
 
 
 @dataclass(frozen=True)
