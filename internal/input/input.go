@@ -28,7 +28,7 @@ func (e *SpecialError) Error() string {
 
 // Is makes a folder what it is for callers who ask.
 func (e *SpecialError) Is(target error) bool {
-	return target == syscall.EISDIR && e.Kind == "a folder" //nolint:errorlint // it is what Is is for
+	return target == syscall.EISDIR && e.Kind == "a folder"
 }
 
 // LargeError says that there is more than was to be read.

@@ -55,15 +55,15 @@ func (s *Store) checkMagic() error {
 // checkOwner asks the file itself, read-only. What else is wrong with it is told
 // by whoever opens it next.
 func (s *Store) checkOwner(ctx context.Context) error {
-	ses, err := openOnce(ctx, s.path, reading())
-	if err != nil {
-		return nil
+	ses, opened := openOnce(ctx, s.path, reading())
+	if opened == nil {
+		_, err := ses.version(ctx)
+		if foreign := (*BrokenError)(nil); errors.As(err, &foreign) {
+			return errors.Join(err, ses.Close())
+		}
+		return ses.Close()
 	}
-	_, err = ses.version(ctx)
-	if foreign := (*BrokenError)(nil); !errors.As(err, &foreign) {
-		err = nil
-	}
-	return errors.Join(err, ses.Close())
+	return nil
 }
 
 // IsReadOnly reports whether an error says that a folder or a file may not be
