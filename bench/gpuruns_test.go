@@ -24,7 +24,9 @@ func writeRun(t *testing.T, dir, name string, timing cell.Timing, cells int, too
 	for i := range cells {
 		r := onGPU(fmt.Sprintf("type%d", i), cell.Tiny, 2, 0)
 		r.Timing, r.Attempts, r.PhasesMS = timing, 1, map[string]float64{"import": importMS}
-		r.Context.JobsBefore = i % 2
+		if r.Context.JobsBefore = i % 2; r.Context.JobsBefore > 0 {
+			r.PhasesMS["import"] = 0
+		}
 		if timing == cell.Functional {
 			r.Latency = nil
 		}
@@ -68,8 +70,8 @@ func TestRunsOnAGPU(t *testing.T) {
 		got = append(got, short{r.Name, r.Value, r.Met != nil && *r.Met})
 	}
 	want := []short{
-		{"every type on a GPU, the first time", "150 s", true}, {"import in a child", "20 ms", true},
-		{"every type on a GPU, recipes kept", "150 s", false}, {"import in a child", "200 ms", false},
+		{"every type on a GPU, the first time", "150 s", true}, {"import in a fresh child", "20 ms", true},
+		{"every type on a GPU, recipes kept", "150 s", false}, {"import in a fresh child", "200 ms", false},
 		{"a further quick cell on a GPU", "2.5 s", true},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {

@@ -64,7 +64,7 @@ func TestIntegrationFaultyProcessor(t *testing.T) {
 func TestIntegrationFaultyLate(t *testing.T) {
 	t.Parallel()
 	p := onFaulty(t)
-	p.vars["FAULTY"] = "late"
+	p.vars["ASSAY_TEST_FAULTY"] = "late"
 	checkLowered(t, p.report(t, exitOK, "test", "bert", "--dtype", "bf16", "--platform", "cpu"), true)
 	checkLowered(t, p.report(t, exitOK, "test", "vit", "--dtype", "bf16", "--platform", "cpu"), false)
 }

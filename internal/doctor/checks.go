@@ -236,7 +236,7 @@ func checkRunner(ctx context.Context, d *Deps) Finding {
 		return fail("run again with -v; if the environment is your own, try without --python", "the runner does not start: %v", err)
 	}
 	if said.Slow != "" {
-		return warn("remove that package from the environment, or use Assay's own (leave --python out)", "%s; nothing can be loaded ahead of the jobs: %s", said.Words, said.Slow)
+		return warn("use another version of that package, remove it if nothing needs it, or use Assay's own environment (omit --python)", "%s; nothing can be preloaded: %s", said.Words, said.Slow)
 	}
 	return ok("%s", said.Words)
 }

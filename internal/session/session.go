@@ -82,6 +82,7 @@ type Session struct {
 	report  *detect.Report
 	web     *web
 	guests  *Guests
+	untold  []string // what runners said of themselves and nobody has been told
 
 	contents *content.Book
 }
@@ -143,6 +144,7 @@ func (s *Session) runner(ctx context.Context, bare bool) (*open, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.untold = append(s.untold, r.Hello().Notes...)
 	s.runners[bare] = &open{Runner: runner.Lowering{Runner: r, Levels: levels(env)}, env: env}
 	return s.runners[bare], nil
 }
@@ -183,12 +185,24 @@ type place struct {
 
 func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, obs lab.Observer) error {
 	obs = lab.OneAtATime(obs)
+	s.tell(obs.Note)
 	l := &lab.Lab{
 		Runner: at.runner, Recipes: s.weighted(r, obs.Note), Machine: at.machine,
 		Workers: at.workers, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Others: at.others, Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Past: at.past,
 	}
 	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
+}
+
+// tell says once what runners said of themselves.
+func (s *Session) tell(note func(string)) {
+	s.mu.Lock()
+	said := s.untold
+	s.untold = nil
+	s.mu.Unlock()
+	for _, text := range said {
+		note(text)
+	}
 }
 
 // collect keeps the cache of exported models within its limit after a plan

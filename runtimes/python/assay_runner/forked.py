@@ -29,7 +29,9 @@ class Forked(Supervised):
         return not self.id and not self.ended
 
     def take_prints(self) -> None:
-        """Take what the child has printed so far; it is all in the pipe."""
+        """Take what the child has printed so far; it is all in the pipe, unless the child has closed it."""
+        if self.prints not in self.open:
+            return
         with contextlib.suppress(BlockingIOError):
             while piece := os.read(self.prints, PIECE):
                 self.log.add(piece)

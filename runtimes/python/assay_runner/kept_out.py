@@ -63,13 +63,19 @@ def watched() -> Iterator[list[str]]:
         finally:
             if not known and (now := linux.tasks()) > seen:
                 seen = now
-                blamed.append(name)
+                blamed.append(_package(name, *args, **kwargs))
 
     builtins.__import__ = counting
     try:
         yield blamed
     finally:
         builtins.__import__ = original
+
+
+def _package(name: str, globals: Any = None, _locals: Any = None, _names: Any = (), level: int = 0) -> str:
+    """The installed package that an import statement is about: its own, where the name is relative."""
+    whole = (globals or {}).get("__package__") or name if level else name
+    return whole.partition(".")[0]
 
 
 def threads() -> list[str]:

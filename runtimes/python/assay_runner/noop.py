@@ -128,6 +128,12 @@ def _spin(_job: dict[str, Any], emit: Emit, options: dict[str, Any]) -> None:
     emit.point(0, _report([]))
 
 
+def _mute(_job: dict[str, Any], emit: Emit, _options: dict[str, Any]) -> None:
+    emit.point(0, _report([]))
+    os.close(1)
+    os.close(2)
+
+
 def _silent(*_: Any) -> None:
     os._exit(0)
 
@@ -148,5 +154,6 @@ TASKS = {
     "memory": _memory,
     "spin": _spin,
     "silent": _silent,
+    "mute": _mute,
 }
 """What a no-op can be asked for; docs/protocol.md says what each does."""

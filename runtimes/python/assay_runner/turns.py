@@ -11,7 +11,9 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,8 +27,16 @@ if os.name == "posix":
 MOST = 100
 """After so many jobs a child ends: what piles up unseen (imported modules, fragments of memory) stays bounded."""
 
-PATCHED = ("torch", "torch.nn.functional", "torch.Tensor", "torch.nn.Module", "transformers.modeling_utils")
-"""Where a model's code that replaces somebody's functions would be noticed."""
+PATCHED = (
+    "builtins", "torch", "torch.nn.functional", "torch.Tensor", "torch.nn.Module", "transformers.modeling_utils",
+    "transformers.modeling_utils.PreTrainedModel", "transformers.masking_utils",
+    "transformers.integrations.sdpa_attention",
+)  # fmt: skip
+"""Where a model's code that replaces somebody's functions would be noticed, beside the layers of torch.nn."""
+
+HOOKS = ("_global_forward_pre_hooks", "_global_forward_hooks", "_global_buffer_registration_hooks",
+         "_global_module_registration_hooks", "_global_parameter_registration_hooks")  # fmt: skip
+"""Of torch.nn.modules.module: what is called for every layer of every model."""
 
 before = 0
 """How many jobs this process has carried out before the one under way."""
@@ -36,7 +46,7 @@ _PIECE = 1 << 16
 Usage = dict[str, float]
 
 
-class Functions(dict[str, int]):
+class Functions(dict[str, Any]):
     """Which function each name means."""
 
 
@@ -79,54 +89,84 @@ def differences(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
 def _other(was: Any, now: Any) -> bool:
     """Whether a value changed. Of functions only those count that were there: libraries add some on first use."""
     if isinstance(was, Functions):
-        return any(now.get(name) != which for name, which in was.items())
+        return now is None or any(now.get(name) is not which for name, which in was.items())
     return was != now
 
 
 def state(tidy: bool = False) -> dict[str, Any]:
-    """All that a job could leave behind and the next one could see. Tidying gives back what is only kept for later."""
+    """What a job is known to leave behind at times, and the next one could see. Tidying gives back what is only kept
+    for later. What is not seen here can still not make a model fail: what does not work is done again alone."""
     if tidy:
         gc.collect()
     return {
-        "folder": Path.cwd(),
+        "folder": _folder(),
+        "output": [_file(fd) for fd in (1, 2)],
         "environment": dict(os.environ),
+        "path": list(sys.path),
         "processes": linux.children(),
-        "signals": _handlers(),
+        "threads": sorted(thread.name for thread in threading.enumerate()),
+        "signals": [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)],
+        "collector": gc.isenabled(),
         **_torch(tidy),
         **{f"functions of {name}": functions for name, functions in _functions().items()},
     }
 
 
-def _handlers() -> list[Any]:
-    import signal
+def _folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
 
-    return [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGCHLD)]
+
+def _file(fd: int) -> tuple[int, int] | None:
+    try:
+        found = os.fstat(fd)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _torch(tidy: bool) -> dict[str, Any]:
     torch = sys.modules.get("torch")
     if not hasattr(torch, "get_default_dtype"):
         return {}
+    layers = torch.nn.modules.module
     found = {
         "default dtype": torch.get_default_dtype(),
         "default device": str(torch.get_default_device()),
         "gradients": torch.is_grad_enabled(),
         "inference mode": torch.is_inference_mode_enabled(),
+        "autocast": [torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda")],
         "deterministic": torch.are_deterministic_algorithms_enabled(),
         "modes": torch._C._len_torch_dispatch_stack() + torch._C._len_torch_function_stack(),
+        "hooks": [len(getattr(layers, name, ())) for name in HOOKS],
         "attention": _attention(torch),
+        "layers": Functions(
+            (name, vars(kind).get("forward")) for name, kind in vars(torch.nn).items() if isinstance(kind, type)
+        ),
     }
     return found | _devices(torch, tidy)
 
 
-def _attention(torch: Any) -> list[bool]:
+def _attention(torch: Any) -> list[Any]:
     chosen = torch.backends.cuda
-    return [chosen.flash_sdp_enabled(), chosen.mem_efficient_sdp_enabled(), chosen.math_sdp_enabled()]
+    flags = [chosen.flash_sdp_enabled(), chosen.mem_efficient_sdp_enabled(), chosen.math_sdp_enabled()]
+    table = getattr(sys.modules.get("transformers.modeling_utils"), "ALL_ATTENTION_FUNCTIONS", {})
+    return [*flags, *(f"{name}: {id(table[name])}" for name in sorted(table) if name in ("eager", "sdpa"))]
 
 
 def _devices(torch: Any, tidy: bool) -> dict[str, Any]:
-    """What the models of this process hold on its devices."""
-    held = {"device memory": 0, "cudnn": (torch.backends.cudnn.benchmark, torch.backends.cudnn.enabled)}
+    """What the models of this process hold on its devices, and how those are set."""
+    cudnn, products = torch.backends.cudnn, torch.backends.cuda.matmul
+    held = {
+        "device memory": 0,
+        "backends": [cudnn.benchmark, cudnn.enabled, cudnn.deterministic, torch.backends.mkldnn.enabled],
+        "reductions": [
+            products.allow_fp16_reduced_precision_reduction,
+            products.allow_bf16_reduced_precision_reduction,
+        ],
+    }
     if not torch.cuda.is_initialized():
         return held
     if tidy:
@@ -144,7 +184,7 @@ def _functions() -> dict[str, Functions]:
         module, _, name = path.rpartition(".")
         place = sys.modules.get(path) or getattr(sys.modules.get(module), name, None)
         if place is not None:
-            found[path] = Functions((key, id(value)) for key, value in vars(place).items() if callable(value))
+            found[path] = Functions((key, value) for key, value in vars(place).items() if callable(value))
     return found
 
 

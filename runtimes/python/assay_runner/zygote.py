@@ -20,10 +20,11 @@ from typing import Any
 
 from . import child, linux, noop  # noqa: F401  (noop is imported so that each child has it already)
 from .forked import PIECE, Forked, pipes
-from .protocol import Writer
+from .protocol import Writer, encode
 from .supervised import LAST_WORDS_S, Supervisor, exit_of, group_exists, kill_group
 
 _STRAYS_EVERY_S = 0.5
+_ROOM = 60 << 10  # what a pipe takes at once on every Linux: nobody waits for a child that does not read
 _END_S = 0.5
 
 
@@ -77,11 +78,11 @@ class Zygote(Supervisor[Forked]):
 
     def run(self, job_id: str, job: dict[str, Any]) -> None:
         """Fork a child for the job, or hand it to one that stayed."""
-        if job.get("kind") == "time":
-            self._dismiss()
         reuse = str(job.get("reuse") or "")
         if reuse and self._hand_over(reuse, job_id, job):
             return
+        if job.get("kind") == "time" or _is_large(job):
+            self._dismiss()
         one = Forked(job_id, self.out, reuse)
         imported_ms = self._import_for(job)
         try:
@@ -183,17 +184,21 @@ class Zygote(Supervisor[Forked]):
         del self.jobs[one.id]
         one.before += 1
         one.begin("")
+        if one.prints not in one.open:  # what it prints next would be lost
+            kill_group(one.pid)
 
     def _resting(self) -> list[Forked]:
         return [one for one in self._by_pid.values() if one.rests]
 
     def _hand_over(self, reuse: str, job_id: str, job: dict[str, Any]) -> bool:
         """Give the job to a child that rests; False when there is none."""
-        for one in self._resting():
-            if one.reuse != reuse:
-                continue
+        line = encode(job)
+        fitting = [one for one in self._resting() if one.reuse == reuse]
+        if len(line) > _ROOM or not fitting:
+            return False
+        for one in fitting:
             try:
-                Writer(one.more).send(job)
+                Writer(one.more).send_line(line)
             except OSError:  # it has just died
                 continue
             one.begin(job_id)
@@ -203,7 +208,8 @@ class Zygote(Supervisor[Forked]):
         return False
 
     def _dismiss(self) -> None:
-        """End those that rest, and wait until they are gone: a timed job has the machine to itself."""
+        """End those that rest, and wait until they are gone: a timed job has the machine to itself, and a model of its
+        true size finds no memory taken by contexts that nobody needs now."""
         for one in self._resting():
             kill_group(one.pid)
             os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
@@ -284,6 +290,10 @@ class Zygote(Supervisor[Forked]):
             while (pid := _ended_process()) is not None:
                 os.wait4(pid, 0)
             time.sleep(0.002)
+
+
+def _is_large(job: dict[str, Any]) -> bool:
+    return job.get("kind") == "check" and (job.get("cell") or {}).get("size") != "tiny"
 
 
 def _ended_process() -> int | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import onnx
 import pytest
+import torch
 from onnx import TensorProto, helper
 
 from assay_runner.errors import AbsentDevice, RefusedGraph, UnsupportedDType
@@ -184,6 +185,24 @@ def test_openvino_quantises(tmp_path, store, dtype):
     noise = ready.outputs()["y"] - expected
     snr = 10 * np.log10(np.square(expected).sum() / np.square(noise).sum())
     assert 15 < snr < 80, f"{snr} dB: quantised weights are neither exact nor lost"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "w4"])
+def test_quantising_holds_to_the_childs_threads(tmp_path, store, dtype, monkeypatch):
+    import openvino as ov
+
+    seen, own = [], ov.Core.compile_model
+
+    def spying(core, model, device_name=None, config=None, **kwargs):
+        made = own(core, model, device_name, config, **kwargs)
+        seen.append(made.get_property("INFERENCE_NUM_THREADS"))
+        return made
+
+    monkeypatch.setattr(ov.Core, "compile_model", spying)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    exported, _, _ = matmul(tmp_path)
+    compiled(BACKENDS[1], exported, store, dtype=dtype)
+    assert seen and set(seen[:-1]) == {1}  # the last one is the engine's own, with what the cell asks for
 
 
 @pytest.mark.parametrize("saturate", [False, True])

@@ -43,6 +43,17 @@ def test_another_package_that_starts_a_thread_is_named(tmp_path):
         assert hello["notes"][0].startswith("importing culprit started a thread (")
 
 
+@pytest.mark.parametrize("statement", ["from . import bg", "from .bg import x", "import inside.bg"])
+def test_a_package_is_named_and_not_its_parts(tmp_path, statement):
+    library(tmp_path, "torch", "__version__ = '9'")
+    library(tmp_path, "transformers", TRIES.format(name="inside"))
+    (tmp_path / "inside").mkdir()
+    library(tmp_path / "inside", "__init__", statement)
+    library(tmp_path / "inside", "bg", STARTS + "x = 1")
+    with Runner(libraries=tmp_path) as runner:
+        assert runner.next()["notes"][0].startswith("importing inside started a thread (")
+
+
 def test_a_models_own_code_finds_them_again(monkeypatch, tmp_path):
     library(tmp_path, "pandas", "found = True")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
+import signal
 import sys
+import threading
 
 import pytest
 import torch
+import transformers
 from runner_process import Runner, gone, noop
 
 from assay_runner import turns
@@ -91,6 +95,31 @@ def test_nothing_rests_beside_a_timed_job(runner):
     assert pid(runner.run(shared())) != resting
 
 
+@pytest.mark.parametrize(("size", "stays"), [("full", False), ("tiny", True)])
+def test_what_rests_takes_no_memory_from_a_large_model(runner, size, stays):
+    resting = pid(runner.run(shared()))
+    runner.run({"kind": "check", "cell": {"type": "noop", "engine": "noop", "size": size}})
+    assert (pid(runner.run(shared())) == resting) is stays
+
+
+def test_a_job_that_closes_its_output_ends_no_other(runner):
+    runner.send({"op": "run", "id": "beside", "job": noop("sleep", options={"seconds": 1})})
+    assert runner.next()["ev"] == "started"
+    closed = runner.run(shared("mute"), "mute")
+    assert closed[-1]["status"] == 0
+    after = runner.run(shared(), "after")
+    assert after[-1]["status"] == 0 and pid(after) != pid(closed)
+    events = [runner.next(), runner.next()]
+    assert [(e["ev"], e["id"]) for e in events] == [("point", "beside"), ("exit", "beside")]
+
+
+def test_nobody_waits_for_a_child_that_does_not_read(runner):
+    resting = pid(runner.run(shared()))
+    os.kill(resting, signal.SIGSTOP)
+    large = runner.run(shared(options={"padding": "x" * 300_000}))
+    assert pid(large) != resting and large[-1]["status"] == 0
+
+
 def test_strays_are_found_and_what_rests_stays(runner):
     resting = pid(runner.run(shared()))
     stray = runner.run(noop("grandchild", options={"session": True}))[1]["data"]["pid"]
@@ -127,6 +156,27 @@ def _set(setter, left, usual):
     return leave
 
 
+def _replaced(place, name):
+    def leave():
+        original = getattr(place, name)
+        setattr(place, name, lambda *args, **kwargs: None)
+        return lambda: setattr(place, name, original)
+
+    return leave
+
+
+def _thread():
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait, name="left behind")
+    thread.start()
+    return lambda: stop.set() or thread.join()
+
+
+def _entered(context):
+    context.__enter__()
+    return lambda: context.__exit__(None, None, None)
+
+
 def _variable():
     os.environ["LEFT_BEHIND"] = "1"
     return lambda: os.environ.pop("LEFT_BEHIND")
@@ -140,6 +190,16 @@ LEFT = {
     "attention": _set(torch.backends.cuda.enable_math_sdp, False, True),
     "environment": _variable,
     "functions of torch.nn.functional": _patch,
+    "layers": _replaced(torch.nn.Linear, "forward"),
+    "functions of transformers.modeling_utils.PreTrainedModel": _replaced(
+        transformers.modeling_utils.PreTrainedModel, "post_init"
+    ),
+    "hooks": lambda: torch.nn.modules.module.register_module_forward_hook(lambda *_: None).remove,
+    "backends": _set(lambda on: setattr(torch.backends.cudnn, "deterministic", on), True, False),
+    "collector": lambda: gc.disable() or gc.enable,
+    "path": lambda: sys.path.append("/left/behind") or sys.path.pop,
+    "threads": _thread,
+    "autocast": lambda: _entered(torch.autocast("cpu", torch.bfloat16)),
 }
 """What a model might leave behind: a function that does, and returns what takes it back."""
 
@@ -177,6 +237,7 @@ def test_what_was_printed_before_the_end_belongs_to_the_job():
         zygote = Zygote(0, Writer(out))
         one = zygote.jobs["1"] = Forked("1", Writer(out), reuse="gpu")
         one.prints = prints
+        one.open.add(prints)
         os.set_blocking(prints, False)
         os.write(printed, b"the last line")
         zygote._rest(one)
