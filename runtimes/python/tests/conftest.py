@@ -1,10 +1,14 @@
 """What the tests of several files share."""
 
+from pathlib import Path
+
 import pytest
 
 from assay_runner import instructions
 
-instructions.settle()  # before anything is computed: a processor may announce what ends the process
+# Before anything is computed: a processor may announce what ends the process. The answer is kept in a folder that git
+# ignores, not where the developer's own Assay keeps its.
+instructions.settle(folder=Path(__file__).parents[1] / ".pytest_cache" / "instructions")
 
 
 @pytest.fixture(scope="session")
