@@ -9,6 +9,7 @@ import contextlib
 import importlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -20,7 +21,9 @@ from . import instructions, libraries, linux
 from .protocol import take_stdout
 
 ROWS, INNER, COLUMNS = 128, 256, 192
-LIMIT_S = 30.0
+IMPORT_S, LIMIT_S, ALL_S = 60.0, 20.0, 90.0
+"""The longest that a library's import, a product after it, and all together may take. Who asks waits longer."""
+
 _FAILED, _ABSENT = 1, 3
 _NO_DEATHS = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
 """What others send: a child that ends so has not shown anything."""
@@ -80,15 +83,16 @@ Run = Callable[[tuple[str, str], str], "int | str"]
 
 
 def ask(levels: Sequence[str], run: Run | None = None) -> dict[str, Any]:
-    """Try every product without the variable, then those that died at ever lower levels until none does."""
-    run = run or _runner()
+    """Try every product without the variable, then those that died at ever lower levels until all live. One that died
+    and then gave no answer has not shown that it lives: it stays."""
+    run = _in_time(run or _runner())
     died: list[dict[str, Any]] = []
     skipped: dict[str, str] = {}
     left = list(TRIALS)
     for level in ("", *levels):
         outcomes = [(trial, run(trial, level)) for trial in left]
         skipped |= {" ".join(trial): why for trial, why in outcomes if isinstance(why, str) and why}
-        left = [trial for trial, number in outcomes if isinstance(number, int) and number > 0]
+        left = [trial for trial, outcome in outcomes if outcome and (level or isinstance(outcome, int))]
         died += [
             {"engine": engine, "dtype": dtype, "level": level, "signal": number}
             for (engine, dtype), number in outcomes
@@ -99,10 +103,20 @@ def ask(levels: Sequence[str], run: Run | None = None) -> dict[str, Any]:
     return {"lowered": "", "died": died, "skipped": skipped}  # no level helps
 
 
+def _in_time(run: Run) -> Run:
+    """Leave out what there is no time for: half an answer is better than none."""
+    end = time.monotonic() + ALL_S
+    return lambda trial, level: run(trial, level) if time.monotonic() < end else "no time was left for it"
+
+
 def main(argv: list[str]) -> None:
-    """`instructions LEVEL…` asks; `instructions trial ENGINE DTYPE` is one of its children where nothing can fork."""
+    """`instructions LEVEL…` asks; `instructions trial ENGINE DTYPE` is one of its children where nothing can fork.
+    `--parent PID` before that names the process with which this one is to die."""
+    if argv[:1] == ["--parent"]:
+        linux.die_with_parent(int(argv[1]), signal.SIGKILL)
+        argv = argv[2:]
     if argv[:1] == ["trial"]:
-        _carry_out(TRIALS[argv[1], argv[2]])
+        _carry_out((argv[1], argv[2]))
     unknown = set(argv) - {name for name, _ in instructions.LEVELS}
     if unknown:
         raise SystemExit(f"unknown levels {', '.join(sorted(unknown))}")
@@ -123,14 +137,22 @@ def _runner() -> Run:
 
 
 def _forked(trial: tuple[str, str], level: str) -> int | str:
+    asker = os.getpid()
+    imported, told = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
+            linux.die_with_parent(asker, signal.SIGKILL)
             _set(os.environ, level)
-            _carry_out(TRIALS[trial])
+            _carry_out(trial, told)
         finally:
             os._exit(_FAILED)
-    return _judged(*_awaited(pid))
+    os.close(told)
+    try:
+        select.select([imported], [], [], IMPORT_S)  # also when it dies
+        return _judged(*_awaited(pid))
+    finally:
+        os.close(imported)
 
 
 def _awaited(pid: int) -> tuple[int, int]:
@@ -149,9 +171,10 @@ def _awaited(pid: int) -> tuple[int, int]:
 def _spawned(trial: tuple[str, str], level: str) -> int | str:
     environ = dict(os.environ)
     _set(environ, level)
-    command = [sys.executable, "-m", __package__, "instructions", "trial", *trial]
+    command = [sys.executable, "-m", __package__, "instructions", "--parent", str(os.getpid()), "trial", *trial]
+    limit = IMPORT_S + LIMIT_S
     try:
-        code = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, timeout=LIMIT_S, check=False).returncode
+        code = subprocess.run(command, env=environ, stdin=subprocess.DEVNULL, timeout=limit, check=False).returncode
     except subprocess.TimeoutExpired:
         return "it took too long"
     return _judged(max(code, 0), max(-code, 0))
@@ -168,14 +191,21 @@ def _judged(status: int, number: int) -> int | str:
     """The signal by which a child died of its own doing, 0 where it lived, or why nothing was shown."""
     if number and signal.Signals(number).name in _NO_DEATHS:
         return "it took too long, or somebody ended it"
-    return number or {0: "", _ABSENT: "not installed"}.get(status, "raised an exception")
+    return number or {0: "", _ABSENT: instructions.ABSENT}.get(status, "raised an exception")
 
 
-def _carry_out(trial: Trial) -> None:
-    """Multiply and end: by itself, or by the processor's word."""
+def _import(engine: str) -> None:
+    importlib.import_module(engine)
+
+
+def _carry_out(trial: tuple[str, str], told: int | None = None) -> None:
+    """Multiply and end: by itself, or by the processor's word. Who waits is told when the slow import is done."""
     linux.no_core_dump()
     try:
-        trial()
+        _import(trial[0])
+        if told is not None:
+            os.write(told, b".")
+        TRIALS[trial]()
     except ImportError:
         os._exit(_ABSENT)
     except BaseException as error:

@@ -13,10 +13,12 @@ import contextlib
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -40,7 +42,10 @@ ASKED = frozenset(flag for level, flags in LEVELS[:3] for flag in flags)
 PACKAGES = ("torch", "openvino")
 SCHEMA = 1
 CPUINFO = Path("/proc/cpuinfo")
-_ASKING_S = 120.0
+ABSENT = "not installed"
+"""The only reason for which a trial may be left out for good."""
+
+_ASKING_S, _LOCK_S = 180.0, 5.0
 
 
 @dataclass(frozen=True)
@@ -107,14 +112,34 @@ def settle(
     named = key(this, sys.executable or "", _versions())
     file = (folder or _folder(environ)) / f"{named}.json"
     found = _load(file)
-    if found is None:
-        found = (ask_child or _ask_child)(this.levels(), environ)
-        if found is not None:
-            _save(file, found)
+    if found is None or not whole(found):
+        asked = (ask_child or _ask_child)(this.levels(), environ)
+        if asked is not None:
+            found = merged(found, asked)
+            if whole(asked):  # what gave no answer is asked again next time
+                _save(file, asked)
     lowered = str((found or {}).get("lowered") or "")
     if lowered:
         environ[VARIABLE] = lowered
     return lowered
+
+
+def whole(found: Mapping[str, Any]) -> bool:
+    """Whether every trial that this environment can make has given an answer."""
+    return all(why == ABSENT for why in (found.get("skipped") or {}).values())
+
+
+def merged(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
+    """Two findings of one processor: the lower level, and every death once. internal/instructions has the same."""
+    if old is None:
+        return dict(new)
+    order = ["", *(name for name, _ in LEVELS)]
+    died = [*old.get("died", ()), *new.get("died", ())]
+    return {
+        "lowered": max(old["lowered"], new["lowered"], key=order.index),
+        "died": [death for i, death in enumerate(died) if death not in died[:i]],
+        "skipped": dict(new.get("skipped") or {}),
+    }
 
 
 def _versions() -> dict[str, str]:
@@ -140,37 +165,65 @@ def _load(file: Path) -> dict[str, Any] | None:
         found = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    names = {"", *(name for name, _ in LEVELS)}
-    return found if isinstance(found, dict) and found.get("lowered") in names else None
+    if not isinstance(found, dict) or found.get("lowered") not in {"", *(name for name, _ in LEVELS)}:
+        return None
+    return found if found.get("died") or not found["lowered"] else None  # nothing is lowered without a death
 
 
 def _save(file: Path, found: Mapping[str, Any]) -> None:
-    """Put the file in its place whole. A cache that cannot be written is as good as none."""
+    """Add to what others have kept meanwhile, and put the file in its place whole. A cache that cannot be written is as
+    good as none."""
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        fd, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
-        with os.fdopen(fd, "w") as out:
-            json.dump(found, out)
-        Path(name).replace(file)
+        with _locked(file.parent / "lock"):
+            fd, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
+            with os.fdopen(fd, "w") as out:
+                json.dump(merged(_load(file), found), out)
+            Path(name).replace(file)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """The lock that internal/instructions takes too; an OSError where it is not to be had."""
+    import fcntl  # only where there is a /proc/cpuinfo is anything kept
+
+    with path.open("a") as file:
+        end = time.monotonic() + _LOCK_S
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+        yield
 
 
 def _ask_child(levels: Sequence[str], environ: Mapping[str, str]) -> dict[str, Any] | None:
     """Ask in a process of its own, which imports what this one may not have imported yet."""
     folder = str(Path(__file__).parents[1])
     path = os.pathsep.join([folder, environ["PYTHONPATH"]]) if environ.get("PYTHONPATH") else folder
+    command = [sys.executable, "-m", __package__, "instructions", "--parent", str(os.getpid()), *levels]
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", __package__, "instructions", *levels],
+        child = subprocess.Popen(
+            command,
             env={**environ, "PYTHONPATH": path},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=_ASKING_S,
-            check=True,
+            start_new_session=True,
         )
-        return json.loads(done.stdout)
-    except (OSError, ValueError, subprocess.SubprocessError):
+    except OSError:
         return None
+    with child:
+        try:
+            return json.loads(child.communicate(timeout=_ASKING_S)[0])
+        except (ValueError, subprocess.SubprocessError):
+            return None
+        finally:
+            if child.poll() is None:  # too slow, or we are interrupted: it and its trials
+                os.killpg(child.pid, signal.SIGKILL)
 
 
 def main(argv: list[str]) -> None:

@@ -5,7 +5,9 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -60,6 +62,24 @@ def test_no_level_helps():
     assert answer["skipped"] == {"openvino bf16": "not installed", "openvino int8": "not installed"}
 
 
+def test_no_answer_is_no_life():
+    """One that died and then took too long is tried at the next level, and the doubt is told."""
+    late = "it took too long, or somebody ended it"
+    answer = instruction_trials.ask(LEVELS, lambda trial, level: ILL if not level else late)
+    assert answer["lowered"] == ""
+    run = dies({("torch", "bf16"): "AVX512_CORE_VNNI"})
+    answer = instruction_trials.ask(LEVELS, lambda trial, level: late if level == LEVELS[0] else run(trial, level))
+    assert answer["lowered"] == "AVX512_CORE_VNNI"
+    assert answer["skipped"] == {"torch bf16": late}
+    assert not instructions.whole(answer)
+
+
+def test_there_is_an_end_to_it(monkeypatch):
+    monkeypatch.setattr(instruction_trials, "ALL_S", 0.0)
+    answer = instruction_trials.ask(LEVELS, dies({("torch", "bf16"): "AVX2"}))
+    assert set(answer["skipped"].values()) == {"no time was left for it"}
+
+
 def kill_unless_set():
     faulthandler.disable()  # pytest's, which would print all this
     if not os.environ.get(instructions.VARIABLE):
@@ -90,6 +110,7 @@ def kill_from_outside():
     ],
 )
 def test_a_child_may_die(trial, level, outcome, monkeypatch):
+    monkeypatch.setattr(instruction_trials, "_import", lambda engine: None)
     monkeypatch.setattr(instruction_trials, "TRIALS", {("torch", "bf16"): trial})
     before = os.environ.get(instructions.VARIABLE)
     assert instruction_trials._forked(("torch", "bf16"), level) == outcome
@@ -103,10 +124,78 @@ def test_a_child_that_hangs_is_killed(monkeypatch):
     assert instruction_trials._forked(("torch", "bf16"), "") == "it took too long, or somebody ended it"
 
 
-def test_every_trial_multiplies():
+@pytest.mark.skipif(not linux.IS_LINUX, reason="forks")
+def test_importing_has_a_limit_of_its_own(monkeypatch):
+    monkeypatch.setattr(instruction_trials, "LIMIT_S", 0.2)
+    monkeypatch.setattr(instruction_trials, "_import", lambda engine: time.sleep(0.5))
+    monkeypatch.setattr(instruction_trials, "TRIALS", {("torch", "bf16"): lambda: None})
+    assert instruction_trials._forked(("torch", "bf16"), "") == ""
+
+
+ASKER = """
+import os, signal, sys
+from assay_runner import instruction_trials
+instruction_trials._import = lambda engine: None
+def trial():
+    print(os.getpid(), flush=True)
+    signal.pause()
+instruction_trials.TRIALS = {("torch", "bf16"): trial}
+instruction_trials.ask([], instruction_trials._forked)
+"""
+
+
+def gone(pid):
+    """Whether a process of somebody else's ends within seconds; if not, it is ended here."""
+    state, end = Path("/proc") / pid / "stat", time.monotonic() + 5
+    while time.monotonic() < end:
+        try:
+            if state.read_text().split()[2] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.01)
+    os.kill(int(pid), signal.SIGKILL)
+    return False
+
+
+@pytest.mark.skipif(not linux.IS_LINUX, reason="signals of Linux")
+def test_trials_die_with_who_asks():
+    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[1])}
+    with subprocess.Popen([sys.executable, "-c", ASKER], stdout=subprocess.PIPE, env=environ) as asker:
+        trial = asker.stdout.readline().decode().strip()
+        asker.kill()
+    assert gone(trial)
+
+
+@pytest.mark.skipif(not linux.IS_LINUX, reason="signals of Linux")
+@pytest.mark.parametrize("argv", [["trial", "torch", "bf16"], ["AVX2"]])
+def test_children_die_with_their_parent(argv):
+    """Whose parent is gone already ends at once."""
+    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[1])}
+    command = [sys.executable, "-m", "assay_runner", "instructions", "--parent", "1", *argv]
+    done = subprocess.run(command, env=environ, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (0, b"")
+
+
+@pytest.mark.skipif(not linux.IS_LINUX, reason="groups of processes")
+def test_asking_too_long_leaves_nothing(tmp_path, monkeypatch):
+    note = tmp_path / "pid"
+    slow = tmp_path / "python"
+    slow.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {note}.new; mv {note}.new {note}; wait\n")
+    slow.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    monkeypatch.setattr(instructions, "_ASKING_S", 1.0)
+    assert instructions._ask_child(LEVELS, dict(os.environ)) is None
+    assert gone(note.read_text().strip())
+
+
+def test_every_trial_multiplies(monkeypatch):
     """The real products, in children of a child: whatever this processor can do, this process lives."""
-    answer = instructions._ask_child(LEVELS, {k: v for k, v in os.environ.items() if k != instructions.VARIABLE})
-    assert answer is not None
+    for name in (instructions.VARIABLE, instructions.OLD_VARIABLE):
+        monkeypatch.delenv(name, raising=False)
+    code = "from assay_runner import instruction_trials as i; i.LIMIT_S = i.ALL_S = 300.0; i.main([])"
+    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[1])}
+    answer = json.loads(subprocess.check_output([sys.executable, "-c", code.replace("[]", repr(LEVELS))], env=environ))
     assert set(answer["skipped"].values()) <= {"not installed"}, answer
     if answer["died"]:
         assert answer["lowered"] in LEVELS
@@ -139,7 +228,7 @@ def test_asked_once_and_remembered(tmp_path):
         assert instructions.settle(environ, file, tmp_path / "memory", child) == "AVX512_CORE_FP16"
         assert environ == {instructions.VARIABLE: "AVX512_CORE_FP16"}
     assert child.levels == [LEVELS]
-    assert [json.loads(f.read_text()) for f in (tmp_path / "memory").iterdir()] == [LOWERED]
+    assert [json.loads(f.read_text()) for f in (tmp_path / "memory").glob("*.json")] == [LOWERED]
 
 
 def test_another_processor_is_asked_anew(tmp_path):
@@ -149,11 +238,44 @@ def test_another_processor_is_asked_anew(tmp_path):
     assert len(child.levels) == 2
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"lowered": "SSE9"}'])
+def test_what_gave_no_answer_is_asked_again(tmp_path):
+    """It is used for now, and not kept; what is kept of former times is asked again too."""
+    file, memory = cpuinfo(tmp_path), tmp_path / "memory"
+    child = Asked({**LOWERED, "skipped": {"openvino int8": "it took too long"}})
+    for n in (1, 2):
+        assert instructions.settle({}, file, memory, child) == "AVX512_CORE_FP16"
+        assert len(child.levels) == n
+    assert not memory.exists()
+    child.answer = {**LOWERED, "skipped": {"openvino int8": "not installed"}}
+    instructions.settle({}, file, memory, child)
+    assert instructions.settle({}, file, memory, child) == "AVX512_CORE_FP16"
+    assert len(child.levels) == 3
+    kept = next(memory.glob("*.json"))
+    kept.write_text('{"lowered": "", "died": [], "skipped": {"torch bf16": "it took too long"}}')
+    instructions.settle({}, file, memory, child)
+    assert len(child.levels) == 4
+
+
+def test_what_others_kept_meanwhile_stays(tmp_path):
+    """The lower level and every death once, as the program has it."""
+    file, memory = cpuinfo(tmp_path), tmp_path / "memory"
+    other = {"engine": "openvino", "dtype": "int8", "level": "", "signal": ILL}
+
+    def child(levels, environ):
+        named = instructions.key(instructions.processor(file), sys.executable, instructions._versions())
+        instructions._save(memory / f"{named}.json", {"lowered": "AVX2", "died": [*LOWERED["died"], other]})
+        return LOWERED
+
+    instructions.settle({}, file, memory, child)
+    kept = json.loads(next(memory.glob("*.json")).read_text())
+    assert kept == {"lowered": "AVX2", "died": [*LOWERED["died"], other], "skipped": {}}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"lowered": "SSE9"}', '{"lowered": "AVX2", "died": []}'])
 def test_a_damaged_memory_is_none(tmp_path, text):
     file, child = cpuinfo(tmp_path), Asked(LOWERED)
     instructions.settle({}, file, tmp_path / "memory", child)
-    next((tmp_path / "memory").iterdir()).write_text(text)
+    next((tmp_path / "memory").glob("*.json")).write_text(text)
     assert instructions.settle({}, file, tmp_path / "memory", child) == "AVX512_CORE_FP16"
     assert len(child.levels) == 2
 
@@ -211,11 +333,25 @@ def test_the_memory_lies_in_the_programs_cache():
     assert instructions._folder({"XDG_CACHE_HOME": "c"}) == Path.home() / ".cache/assay/instructions"
 
 
+def may_have_core():
+    """Whether this process may set the limit to 1: a hard limit of 0 is not for everybody to raise, nor for every
+    root."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+            resource.setrlimit(resource.RLIMIT_CORE, (1, hard if hard else 1))
+        except (OSError, ValueError):
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no limits")
 def test_a_dying_child_writes_no_core():
     pid = os.fork()
     if pid == 0:
         linux.no_core_dump()
         os._exit(resource.getrlimit(resource.RLIMIT_CORE)[0])
-    wanted = 1 if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0 or os.geteuid() == 0 else 0
+    wanted = 1 if may_have_core() else 0
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == wanted
