@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"runtime"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,8 +12,8 @@ import (
 )
 
 // askingLimit is how long the trial of instruction sets may take: a few seconds
-// beside importing torch from a cold disk.
-const askingLimit = 2 * time.Minute
+// beside importing torch from a cold disk. It lies above the trial's own limits.
+const askingLimit = 3 * time.Minute
 
 // host is what this machine's processor means for an environment's children. It
 // is shared by the copies of an Environment, asked on first need, and once.
@@ -22,7 +22,7 @@ type host struct {
 	memory    instructions.Memory
 	key       string
 	asks      bool // whether a child may be asked; else what is remembered has to do
-	pinned    bool // the user has set the variable, and it stays
+	pinned    bool // the user has set the variable, which is left alone
 	say       func(string)
 
 	mu      sync.Mutex
@@ -62,26 +62,44 @@ func (e Environment) Instructions(ctx context.Context) instructions.Finding {
 	return h.finding
 }
 
-// settle needs the lock.
+// settle needs the lock. What gave no answer is asked again by the next program.
 func (h *host) settle(ctx context.Context, e Environment) {
-	found, known := h.memory.Load(h.key)
-	if known || !h.asks {
-		h.finding, h.settled = found, true
+	kept, known := h.memory.Load(h.key)
+	if known && len(kept.Untried()) == 0 || !h.asks {
+		h.finding, h.settled = kept, true
 		return
 	}
-	h.say("trying once which instruction sets this processor executes: " + h.processor.Name + " announces ones that some virtual machines cannot run")
+	h.say("checking once which of its announced instruction sets " + h.processor.Name + " really executes (some virtual machines announce more than they can run)")
 	found, err := e.tryInstructions(ctx, h.processor.Levels())
 	if ctx.Err() != nil {
 		return // half an answer is none
 	}
-	h.settled = true
-	if err == nil {
-		h.finding = found
-		err = h.memory.Save(h.key, found)
-	}
+	h.settled, h.finding = true, kept
 	if err != nil {
-		h.say("which instruction sets this processor executes is not known: " + err.Error())
+		h.say(executes + " is not known: " + err.Error())
+		return
 	}
+	h.finding = instructions.Merge(kept, found)
+	if untried := found.Untried(); len(untried) > 0 {
+		h.say(executes + " is not known in full and is tried again next time: " + strings.Join(untried, ", "))
+		return
+	}
+	if h.finding, err = h.keep(found); err != nil {
+		h.say(executes + " could not be kept and is tried again next time: " + err.Error())
+	}
+}
+
+const executes = "which instruction sets this processor executes"
+
+// keep adds to what is known here and to what programs beside this one have kept
+// meanwhile. It needs the lock.
+func (h *host) keep(more instructions.Finding) (instructions.Finding, error) {
+	known := instructions.Merge(h.finding, more)
+	now, err := h.memory.Change(h.key, func(old instructions.Finding) instructions.Finding { return instructions.Merge(old, known) })
+	if err != nil {
+		return known, err
+	}
+	return now, nil
 }
 
 // tryInstructions multiplies in children of a child.
@@ -119,8 +137,9 @@ func (e Environment) Below(level string) string {
 }
 
 // Remember keeps, for this machine and these packages, a level with which a child
-// lived that had died without. Of jobs side by side the lowest level stays.
-func (e Environment) Remember(level string, died instructions.Death) error {
+// lived that had died without. Of jobs and programs side by side the lowest level
+// stays.
+func (e Environment) Remember(level string, died instructions.Death) (err error) {
 	h := e.host
 	if h == nil {
 		return nil
@@ -128,9 +147,19 @@ func (e Environment) Remember(level string, died instructions.Death) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.settled = true
-	if all := h.processor.Levels(); slices.Index(all, level) > slices.Index(all, h.finding.Lowered) {
-		h.finding.Lowered = level
+	h.finding, err = h.keep(instructions.Finding{Lowered: level, Died: []instructions.Death{died}, Skipped: h.finding.Skipped})
+	return err
+}
+
+// ForgetInstructions makes the next child be preceded by a new trial, whatever was
+// found or remembered before.
+func (e Environment) ForgetInstructions() error {
+	h := e.host
+	if h == nil {
+		return nil
 	}
-	h.finding.Died = append(h.finding.Died[:len(h.finding.Died):len(h.finding.Died)], died)
-	return h.memory.Save(h.key, h.finding)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.settled, h.finding = false, instructions.Finding{}
+	return h.memory.Forget(h.key)
 }

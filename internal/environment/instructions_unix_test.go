@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/instructions"
 )
@@ -91,6 +92,10 @@ func TestEveryChildIsLowered(t *testing.T) {
 		{"the user has set the old one", amx, diesInIt, []string{"DNNL_MAX_CPU_ISA=AVX2"}, "", 0},
 		{"no answer", amx, "exit 3", nil, "", 3},
 		{"garbage", amx, "echo '{\"lowered\":\"SSE9\"}'", nil, "", 3},
+		{"a level without a death", amx, "echo '{\"lowered\":\"AVX2\",\"died\":[]}'", nil, "", 3},
+		{"not in full", amx, `echo '{"lowered":"","died":[],"skipped":{"torch bf16":"it took too long"}}'`, nil, "", 3},
+		{"it dies, not in full", amx, strings.Replace(diesInIt, "}]}", `}],"skipped":{"openvino int8":"it took too long"}}`, 1), nil, "AVX512_CORE_FP16", 3},
+		{"one is absent", amx, `echo '{"lowered":"","died":[],"skipped":{"openvino int8":"not installed"}}'`, nil, "", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -124,21 +129,105 @@ func TestOpeningAsksNothing(t *testing.T) {
 	}
 }
 
-// TestAskingIsStopped: half an answer is none, and is not remembered.
+// TestAskingIsStopped: half an answer is none, is not remembered, and nobody goes
+// on with it.
 func TestAskingIsStopped(t *testing.T) {
 	t.Parallel()
-	m, python, asked := trying(t, amx, "sleep 60")
+	m, python, asked := trying(t, amx, "sleep 60 & wait")
 	env, err := m.Open(t.Context(), Choice{Python: python})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errors.New("stopped"))
+	defer cancel(nil)
+	go func() {
+		for asked() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel(errors.New("stopped"))
+	}()
 	if f := env.Instructions(ctx); f.Lowered != "" || env.host.settled {
 		t.Errorf("a stopped question left %+v", f)
 	}
-	if left, err := os.ReadDir(m.folders.instructions()); err == nil || asked() > 1 {
-		t.Errorf("%d files are kept", len(left))
+	if left, err := os.ReadDir(m.folders.instructions()); err == nil || asked() != 1 {
+		t.Errorf("%d files are kept, asked %d times", len(left), asked())
+	}
+	if left := processesOf(t, filepath.Dir(filepath.Dir(filepath.Dir(python)))); len(left) > 0 {
+		t.Errorf("%q are left", left)
+	}
+}
+
+// processesOf are the command lines of running processes that name a folder, and
+// of those in groups with them; empty where there is no /proc.
+func processesOf(t *testing.T, folder string) []string {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, file := range all {
+		if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), folder) {
+			line, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+			if err == nil && len(line) > 0 {
+				out = append(out, string(line))
+			}
+		}
+	}
+	return out
+}
+
+// TestRememberSideBySide: of two programs on one host the lowest level stays, and
+// a death is kept once.
+func TestRememberSideBySide(t *testing.T) {
+	t.Parallel()
+	m, python, _ := trying(t, amx, lives)
+	var programs [2]Environment
+	for i := range programs {
+		env, err := m.Open(t.Context(), Choice{Python: python})
+		if err != nil {
+			t.Fatal(err)
+		}
+		env.Instructions(t.Context())
+		programs[i] = env
+	}
+	death := instructions.Death{Engine: "torch", DType: "bf16", Signal: 4}
+	for i, lived := range []string{"AVX512_CORE_BF16", "AVX512_CORE_FP16", "AVX512_CORE_FP16"} {
+		if err := programs[i%2].Remember(lived, death); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, p := range programs {
+		if got := p.Instructions(t.Context()); got.Lowered != "AVX512_CORE_BF16" || len(got.Died) != 1 {
+			t.Errorf("program %d has %+v", i, got)
+		}
+	}
+	if got := level(t, m, python); got != "AVX512_CORE_BF16" {
+		t.Errorf("the next program's children get %q", got)
+	}
+	if err := programs[0].ForgetInstructions(); err != nil {
+		t.Fatal(err)
+	}
+	if got := level(t, m, python); got != "" || programs[0].Instructions(t.Context()).Lowered != "" {
+		t.Errorf("after forgetting it is %q", got)
+	}
+}
+
+// TestACacheThatCannotBeWritten: what was found holds all the same, and the
+// message says so.
+func TestACacheThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	m, python, _ := trying(t, amx, diesInIt)
+	if err := os.WriteFile(m.folders.instructions(), []byte("in the way"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	m.say = func(text string) { said = append(said, text) }
+	if got := level(t, m, python); got != "AVX512_CORE_FP16" {
+		t.Errorf("the children get %q", got)
+	}
+	if len(said) == 0 || !strings.Contains(said[len(said)-1], "could not be kept and is tried again next time") {
+		t.Errorf("it says %q", said)
 	}
 }
 

@@ -231,6 +231,14 @@ def test_asked_once_and_remembered(tmp_path):
     assert [json.loads(f.read_text()) for f in (tmp_path / "memory").glob("*.json")] == [LOWERED]
 
 
+def test_the_key_is_the_programs():
+    """internal/instructions has the same in its tests: both use one file."""
+    fields = {"vendor_id": "GenuineIntel", "cpu family": "6", "model": "207", "model name": "Xeon"}
+    of = instructions.Processor({**fields, "cpuid level": "28", "flags": "amx_tile"})
+    key = instructions.key(of, "/env/bin/python", {"torch": "2.15.0", "openvino": "2026.4.1"})
+    assert key == "4b66e81a95bcf80eae06b698"
+
+
 def test_another_processor_is_asked_anew(tmp_path):
     child = Asked(LOWERED)
     for level in (28, 32):
