@@ -105,14 +105,6 @@ func withQNN(software bool) detect.Platform {
 		Devices: []detect.Device{{ID: "sc8380xp", Name: "Snapdragon X (SC8380XP) Hexagon NPU", Software: software}}}
 }
 
-// withoutAMX is a machine that announces AMX, on which torch dies in bf16.
-func withoutAMX(lowered string) func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
-	return func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
-		return instructions.Processor{Leaf: "28", Flags: "avx2 avx512f amx_tile amx_bf16"},
-			instructions.Finding{Lowered: lowered, Died: []instructions.Death{{Engine: "torch", DType: "bf16", Signal: int(syscall.SIGILL)}}}
-	}
-}
-
 // bare is an environment with torch alone.
 func bare(context.Context) (environment.Environment, error) {
 	return environment.Environment{Python: "/env/bin/python", Versions: map[string]string{"torch": "2.15.0"}}, nil
@@ -169,12 +161,28 @@ func TestSick(t *testing.T) {
 		{"the user's own level", "instructions", "", func(d *Deps) {
 			d.Instructions = withoutAMX("AVX2")
 			d.Getenv = func(name string) string { return map[string]string{"ONEDNN_MAX_CPU_ISA": "AVX2"}[name] }
-		}, OK, "ONEDNN_MAX_CPU_ISA=AVX2 is set"},
+		}, OK, "ONEDNN_MAX_CPU_ISA=AVX2 is set by you and left alone"},
+		{"a level that is none", "instructions", "", func(d *Deps) {
+			d.Getenv = func(name string) string { return map[string]string{"DNNL_MAX_CPU_ISA": "FOO"}[name] }
+		}, Warn, "DNNL_MAX_CPU_ISA=FOO is set by you, and oneDNN knows no such level"},
+		{"a level in small letters", "instructions", "", func(d *Deps) {
+			d.Getenv = func(name string) string { return map[string]string{"ONEDNN_MAX_CPU_ISA": "avx512_core_amx"}[name] }
+		}, OK, "left alone"},
+		{"nothing was tried", "instructions", "", func(d *Deps) { d.Instructions = untried(instructions.Finding{}) }, Warn,
+			"could not be checked (openvino int8: it took too long, torch bf16: raised an exception)"},
+		{"one died and no level gave an answer", "instructions", "", func(d *Deps) {
+			d.Instructions = untried(instructions.Finding{Died: []instructions.Death{{Engine: "torch", DType: "bf16", Signal: int(syscall.SIGILL)}}})
+		}, Warn, "torch bf16 died by SIGILL; whether a lower set of instructions helps is not known"},
+		{"one is not installed", "instructions", "", func(d *Deps) {
+			d.Instructions = func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
+				return instructions.Processor{Flags: "amx_tile"}, instructions.Finding{Skipped: map[string]string{"openvino int8": instructions.Absent}}
+			}
+		}, OK, "every instruction set it announces works"},
 		{"nothing announced", "instructions", "", func(d *Deps) {
 			d.Instructions = func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
 				return instructions.Processor{Flags: "avx2"}, instructions.Finding{}
 			}
-		}, Skipped, "announces none"},
+		}, Skipped, "announces no instruction sets that need checking"},
 		{"no environment to try in", "instructions", "", func(d *Deps) { d.Environment = noEnvironment }, Skipped, "no environment"},
 		{"imports fail", "libraries", "", func(d *Deps) { d.Libraries = noLibraries(broken) }, Fail, "it is broken"},
 		{"runner does not start", "runner", "", func(d *Deps) {

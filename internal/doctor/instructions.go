@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"assay/internal/environment"
 	"assay/internal/instructions"
@@ -18,20 +20,32 @@ func checkInstructions(ctx context.Context, d *Deps) Finding {
 	if err != nil {
 		return skipped("there is no environment")
 	}
+	p, found := d.Instructions(ctx, env)
 	for _, name := range []string{instructions.Variable, instructions.OldVariable} {
 		if v := d.Getenv(name); v != "" {
-			return ok("%s=%s is set, and stays", name, v)
+			return checkLevel(p, name, v)
 		}
 	}
-	p, found := d.Instructions(ctx, env)
 	switch said := p.Explain(found); {
+	case len(found.Untried()) > 0:
+		untried := "some instruction sets could not be checked (" + strings.Join(found.Untried(), ", ") + ")"
+		return warn("run `assay detect --fresh`, which checks them anew", "%s", strings.Trim(untried+"; "+said, "; "))
 	case !p.Announces() && said == "":
-		return skipped("this processor announces none that need trying")
+		return skipped("this processor announces no instruction sets that need checking")
 	case said == "":
-		return ok("what this processor announces executes")
+		return ok("every instruction set it announces works")
 	case found.Lowered == "":
 		return fail("run in fp32, or on another machine", "%s", said)
 	default:
-		return warn("set the same variable in programs of your own; a virtual machine that passes all CPUID leaves on needs none", "%s", said)
+		return warn("set the same variable in programs of your own; a virtual machine that passes all CPUID leaves through does not need it", "%s", said)
 	}
+}
+
+// checkLevel says whether oneDNN understands what the user has set: it passes over
+// other values without a word.
+func checkLevel(p instructions.Processor, name, level string) Finding {
+	if known := p.Known(); len(known) > 0 && !slices.Contains(known, strings.ToUpper(level)) {
+		return warn("set one of "+strings.Join(known, ", ")+", or nothing", "%s=%s is set by you, and oneDNN knows no such level: it is ignored", name, level)
+	}
+	return ok("%s=%s is set by you and left alone", name, level)
 }

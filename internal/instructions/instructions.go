@@ -44,6 +44,22 @@ var levels = []level{
 	{"AVX2", "AVX-512", []string{"avx512f", "avx_vnni"}},
 }
 
+// known are the values of the variable that oneDNN understands on x86, in any case
+// of letters.
+var known = []string{
+	"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI", "AVX512_CORE_BF16", "AVX512_CORE_FP16",
+	"AVX10_1_512", "AVX512_CORE_AMX", "AVX512_CORE_AMX_FP16", "AVX10_1_512_AMX", "AVX10_1_512_AMX_FP16", "AVX10_2_512", "AVX10_2_512_AMX_2", "DEFAULT",
+}
+
+// Known are the values that oneDNN understands on this processor; nil where that
+// is not known, as on Arm.
+func (p Processor) Known() []string {
+	if p.Flags == "" {
+		return nil
+	}
+	return slices.Clone(known)
+}
+
 // asked is how many of the first levels leave out what is worth asking for: the
 // newest sets, which virtual machines get wrong.
 const asked = 3
@@ -170,10 +186,13 @@ func (p Processor) Explain(f Finding) string {
 		return ""
 	}
 	parts := []string{f.deaths()}
-	if f.Lowered == "" {
-		parts = append(parts, "no lower set of instructions helps")
-	} else {
+	switch {
+	case f.Lowered != "":
 		parts = append(parts, p.Note(f.Lowered), fmt.Sprintf("every child runs with %s=%s", Variable, f.Lowered))
+	case len(f.Untried()) > 0:
+		parts = append(parts, "whether a lower set of instructions helps is not known")
+	default:
+		parts = append(parts, "no lower set of instructions helps")
 	}
 	parts = append(parts, p.cause())
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "; ")
