@@ -2,7 +2,6 @@ package lab
 
 import (
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"assay/internal/cell"
@@ -55,17 +54,13 @@ func TestASecondDeathIsTheResult(t *testing.T) {
 	}
 }
 
-// kept is a machine whose processor is kept from something from the second
-// result on.
-type kept struct {
-	bench
-	asked *atomic.Int32
-}
+// kept is a machine whose processor is kept from something at a level.
+type kept struct{ bench }
 
 func (k kept) Presence(t platform.Target) Presence {
 	p := k.bench.Presence(t)
-	p.Restricted = func() string {
-		if k.asked.Add(1) == 1 {
+	p.Restricted = func(level string) string {
+		if level == "" {
 			return ""
 		}
 		return "AMX is off"
@@ -73,11 +68,46 @@ func (k kept) Presence(t platform.Target) Presence {
 	return p
 }
 
-// A result says what its processor is kept from when it was made.
+// at is a runner whose n-th job runs at a level.
+func at(levels ...string) func(int, runner.Job, func(runner.Event)) (runner.Exit, error) {
+	return func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		on(runner.AtLevel{Level: levels[min(n, len(levels)-1)]})
+		return good(n, job, on)
+	}
+}
+
+// A result says what its own child was kept from, whatever the host has learnt
+// by the time it is written; a repeat that was kept from more than the check says
+// so once.
 func TestResultsSayWhatIsOff(t *testing.T) {
 	t.Parallel()
-	rs, _, err := carry(t, &script{do: good}, kept{asked: new(atomic.Int32)}, cell.Plan{Cells: []cell.Cell{{Type: "x"}, {Type: "y"}}})
-	if err != nil || len(rs) != 2 || rs[0].Note+rs[1].Note != "AMX is off" {
+	for name, c := range map[string]struct {
+		levels []string
+		timing cell.Timing
+		want   string
+	}{
+		"none":        {[]string{""}, cell.Functional, ""},
+		"lowered":     {[]string{"AVX2"}, cell.Functional, "AMX is off"},
+		"in a repeat": {[]string{"", "AVX2"}, cell.Quick, "AMX is off"},
+		"in both":     {[]string{"AVX2"}, cell.Quick, "AMX is off"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rs, _, err := carry(t, &script{do: at(c.levels...)}, kept{}, cell.Plan{Timing: c.timing, Cells: []cell.Cell{{Type: "x"}}})
+			if err != nil || len(rs) != 1 || strings.Count(rs[0].Note, "AMX") != strings.Count(c.want, "AMX") {
+				t.Errorf("%+v, %v", rs, err)
+			}
+		})
+	}
+	// The level of the child that lived counts, and a failure says it too.
+	died := func(_ int, _ runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		on(runner.AtLevel{})
+		on(runner.Again{Why: triedAgain})
+		on(runner.AtLevel{Level: "AVX2"})
+		return runner.Exit{Signal: 4}, nil
+	}
+	rs, _, err := carry(t, &script{do: died}, kept{}, cell.Plan{Cells: []cell.Cell{{Type: "x"}}})
+	if err != nil || len(rs) != 1 || !strings.Contains(rs[0].Note, "AMX is off") {
 		t.Errorf("%+v, %v", rs, err)
 	}
 }

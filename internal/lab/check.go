@@ -303,7 +303,7 @@ func (c *carrying) settle(batch []*attempt, out outcome) {
 		}
 		c.fail(a, *out.failure)
 		a.result.PhasesMS = out.phases
-		a.result.Note = joinNotes(a.result.Note, joinNotes(out.again, a.restricted()))
+		a.result.Note = joinNotes(a.result.Note, joinNotes(out.again, a.restricted(out.level)))
 	}
 }
 

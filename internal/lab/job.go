@@ -21,6 +21,7 @@ type outcome struct {
 	failedAt int                // the point that failed: the first that was not finished
 	whole    bool               // it failed before any point was begun: all of them fail
 	again    string             // why it was done twice; "" when it was not
+	level    string             // of instruction sets, at which its child ran; "" is none
 	overhead time.Duration      // dispatch to exit, less the phases timed in the child
 	wall     time.Duration
 	before   int // jobs that the same child had carried out
@@ -96,6 +97,8 @@ func (g *gatherer) event(e runner.Event) {
 	case runner.Again: // the dead child's words are worth nothing
 		*g = *newGatherer(g.asked)
 		g.again = e.Why
+	case runner.AtLevel:
+		g.level = e.Level
 	case runner.Started:
 		g.before = e.Before
 	case runner.Phase:

@@ -64,8 +64,8 @@ type Presence struct {
 	DTypes  []platform.DType
 	Threads int // that its settings recommend; 0 leaves it to the runner
 	// Restricted says in a sentence what the processor is kept from that it
-	// announces, as things stand when it is called; nil, or "", is nothing.
-	Restricted func() string
+	// announces, for a child at a level (runner.AtLevel); nil, or "", is nothing.
+	Restricted func(level string) string
 }
 
 // Machine tells what is here. Both methods are quick and never fail.

@@ -179,7 +179,8 @@ func (c *carrying) repeat(ctx context.Context, s *series) error {
 			return err
 		}
 		for i, p := range todo {
-			p.again(out.again)
+			p.noteOnce(out.again)
+			p.noteOnce(p.restricted(out.level))
 			if run, ok := out.points[i]; ok {
 				run.phases = phases(out.phases, run.phases)
 				p.runs = append(p.runs, run)
@@ -193,10 +194,10 @@ func (c *carrying) repeat(ctx context.Context, s *series) error {
 	return nil
 }
 
-// again notes, once, that a repeat was done twice.
-func (p *point) again(why string) {
-	if !strings.Contains(p.result.Note, why) {
-		p.result.Note = joinNotes(p.result.Note, why)
+// noteOnce adds what a repeat has to say and no other has said.
+func (p *point) noteOnce(note string) {
+	if !strings.Contains(p.result.Note, note) {
+		p.result.Note = joinNotes(p.result.Note, note)
 	}
 }
 

@@ -106,7 +106,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Context = describe(r.Context, p.Report)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
 	r.Note = joinNotes(a.widened, r.Note)
-	for _, more := range []string{unjudged(p.Numerics), out.again, a.restricted()} {
+	for _, more := range []string{unjudged(p.Numerics), out.again, a.restricted(out.level)} {
 		r.Note = joinNotes(r.Note, more)
 	}
 	fitted(&r, p.Report)
@@ -114,12 +114,12 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	c.price(a)
 }
 
-// restricted is what the cell's processor is kept from at this moment.
-func (a *attempt) restricted() string {
+// restricted is what the processor was kept from in a child at a level.
+func (a *attempt) restricted(level string) string {
 	if a.here.Restricted == nil {
 		return ""
 	}
-	return a.here.Restricted()
+	return a.here.Restricted(level)
 }
 
 // fitted says how given weights fitted the model. Missing ones make a result

@@ -17,12 +17,21 @@ type Again struct {
 
 func (Again) event() {}
 
+// AtLevel says with which level of instruction sets the job's child is started; ""
+// is none. It comes before all that the child says, from Lowering.
+type AtLevel struct{ Level string }
+
+func (AtLevel) event() {}
+
 // Levels says what a Lowering may lower. Its functions may be called from any
 // goroutine.
 type Levels struct {
 	Variable string                    // of the environment, that holds the level
 	Now      func() string             // the level in force on this host; "" is none
 	Below    func(level string) string // the next lower one; "" when there is none
+	// Bounds reports whether a job computes with what reads the variable: no
+	// other is tried again.
+	Bounds func(Job) bool
 	// Lived is told that a job's child died at one level and was through at the
 	// next: the host is to remember that.
 	Lived func(c cell.Cell, died, lived string)
@@ -44,16 +53,18 @@ func (l Lowering) Run(ctx context.Context, job Job, on func(Event)) (Exit, error
 		on = func(Event) {}
 	}
 	level, said := l.Levels.Now(), answered{left: max(1, len(job.Points))}
+	on(AtLevel{level})
 	exit, err := l.Runner.Run(ctx, l.at(job, level), func(e Event) {
 		said.hear(e)
 		on(e)
 	})
 	lower := l.Levels.Below(level)
 	// What was reported stands, however the child ended later.
-	if err != nil || !exit.Illegal() || said.left <= 0 || lower == "" || ctx.Err() != nil {
+	if err != nil || !exit.Illegal() || said.left <= 0 || lower == "" || !l.Levels.Bounds(job) || ctx.Err() != nil {
 		return exit, err
 	}
 	on(Again{Why: fmt.Sprintf("tried again with %s=%s after an illegal instruction (SIGILL)", l.Levels.Variable, lower)})
+	on(AtLevel{lower})
 	exit, err = l.Runner.Run(ctx, l.at(job, lower), on)
 	if err == nil && exit.Outcome() == Finished {
 		l.Levels.Lived(job.Cell, level, lower)
@@ -90,11 +101,5 @@ func (a *answered) hear(e Event) {
 	}
 }
 
-// windowsIllegal is the status of a process that Windows ended for an illegal
-// instruction: it has no signals.
-const windowsIllegal = 0xC000001D
-
 // Illegal says that the child died of an illegal instruction.
-func (e Exit) Illegal() bool {
-	return e.Outcome() == Signalled && e.Signal == int(syscall.SIGILL) || e.Outcome() == Failed && int64(e.Status) == windowsIllegal
-}
+func (e Exit) Illegal() bool { return e.Outcome() == Signalled && e.Signal == int(syscall.SIGILL) }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"syscall"
 
@@ -18,9 +19,10 @@ func levels(env environment.Environment) runner.Levels {
 		Variable: instructions.Variable,
 		Now:      func() string { return env.Instructions(context.Background()).Lowered },
 		Below:    env.Below,
+		Bounds:   bounded,
 		Lived: func(c cell.Cell, died, lived string) {
 			// A host that cannot remember tries again next time: that is no failure.
-			_ = env.Remember(lived, instructions.Death{Engine: string(c.Engine), DType: string(c.DType), Level: died, Signal: int(syscall.SIGILL)})
+			_ = env.Remember(lived, instructions.Death{Engine: cmp.Or(string(c.Engine), string(platform.Torch)), DType: string(c.DType), Level: died, Signal: int(syscall.SIGILL)})
 		},
 	}
 }
@@ -35,12 +37,30 @@ var onHost = map[platform.Engine]struct {
 	platform.EngOpenVINO: {platform.OpenVINO, "CPU"},
 }
 
+func multiplies(t platform.Target) bool {
+	row, ok := onHost[t.Engine]
+	return ok && t.Platform == row.platform && (row.device == "" || t.Device == row.device)
+}
+
+// byTorch are the jobs of no target that compute by torch on the host. No-ops are
+// there to try Assay itself.
+var byTorch = map[runner.JobKind]bool{runner.RecipeJob: true, runner.FactsJob: true, runner.DeriveJob: true, runner.PartsJob: true, runner.NoopJob: true}
+
+// bounded reports whether the variable bounds what a job computes with. Libraries
+// trap for reasons of their own, and those of other devices do not read the
+// variable: one lucky second try there would lower the host for ever.
+func bounded(job runner.Job) bool {
+	if job.Kind == runner.CheckJob || job.Kind == runner.TimeJob {
+		return multiplies(job.Cell.Where().Normal())
+	}
+	return byTorch[job.Kind]
+}
+
 // restricted is what a target on this machine's processor is kept from; nil for
 // other targets.
-func restricted(env environment.Environment, t platform.Target) func() string {
-	row, ok := onHost[t.Engine]
-	if !ok || t.Platform != row.platform || row.device != "" && t.Device != row.device {
+func restricted(env environment.Environment, t platform.Target) func(level string) string {
+	if !multiplies(t) {
 		return nil
 	}
-	return func() string { return env.Processor().Note(env.Instructions(context.Background()).Lowered) }
+	return env.Processor().Note
 }

@@ -11,6 +11,7 @@ import (
 	"assay/internal/environment"
 	"assay/internal/instructions"
 	"assay/internal/platform"
+	"assay/internal/runner"
 )
 
 // onFaulty is a Bare environment on a processor that announces AMX.
@@ -24,7 +25,9 @@ func onFaulty(t *testing.T, home string, environ ...string) environment.Environm
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, instructions.Variable) })
+	own := slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(kv, instructions.Variable+"=") || strings.HasPrefix(kv, instructions.OldVariable+"=")
+	})
 	m := environment.New(folders, append(own, environ...), func(string) {}).OnProcessor(cpuinfo)
 	env, err := m.Bare(t.Context(), environment.Choice{})
 	if err != nil {
@@ -52,7 +55,8 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestRestricted: what runs on the host's processor by oneDNN says what is off.
+// TestRestricted: what runs on the host's processor by oneDNN says what is off, and
+// nothing else is tried again.
 func TestRestricted(t *testing.T) {
 	t.Parallel()
 	env := onFaulty(t, t.TempDir())
@@ -65,18 +69,19 @@ func TestRestricted(t *testing.T) {
 		if (says != nil) != want {
 			t.Errorf("%s: it may say something: %v, want %v", name, says != nil, want)
 		}
-		if says != nil && says() != "" {
-			t.Errorf("%s: %q before anything died", name, says())
+		if says != nil && (says("") != "" || !strings.HasPrefix(says("AVX512_CORE_FP16"), "AMX is off")) {
+			t.Errorf("%s: without a level %q, with one %q", name, says(""), says("AVX512_CORE_FP16"))
+		}
+		for _, kind := range []runner.JobKind{runner.CheckJob, runner.TimeJob} {
+			job := runner.Job{Kind: kind, Cell: cell.Cell{Platform: target.Platform, Engine: target.Normal().Engine, Device: target.Normal().Device}}
+			if levels(env).Bounds(job) != want {
+				t.Errorf("%s: a %s that dies is tried again: %v, want %v", name, kind, !want, want)
+			}
 		}
 	}
-	if err := env.Remember("AVX512_CORE_FP16", instructions.Death{}); err != nil {
-		t.Fatal(err)
-	}
-	target, err := platform.ParseTarget("cpu")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := restricted(env, target.Normal())(); !strings.HasPrefix(got, "AMX is off") {
-		t.Errorf("it says %q", got)
+	for kind, want := range map[runner.JobKind]bool{runner.RecipeJob: true, runner.PartsJob: true, runner.ProbeJob: false, runner.CatalogJob: false, runner.CompareJob: false} {
+		if levels(env).Bounds(runner.Job{Kind: kind}) != want {
+			t.Errorf("a %s that dies is tried again: %v, want %v", kind, !want, want)
+		}
 	}
 }

@@ -40,8 +40,9 @@ func TestIllegalIsTriedAgain(t *testing.T) {
 		now := ""
 		r := runner.Lowering{Runner: inner, Levels: runner.Levels{
 			Variable: "ONEDNN_MAX_CPU_ISA", Now: func() string { return now },
-			Below: func(string) string { return "AVX512_CORE_FP16" },
-			Lived: func(_ cell.Cell, _, lived string) { now = lived },
+			Below:  func(string) string { return "AVX512_CORE_FP16" },
+			Bounds: func(runner.Job) bool { return true },
+			Lived:  func(_ cell.Cell, _, lived string) { now = lived },
 		}}
 		for i, want := range []int{1, 0} {
 			again, points := 0, 0
