@@ -71,7 +71,7 @@ func (k kept) Presence(t platform.Target) Presence {
 // at is a runner whose n-th job runs at a level.
 func at(levels ...string) func(int, runner.Job, func(runner.Event)) (runner.Exit, error) {
 	return func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
-		on(runner.AtLevel{Level: levels[min(n, len(levels)-1)]})
+		on(runner.AtLevel{Level: levels[min(n, len(levels))-1]})
 		return good(n, job, on)
 	}
 }
