@@ -50,7 +50,7 @@ it says what is unknown.`,
 			if capture != "" {
 				return a.capture(c.Context(), capture)
 			}
-			r, err := a.detect(c.Context(), root, asking{fresh, look, inBrowsers(only)})
+			r, err := a.detect(c.Context(), root, asking{fresh: fresh, forget: fresh, look: look, browsers: inBrowsers(only)})
 			if err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ it says what is unknown.`,
 	f.StringSliceVar(&names, "platform", nil, "only these platforms")
 	f.StringVar(&root, "root", "", "detect the captured machine in this folder")
 	f.StringVar(&capture, "capture", "", "write a fixture of this machine into this folder, without serial numbers, names or addresses")
-	f.BoolVar(&fresh, "fresh", false, "ask the engines anew rather than take answers from the cache")
+	f.BoolVar(&fresh, "fresh", false, "ask the engines and check the processor anew rather than take answers from the cache")
 	f.BoolVar(&look, "look", false, "the first pass only: start no child")
 	return c
 }
@@ -78,6 +78,7 @@ it says what is unknown.`,
 // asking is how much the second pass does.
 type asking struct {
 	fresh    bool // ask anew
+	forget   bool // forget what jobs have shown of the processor
 	look     bool // leave it out
 	browsers bool // start browsers
 }
@@ -153,7 +154,7 @@ func (a *app) ask(ctx context.Context, m *detect.Machine, how asking) (detect.An
 	if err != nil {
 		return nil, err
 	}
-	answers, err := a.askEngines(ctx, maker, m, how.fresh)
+	answers, err := a.askEngines(ctx, maker, m, how)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (a *app) askBrowsers(ctx context.Context, maker *environment.Maker, m *dete
 }
 
 // askEngines asks the environment; nil where none is installed.
-func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detect.Machine, fresh bool) (detect.Answers, error) {
+func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detect.Machine, how asking) (detect.Answers, error) {
 	choice := a.choice()
 	choice.NoSetup = true
 	env, err := maker.Open(ctx, choice)
@@ -195,7 +196,12 @@ func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detec
 		return nil, err
 	}
 	cache := detect.NewCache(filepath.Join(f.Cache, "detect"), env.Python, detect.Look(m))
-	cache.Fresh = fresh
+	cache.Fresh = how.fresh
+	if how.forget {
+		if err := env.ForgetInstructions(); err != nil {
+			a.say("warning: what is known of the processor's instruction sets stays: " + err.Error())
+		}
+	}
 	executes := env.Instructions(ctx) // before the questions, which have limits of their own
 	return detect.Confirm(ctx, cache.Around(detect.PythonChild(env.Command)), detect.Questions()).WithInstructions(executes), nil
 }
