@@ -21,18 +21,7 @@ func TestReadingEnds(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	model := filepath.Join(t.TempDir(), "model")
-	if err := os.Mkdir(model, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(model, "config.json"), []byte(`{"model_type":"bert"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(model, "pytorch_model.bin"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	for _, args := range [][]string{
-		{"test", model, "--platform", "cpu", "--allow-pickle"},
 		{"test", "--plan", pipe}, {"import", pipe}, {"test", "--plan", "/dev/zero"}, {"import", "/dev/zero"},
 		{"--db", pipe, "query"}, {"test", filepath.Dir(pipe)},
 	} {
