@@ -25,6 +25,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"assay/internal/input"
 )
 
 const (
@@ -98,7 +100,7 @@ func (b *Book) file(ctx context.Context, path string) (string, error) {
 	if name := filepath.Base(target); hashed.MatchString(name) && filepath.Base(filepath.Dir(target)) == "blobs" {
 		return name, nil
 	}
-	f, err := os.Open(target)
+	f, err := input.Open(target)
 	if err != nil {
 		return "", fmt.Errorf("tell %s from what it was: %w", path, err)
 	}
@@ -106,9 +108,6 @@ func (b *Book) file(ctx context.Context, path string) (string, error) {
 	before, err := f.Stat()
 	if err != nil {
 		return "", fmt.Errorf("tell %s from what it was: %w", path, err)
-	}
-	if !before.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no regular file", path)
 	}
 	when, told := changed(before)
 	if e, ok := b.remembered(target); ok && told && e.Change == when.key {

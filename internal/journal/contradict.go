@@ -26,10 +26,11 @@ func (s *source) refuse(here Here) {
 	}
 	kept := s.lines[:0]
 	for _, l := range s.lines {
-		if r := l.line.Result; r != nil && contradicts(*r, absent) {
-			s.problems = append(s.problems, Problem{s.path, l.line.Number,
-				fmt.Errorf("the result says that %s was measured on %s, which host %s was seen not to have: it is not taken", r.Cell.Model(), ranOn(*r), s.header.Host.ID)})
-			continue
+		if l.line.Result != nil {
+			if err := contradiction(*l.line.Result, absent, s.header.Host.ID); err != nil {
+				s.problems = append(s.problems, Problem{s.path, l.line.Number, fmt.Errorf("%w: it is not taken", err)})
+				continue
+			}
 		}
 		kept = append(kept, l)
 	}
@@ -58,11 +59,37 @@ func (s *source) detectedAbsent() map[string]bool {
 	return absent
 }
 
-// contradicts leaves alone what a detection of devices does not decide: pages,
-// whose browser may come later, and emulators.
-func contradicts(r cell.Result, absent map[string]bool) bool {
-	c := r.Cell.Normal()
-	return r.Evidence == cell.Measured && r.Verdict != cell.Unavailable && !c.Engine.InPages() && absent[string(c.Platform)]
+// contradiction is what a measured result says that cannot be: that it ran on
+// what its host does not have, or elsewhere than its cell is for. What was asked
+// for is another platform only where the result is of a fallback.
+func contradiction(r cell.Result, absent map[string]bool, host string) error {
+	if r.Evidence != cell.Measured || r.Verdict == cell.Unavailable {
+		return nil
+	}
+	of := r.Cell.Normal()
+	fellBack := r.Fallback != nil && r.Fallback.From != ""
+	ran := []cell.Cell{of}
+	if r.Actual != nil && r.Actual.Target != "" {
+		ran = append(ran, on(r.Actual.Target))
+	}
+	if !fellBack && r.Requested.Target != "" {
+		ran = append(ran, on(r.Requested.Target))
+	}
+	for _, c := range ran {
+		if missing(c, absent) {
+			return fmt.Errorf("the result says that %s was measured on %s, which host %s was seen not to have", r.Cell.Model(), c.Target, host)
+		}
+		if c.Platform != of.Platform && !fellBack {
+			return fmt.Errorf("the result contradicts itself: its cell is for %s, and it says that it ran on %s", of.Target, c.Target)
+		}
+	}
+	return nil
 }
 
-func ranOn(r cell.Result) string { return r.Cell.Normal().Target }
+func on(target string) cell.Cell { return cell.Cell{Target: target}.Normal() }
+
+// missing leaves alone what a detection of devices does not decide: pages,
+// whose browser may come later, and emulators.
+func missing(c cell.Cell, absent map[string]bool) bool {
+	return !c.Engine.InPages() && absent[string(c.Platform)]
+}

@@ -237,6 +237,46 @@ func TestImportMarksEachLine(t *testing.T) {
 	}
 }
 
+// Whichever of its fields names the platform, it is held to it.
+func TestImportRefusesContradictingFields(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		edit    func(*cell.Result)
+		refused string
+	}{
+		"as it was":        {func(*cell.Result) {}, ""},
+		"what ran":         {func(r *cell.Result) { r.Actual.Target = "cuda" }, "cuda, which host h-1 was seen not to have"},
+		"what was asked":   {func(r *cell.Result) { r.Requested.Target = "cuda:1" }, "cuda:1, which host h-1 was seen not to have"},
+		"a known platform": {func(r *cell.Result) { r.Actual.Target = "mps" }, "its cell is for cpu, and it says that it ran on mps"},
+		"a device":         {func(r *cell.Result) { r.Actual.Target = "cpu/onnxruntime" }, ""},
+		"nothing ran":      {func(r *cell.Result) { r.Actual = nil }, ""},
+		"a fallback": {func(r *cell.Result) {
+			r.Requested.Target, r.Fallback = "cuda", &cell.Fallback{From: "cuda", Reason: "no NVIDIA device was found"}
+		}, ""},
+		"a fallback to what is not there": {func(r *cell.Result) {
+			r.Actual.Target, r.Fallback = "cuda", &cell.Fallback{From: "mps", Reason: "x"}
+		}, "cuda, which host h-1 was seen not to have"},
+	} {
+		r := result(0)
+		r.Cell = cell.Cell{Type: "bert", Target: "cpu"}.Normal()
+		actual := cell.SettingsOf(r.Cell)
+		r.Requested, r.Actual = actual, &actual
+		x.edit(&r)
+		w, err := Create(t.TempDir(), header("run-1"))
+		must(t, err)
+		_, err = w.Append(r)
+		must(t, err)
+		_, err = w.AppendDetection(start, json.RawMessage(`{"platforms":[{"platform":"cpu","status":"present"},{"platform":"cuda","status":"absent"}]}`))
+		must(t, err)
+		must(t, w.Close())
+		got, err := Import(t.Context(), w.Path(), t.TempDir(), Here{})
+		must(t, err)
+		if (len(got.Problems) > 0) != (x.refused != "") || x.refused != "" && !strings.Contains(got.Problems[0].Error(), x.refused) {
+			t.Errorf("%s: %v", name, got.Problems)
+		}
+	}
+}
+
 // A result may not say that it ran on what its host was seen not to have: by
 // the detection beside it, or by this machine's own if it claims to be of it.
 func TestImportRefusesContradictions(t *testing.T) {

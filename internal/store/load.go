@@ -40,7 +40,7 @@ func (l *loader) load(ctx context.Context, c change) error {
 		return l.unreadable(ctx, c, fmt.Errorf("the file is named otherwise than its run, %s: bring it in with assay import", want))
 	}
 	if !grown(path, c) {
-		lost, err := l.replace(ctx, c.entry, path)
+		lost, err := l.replace(ctx, c, path)
 		if err != nil {
 			return err
 		}
@@ -178,16 +178,25 @@ func (l *loader) keep(ctx context.Context, c change, why error) error {
 // replace makes room for a journal that is not the one which was loaded. Where
 // that is because it is damaged, only what it still holds is loaded anew, and the
 // rows of its lost lines stay.
-func (l *loader) replace(ctx context.Context, e entry, path string) (lost bool, err error) {
+func (l *loader) replace(ctx context.Context, c change, path string) (lost bool, err error) {
+	e := c.entry
 	if e.runID == "" {
 		return false, l.forget(ctx, e)
 	}
 	ids, damaged, err := journal.Lines(path)
-	if err != nil || !damaged {
-		return false, errors.Join(err, l.forget(ctx, e))
+	if err != nil {
+		return false, err
 	}
 	if err := l.flush(); err != nil {
 		return false, err
+	}
+	lacks, err := l.lacks(ctx, e.runID, ids)
+	if err != nil {
+		return false, err
+	}
+	shorter := c.now < e.bytes && e.tail != "" // one that was damaged already may be mended
+	if !damaged && !lacks && !shorter {
+		return false, l.forget(ctx, e)
 	}
 	for _, query := range []string{
 		"DELETE FROM timings WHERE list_contains(?::VARCHAR[], result_id)",
@@ -210,6 +219,19 @@ func (l *loader) replace(ctx context.Context, e entry, path string) (lost bool, 
 	}
 	l.problem(journal.Problem{Path: path, Err: errors.New("the journal is damaged: the rows of lines that it has lost are kept")})
 	return true, nil
+}
+
+// lacks reports whether lines that were loaded are not among these. Journals only
+// ever grow, so one that does was cut, if at the end of a line.
+func (l *loader) lacks(ctx context.Context, runID string, ids []string) (bool, error) {
+	loaded := map[string]bool{}
+	if err := l.ses.lineIDs(ctx, runID, loaded); err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		delete(loaded, id)
+	}
+	return len(loaded) > 0, nil
 }
 
 // forget removes all that came from a journal.
