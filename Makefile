@@ -27,7 +27,7 @@ RELEASES := 4.51.3 5.0.0 5.17.0
 # fifteen times as long and has nothing to find.
 WITHOUT_RACE := assay/internal/failure
 # What the tests do must not depend on how many cores others leave: two at once.
-GOTEST   := go test -timeout 15m
+GOTEST   := go test -timeout 30m
 
 say = @printf '\n== %s\n' '$(1)'
 
