@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -53,7 +54,12 @@ func TestReadingStdinHearsSignals(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(time.Second)
+	silent.Close()
+	// It reads, so it hears: more than a pipe holds is written only when the
+	// program has begun to take it.
+	if _, err := mute.Write(bytes.Repeat([]byte(" "), 256<<10)); err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

@@ -76,6 +76,10 @@ func (c Cell) bare() Cell {
 	return c
 }
 
+// Cell is what the key holds: a cell without what follows from its other fields
+// and what was ignored.
+func (k Key) Cell() Cell { return k.of }
+
 // String gives keys an order: by type first, then by the other fields.
 func (k Key) String() string {
 	b, err := json.Marshal(k.of)

@@ -23,6 +23,7 @@ type attempt struct {
 	now      cell.Cell // settings as they are tried now
 	attempts int
 	widened  string // why half precision was given up for fp32; "" when it was not
+	untried  string // why a step of a fallback was left alone; "" when it was not
 	began    time.Time
 	result   *cell.Result // once the check is done
 }
@@ -184,19 +185,25 @@ func noRecipe(err error) cell.Failure {
 // fit is the check before loading: settings are lowered until the weights can
 // fit, or the attempt fails without having loaded anything. A step of a fallback
 // must fit whole: nobody asked for it, and nobody waits minutes for what is
-// bound to run out of memory.
+// bound to run out of memory. That only the check does not fit says nothing of
+// the platform.
 func (c *carrying) fit(a *attempt) {
 	for {
 		why := fits(a.now, a.recipe.Parameters, a.here, c.slots.hostBytes)
+		whole := ""
 		if why == "" && a.absent != "" {
-			why = fitsWhole(a.now, a.recipe.Parameters, a.here.Software, c.slots.hostBytes)
+			whole = fitsWhole(a.now, a.recipe.Parameters, a.here.Software, c.slots.hostBytes)
 		}
-		if why == "" {
+		if why == "" && whole == "" {
 			return
 		}
 		smaller, ok := smallerDType(a.now)
-		if c.plan.NoAdapt || !ok {
+		switch stuck := c.plan.NoAdapt || !ok; {
+		case stuck && why != "":
 			c.fail(a, failure.Of(cell.OutOfMemory, why))
+			return
+		case stuck:
+			c.leave(a, "not tried: "+whole)
 			return
 		}
 		a.now.DType = smaller
@@ -349,13 +356,17 @@ func (c *carrying) widen(a *attempt, f *cell.Failure) bool {
 func (c *carrying) seconds(ctx context.Context, done []*attempt) ([]*attempt, error) {
 	var moved []route
 	for _, a := range done {
-		if r, ok := c.second(a.route, a.result.Failure); ok {
+		if r, ok := c.next(a); ok {
 			link := c.link(r)
 			if a.result.Fallback != nil { // this was a fallback itself
 				link.From = a.result.Fallback.From
 			}
 			a.result.Fallback = link
-			c.obs.Note(fmt.Sprintf("%s fails on %s (%s): it runs on %s instead", a.cell.Model(), a.cell.Target, a.result.Failure.Class, r.cell.Target))
+			what := "is not tried on " + a.cell.Target
+			if f := a.result.Failure; f != nil {
+				what = fmt.Sprintf("fails on %s (%s)", a.cell.Target, f.Class)
+			}
+			c.obs.Note(fmt.Sprintf("%s %s: it runs on %s instead", a.cell.Model(), what, r.cell.Target))
 			moved = append(moved, r)
 		}
 	}

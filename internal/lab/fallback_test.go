@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"assay/internal/cell"
@@ -140,11 +141,14 @@ func TestABrowsersCellStaysInABrowser(t *testing.T) {
 
 // large has recipes of a model whose weights fit in half precision, and nothing
 // beside them.
-type large struct{ recipes }
+type large struct {
+	recipes
+	parameters int64
+}
 
 func (l large) Recipe(ctx context.Context, c cell.Cell) (Recipe, error) {
 	r, err := l.recipes.Recipe(ctx, c)
-	r.Parameters = 900e6
+	r.Parameters = l.parameters
 	return r, err
 }
 
@@ -158,7 +162,7 @@ func TestEachStepOfAFallbackMustFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &Lab{Runner: s, Recipes: large{}, Machine: everyCPU{}, Workers: 2, Limit: 1 << 40}
+		l := &Lab{Runner: s, Recipes: large{parameters: 900e6}, Machine: everyCPU{}, Workers: 2, Limit: 1 << 40}
 		if err := l.Carry(t.Context(), p, obs); err != nil {
 			t.Fatal(err)
 		}
@@ -166,9 +170,33 @@ func TestEachStepOfAFallbackMustFit(t *testing.T) {
 			t.Errorf("%s: %d children were started, want %d", platformName, len(s.jobs), children)
 		}
 		for _, r := range obs.results[min(1, len(obs.results)-1):] {
-			if platformName == platform.CUDA && (r.Failure == nil || r.Failure.Class != cell.OutOfMemory || r.Evidence != cell.Derived) {
-				t.Errorf("%s: %s, %s, %+v", r.Cell.Target, r.Verdict, r.Evidence, r.Failure)
+			untried := r.Verdict == cell.Unavailable && r.Evidence == cell.None && r.Failure == nil && strings.HasPrefix(r.Note, "not tried: checking it takes about")
+			if platformName == platform.CUDA && !untried {
+				t.Errorf("%s: %s, %s, %q, %+v", r.Cell.Target, r.Verdict, r.Evidence, r.Note, r.Failure)
 			}
+		}
+		if platformName == platform.CUDA && len(obs.results) != 3 {
+			t.Errorf("%d results: a step that is not tried ends the chain", len(obs.results))
+		}
+	}
+}
+
+// TestWeightsThatDoNotFitFail: of weights that are too large the parameter count
+// tells, in a fallback too.
+func TestWeightsThatDoNotFitFail(t *testing.T) {
+	t.Parallel()
+	obs := &notes{}
+	p, err := cells(cell.Cell{Type: "x", Platform: platform.CUDA}).Normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Lab{Runner: &script{do: good}, Recipes: large{parameters: 9e9}, Machine: everyCPU{}, Workers: 2, Limit: 1 << 40}
+	if err := l.Carry(t.Context(), p, obs); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range obs.results[1:] {
+		if r.Verdict != cell.Fails || r.Evidence != cell.Derived || r.Failure.Class != cell.OutOfMemory {
+			t.Errorf("%s: %s, %s, %+v", r.Cell.Target, r.Verdict, r.Evidence, r.Failure)
 		}
 	}
 }

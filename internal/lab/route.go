@@ -141,14 +141,18 @@ var elsewhere = map[cell.FailureClass]bool{
 	cell.BeyondAssay:         true,
 }
 
-// second is the route after a failure on a platform that was there, if the
-// plan allows one and another platform may do better: the next of the asked
-// platform's fallback order, whether this was the asked one or a fallback.
-func (c *carrying) second(r route, f *cell.Failure) (route, bool) {
-	if c.plan.Strict || c.plan.NoFallback || f == nil || !elsewhere[f.Class] {
+// next is the route after an attempt that failed on a platform that was there,
+// or was not tried, if the plan allows one and another platform may do better:
+// the next of the asked platform's fallback order, whether this was the asked
+// one or a fallback.
+func (c *carrying) next(a *attempt) (route, bool) {
+	f, reason := a.result.Failure, a.untried
+	if f != nil && elsewhere[f.Class] {
+		reason = fmt.Sprintf("%s: %s", f.Class, f.Detail)
+	}
+	if c.plan.Strict || c.plan.NoFallback || reason == "" {
 		return route{}, false
 	}
-	to, here, ok := c.fallback(r.asked, r.cell.Platform)
-	reason := fmt.Sprintf("%s: %s", f.Class, f.Detail)
-	return route{asked: r.asked, cell: to, here: here, absent: reason, runs: ok}, ok
+	to, here, ok := c.fallback(a.asked, a.cell.Platform)
+	return route{asked: a.asked, cell: to, here: here, absent: reason, runs: ok}, ok
 }

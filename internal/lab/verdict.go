@@ -73,6 +73,15 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 	c.price(a)
 }
 
+// leave settles an attempt that is not made, for a reason that is no fault of
+// its platform.
+func (c *carrying) leave(a *attempt, why string) {
+	r := c.begin(a)
+	r.Verdict, r.Evidence, r.Note = cell.Unavailable, cell.None, why
+	a.untried, a.result = why, &r
+	c.price(a)
+}
+
 // unsuited is why a cell cannot be had, without the exception's name.
 func unsuited(f cell.Failure) string { return strings.TrimPrefix(f.Detail, "Unsuited: ") }
 

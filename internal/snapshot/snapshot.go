@@ -98,14 +98,15 @@ func (o Outcome) runs() bool { return o.Verdict == cell.Works || o.Verdict == ce
 // others are the settings that an outcome has no field of its own for, of those
 // that tell one outcome from another.
 func others(c cell.Cell) *cell.Cell {
-	c = c.Normal()
-	o := cell.Cell{Batch: c.Batch, Seq: c.Seq, Image: c.Image, Mode: c.Mode, Scenario: c.Scenario, Shapes: c.Shapes, Via: c.Via,
-		Start: c.Start, FrontEnd: c.FrontEnd, Block: c.Block, Accuracy: c.Accuracy}
+	o := c.Key(append(slices.Clone(immaterial), withField, cell.AnyTarget, cell.AnyTask, cell.AnyDType)...).Cell()
 	if o == (cell.Cell{Batch: 1, Mode: cell.Infer}) {
 		return nil
 	}
 	return &o
 }
+
+// withField drops what an outcome has fields for and cell names no Any for.
+func withField(c *cell.Cell) { c.Type, c.Checkpoint, c.Size = "", "", "" }
 
 // cell is the one that the outcome is of, as far as it tells.
 func (o Outcome) cell() cell.Cell {
@@ -120,11 +121,12 @@ func (o Outcome) cell() cell.Cell {
 	return c.Normal()
 }
 
-// key names the model and its settings. Releases are compared whatever weights
-// and threads they ran with.
-func (o Outcome) key() cell.Key {
-	return o.cell().Key(cell.AnyCheckpointIfTiny, cell.AnyWeights, cell.AnyThreads)
-}
+// immaterial is what releases are compared without: whatever weights and threads
+// they ran with.
+var immaterial = []cell.Any{cell.AnyCheckpointIfTiny, cell.AnyWeights, cell.AnyThreads}
+
+// key names the model and its settings.
+func (o Outcome) key() cell.Key { return o.cell().Key(immaterial...) }
 
 func sortOutcomes(list []Outcome) {
 	slices.SortFunc(list, func(a, b Outcome) int { return strings.Compare(a.key().String(), b.key().String()) })

@@ -111,6 +111,41 @@ func TestOfResults(t *testing.T) {
 	}
 }
 
+// TestEverySettingTellsApart: two cells that have different keys are two
+// outcomes, whichever setting they differ in, also after a file.
+func TestEverySettingTellsApart(t *testing.T) {
+	t.Parallel()
+	base := cell.Cell{Type: "bert", Checkpoint: "a/b", Size: cell.Full, Target: "cpu/onnxruntime"}
+	for name, change := range map[string]func(*cell.Cell){
+		"revision": func(c *cell.Cell) { c.Revision = "v2" },
+		"batch":    func(c *cell.Cell) { c.Batch = 8 },
+		"seq":      func(c *cell.Cell) { c.Seq = 64 },
+		"shapes":   func(c *cell.Cell) { c.Shapes = "dynamic" },
+		"task":     func(c *cell.Cell) { c.Task = "fill-mask" },
+		"target":   func(c *cell.Cell) { c.Target = "openvino" },
+	} {
+		other := base
+		change(&other)
+		var list []cell.Result
+		for _, c := range []cell.Cell{base, other} {
+			list = append(list, cell.Result{Cell: c.Normal(), Verdict: cell.Works, Evidence: cell.Measured})
+		}
+		b, err := json.Marshal(OfResults(list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []Outcome
+		if err := json.Unmarshal(b, &got); err != nil || len(got) != 2 || got[0].key() == got[1].key() {
+			t.Errorf("%s: %v, %s", name, err, b)
+		}
+	}
+	weights := base
+	weights.Weights, weights.Threads = cell.Hub, 3
+	if o := others(weights.Normal()); o != nil {
+		t.Errorf("what releases are compared without is kept: %+v", o)
+	}
+}
+
 func TestRead(t *testing.T) {
 	t.Parallel()
 	export, err := json.Marshal(Snapshot{Schema: 1, Transformers: "5.22.2", Types: []catalog.Row{row("bert", "B")}, Outcomes: []Outcome{outcome("bert", cell.Works)}})

@@ -80,6 +80,9 @@ func (o Outcome) model() string {
 	}
 	if o.Other != nil {
 		settings = append(settings, o.Other.Beside()...)
+		if r := o.Other.Revision; r != "" {
+			settings = append(settings, "revision "+r)
+		}
 	}
 	return fmt.Sprintf("%s (%s)", cmp.Or(o.Checkpoint, o.Type), strings.Join(settings, ", "))
 }

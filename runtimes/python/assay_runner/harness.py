@@ -7,6 +7,7 @@ memory or a disk that ran out on the way.
 
 from __future__ import annotations
 
+import errno
 import re
 import traceback
 from collections.abc import Iterator
@@ -23,11 +24,15 @@ _SIGNATURE = re.compile(r"(?<!forward\(\)) (?:got an unexpected keyword argument
 _NO_NAME = re.compile(r"^(?:partially initialized )?module '?[\w.]+'? has no attribute|^type object '")
 _NO_MEMORY = re.compile(r"can't allocate memory|out of memory|bad_alloc", re.IGNORECASE)
 
+# What the system refuses whatever the model is. Libraries raise OSError for what they do not find in a checkpoint, too.
+_NAMES = ("ENOSPC", "EIO", "EMFILE", "ENFILE", "EDQUOT", "EROFS", "EACCES", "ENOMEM")
+_OF_MACHINE = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno, name))  # Windows lacks some
+
 
 def blamed(error: BaseException) -> BaseException | None:
     """What to raise in place of a verdict on the model, where the error says nothing of it; None where it does."""
     for one in _chain(error):
-        if isinstance(one, HarnessError | MemoryError | OSError):
+        if isinstance(one, HarnessError | MemoryError) or (isinstance(one, OSError) and one.errno in _OF_MACHINE):
             return one
         if isinstance(one, RunnerError):
             return None  # named by this package already
@@ -79,8 +84,8 @@ def _breaks(error: BaseException, beyond: list[traceback.FrameSummary]) -> bool:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it was caused by, the error first."""
+    """The error and what it was caused by, the error first. What `from None` hides is no cause."""
     seen: BaseException | None = error
     while seen is not None:
         yield seen
-        seen = seen.__cause__ or seen.__context__
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)

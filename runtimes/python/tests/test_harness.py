@@ -1,6 +1,7 @@
 """Whose error it is, and which private names of libraries are there."""
 
 import ast
+import errno
 import re
 import types
 from pathlib import Path
@@ -73,6 +74,30 @@ def test_a_library_that_breaks_while_it_is_imported_is_no_models_fault():
 )  # fmt: skip
 def test_what_the_machine_lacks_is_no_verdict(error, kind):
     assert isinstance(harness.blamed(error), kind)
+
+
+@pytest.mark.parametrize("name", ["ENOSPC", "EIO", "EMFILE", "ENFILE", "EDQUOT", "EROFS", "EACCES", "ENOMEM"])
+def test_what_the_system_refuses_is_no_verdict(name):
+    assert isinstance(harness.blamed(OSError(getattr(errno, name), "x")), OSError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError("it has no file named model.safetensors"),
+        FileNotFoundError(errno.ENOENT, "x"),
+        ConnectionResetError(errno.ECONNRESET, "x"),
+    ],
+)
+def test_an_oserror_of_a_librarys_own_is_a_verdict(error):
+    assert harness.blamed(error) is None
+
+
+@pytest.mark.parametrize(("end", "blames"), [("", True), (" from None", False)])
+def test_what_an_error_hides_is_not_blamed(end, blames):
+    """`from None` says that what was being handled has nothing to do with it."""
+    error = raised(f"try:\n    raise MemoryError\nexcept MemoryError:\n    raise ValueError('x'){end}", LIBRARY)
+    assert isinstance(harness.blamed(error), MemoryError) is blames
 
 
 def breaking(monkeypatch, source, file=OWN):
