@@ -188,7 +188,7 @@ func planUsage(path string, err error) error {
 // carry carries a plan out and journals it. The results that were finished are
 // returned also when it was stopped.
 func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, command string, w session.Watcher) (cell.Report, error) {
-	_, dir, err := a.paths()
+	dir, err := a.journalsToWrite(ctx)
 	if err != nil {
 		return cell.Report{}, err
 	}

@@ -55,7 +55,7 @@ it says what is unknown.`,
 				return err
 			}
 			if root == "" && !look {
-				if err := a.keep(r); err != nil {
+				if err := a.keep(c.Context(), r); err != nil {
 					a.say("warning: this detection is not stored: " + err.Error())
 				}
 			}
@@ -125,8 +125,8 @@ func (a *app) detect(ctx context.Context, root string, how asking) (detect.Repor
 }
 
 // keep journals a detection, so that the view hardware_detection knows it.
-func (a *app) keep(r detect.Report) error {
-	_, dir, err := a.paths()
+func (a *app) keep(ctx context.Context, r detect.Report) error {
+	dir, err := a.journalsToWrite(ctx)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,21 @@ func (a *app) store() (*store.Store, error) {
 	return store.Open(db, journals)
 }
 
+// journalsToWrite is the folder that results go into. Where the user named the
+// database, it is looked at first: results are put beside no other program's file.
+func (a *app) journalsToWrite(ctx context.Context) (string, error) {
+	st, err := a.store()
+	if err != nil {
+		return "", err
+	}
+	if a.db != "" {
+		if err := st.Writable(ctx); err != nil {
+			return "", err
+		}
+	}
+	return st.Journals(), nil
+}
+
 func importCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE…",
@@ -40,7 +55,7 @@ A line that Assay would not have written, or that contradicts what was detected 
   assay test bert --json > bert.json && assay import bert.json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			_, dir, err := a.paths()
+			dir, err := a.journalsToWrite(c.Context())
 			if err != nil {
 				return err
 			}

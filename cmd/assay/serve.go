@@ -110,7 +110,7 @@ func (a *app) labModels(ctx context.Context, f *serveFlags, args []string) ([]ce
 // startLab makes what guests need before any of them comes: the environments,
 // and the runner.
 func (a *app) startLab(ctx context.Context, listener net.Listener, certificate *tls.Certificate, models []cell.Cell, s *session.Session) (*weblab.Lab, error) {
-	_, dir, err := a.paths()
+	dir, err := a.journalsToWrite(ctx)
 	if err != nil {
 		return nil, err
 	}

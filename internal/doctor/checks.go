@@ -244,7 +244,7 @@ func checkRunner(ctx context.Context, d *Deps) Finding {
 func checkDatabase(ctx context.Context, d *Deps) Finding {
 	said, err := d.Database(ctx)
 	if err != nil {
-		return fail("make it anew from the journals: assay db rebuild", "the database cannot be read: %v", err)
+		return fail("do as it says: the journals still hold every result", "the database cannot be read: %v", err)
 	}
 	return ok("%s", said)
 }

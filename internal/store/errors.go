@@ -30,6 +30,17 @@ func (e *BrokenError) Error() string {
 		e.Path, e.Why)
 }
 
+// ForeignError says that the file is no database at all. It is somebody's, so
+// nothing is done with it, and a rebuild would do nothing either.
+type ForeignError struct {
+	Path string
+	Why  string
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s cannot be used: %s; it is left as it is: name another file with --db, or move this one away", e.Path, e.Why)
+}
+
 // BusyError says that others kept the database for longer than was waited.
 type BusyError struct{ Path string }
 

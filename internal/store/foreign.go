@@ -3,9 +3,11 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -14,6 +16,48 @@ import (
 // names /etc/passwd by mistake finds no new file in /etc. Where a lock lies
 // beside it already, the file was in use as the database before.
 func (s *Store) recognise(ctx context.Context) error {
+	if s.empty() {
+		if found, err := s.anyJournal(); err != nil || found || exists(s.lockPath()) {
+			return err
+		}
+		return fmt.Errorf("%s is an empty file, and there are no results to make a database of: run something with it first, or name another file with --db", s.path)
+	}
+	if err := s.checkKind(); err != nil || !exists(s.path) || exists(s.lockPath()) {
+		return err
+	}
+	return s.checkOwner(ctx)
+}
+
+// Writable reports, as an error, why results may not be put beside the file that
+// is to be the database: it is not Assay's. An empty one may become so, and one
+// of a newer Assay is no reason not to run.
+func (s *Store) Writable(ctx context.Context) error {
+	if s.empty() {
+		return nil
+	}
+	err := s.recognise(ctx)
+	if newer := (*NewerError)(nil); errors.As(err, &newer) {
+		return nil
+	}
+	return err
+}
+
+// empty reports whether there is a file with nothing in it.
+func (s *Store) empty() bool {
+	info, err := os.Stat(s.path)
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
+}
+
+func (s *Store) anyJournal() (bool, error) {
+	files, err := os.ReadDir(s.journals)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("read the folder of journals: %w", err)
+	}
+	return slices.ContainsFunc(files, isJournal), nil
+}
+
+// checkKind refuses what is no DuckDB file. None at all is no error.
+func (s *Store) checkKind() error {
 	info, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -22,15 +66,9 @@ func (s *Store) recognise(ctx context.Context) error {
 		return plain(s.path, err.Error())
 	}
 	if !info.Mode().IsRegular() {
-		return &BrokenError{s.path, "it is not a regular file"}
+		return &ForeignError{s.path, "it is not a regular file"}
 	}
-	if info.Size() == 0 { // DuckDB begins a database in it
-		return nil
-	}
-	if err := s.checkMagic(); err != nil || exists(s.lockPath()) {
-		return err
-	}
-	return s.checkOwner(ctx)
+	return s.checkMagic()
 }
 
 // magic is what every DuckDB file has at its eighth byte.
@@ -47,23 +85,20 @@ func (s *Store) checkMagic() error {
 		return plain(s.path, err.Error())
 	}
 	if string(b) != magic {
-		return &BrokenError{s.path, "it is not a DuckDB database"}
+		return &ForeignError{s.path, "it is not a DuckDB database"}
 	}
 	return nil
 }
 
-// checkOwner asks the file itself, read-only. What else is wrong with it is told
-// by whoever opens it next.
+// checkOwner asks the file itself, read-only. One that cannot be asked is not
+// known to be Assay's.
 func (s *Store) checkOwner(ctx context.Context) error {
-	ses, opened := openOnce(ctx, s.path, reading())
-	if opened == nil {
-		_, err := ses.version(ctx)
-		if foreign := (*BrokenError)(nil); errors.As(err, &foreign) {
-			return errors.Join(err, ses.Close())
-		}
-		return ses.Close()
+	ses, err := s.open(ctx, s.path, reading())
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = ses.version(ctx)
+	return errors.Join(err, ses.Close())
 }
 
 // IsReadOnly reports whether an error says that a folder or a file may not be

@@ -103,7 +103,7 @@ func (s *Store) withNotes(ctx context.Context, ses *session, notes []string) (*s
 // nil if it does. Most questions find nothing new, and so never lock others
 // out.
 func (s *Store) readFresh(ctx context.Context) (*session, error) {
-	if !exists(s.path) || exists(s.walPath()) {
+	if !exists(s.path) || s.empty() || exists(s.walPath()) {
 		return nil, nil
 	}
 	ses, err := s.openLocked(ctx, filelock.Shared, reading())

@@ -23,12 +23,18 @@ type Rebuilt struct {
 
 // Rebuild makes the database again from the journals, and only then puts it in
 // the place of the old one. A file there that is damaged or not Assay's is kept
-// under another name; one made by a newer Assay is left alone and is an error.
+// under another name; one made by a newer Assay, and one that is no DuckDB file,
+// are left alone and are errors.
 // Without any journal there is nothing to make it from, and a file there is not
 // touched: it may be anything.
 func (s *Store) Rebuild(ctx context.Context) (done Rebuilt, err error) {
 	if found, err := filepath.Glob(filepath.Join(s.journals, "*"+journal.Extension)); err != nil || len(found) == 0 && exists(s.path) {
 		return Rebuilt{}, errors.Join(err, fmt.Errorf("there are no journals in %s to make %s from, so it is left as it is: move it away if it is not wanted", s.journals, s.path))
+	}
+	if !s.empty() {
+		if err := s.checkKind(); err != nil {
+			return Rebuilt{}, err
+		}
 	}
 	lock, err := s.lock(ctx, filelock.Exclusive)
 	if err != nil {
@@ -58,7 +64,7 @@ func (s *Store) Rebuild(ctx context.Context) (done Rebuilt, err error) {
 
 // inspect says what is wrong with the file there is, if any.
 func (s *Store) inspect(ctx context.Context) error {
-	if !exists(s.path) {
+	if !exists(s.path) || s.empty() {
 		return nil
 	}
 	ses, err := s.open(ctx, s.path, writing())

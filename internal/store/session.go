@@ -86,6 +86,11 @@ func (s *Store) openLocked(ctx context.Context, m filelock.Mode, set settings) (
 	if err != nil {
 		return nil, err
 	}
+	if m == filelock.Exclusive && s.empty() { // DuckDB begins a database only where there is no file
+		if err := removeAll(s.path); err != nil {
+			return nil, errors.Join(err, lock.Close())
+		}
+	}
 	ses, err := s.open(ctx, s.path, set)
 	if err != nil {
 		return nil, errors.Join(err, lock.Close())

@@ -236,9 +236,7 @@ func TestBrokenDatabases(t *testing.T) {
 		return readFile(t, s.Path())
 	}(t)
 	for name, bytes := range map[string]string{
-		"text":      "hello, I am no database\n",
-		"empty":     "",
-		"sqlite":    "SQLite format 3\x00" + strings.Repeat("x", 200),
+		"headed":    "01234567DUCK, and then something else\n",
 		"cut":       whole[:5000],
 		"scrambled": whole[:12288] + strings.Repeat("\xa5", len(whole)-12288),
 	} {
@@ -250,6 +248,9 @@ func TestBrokenDatabases(t *testing.T) {
 			useless := (*BrokenError)(nil)
 			if _, err := s.Query(t.Context(), "FROM results"); !errors.As(err, &useless) || !strings.Contains(err.Error(), "run `assay db rebuild`") {
 				t.Fatalf("Query gave %v", err)
+			}
+			if exists(s.lockPath()) {
+				t.Error("a lock was made beside a file whose owner cannot be read")
 			}
 			if _, err := s.Sync(t.Context()); !errors.As(err, &useless) {
 				t.Errorf("Sync gave %v", err)
