@@ -42,7 +42,7 @@ A plan is {"timing":"test|quick|full","cells":[{"type":"bert","platform":"cuda",
 a platform is a target, as everywhere: cuda:1, cpu/onnxruntime, qnn:sm8650, webgpu@firefox.
 Without --python the managed environment is made on first need.
 Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some cell fails (or is partial, in a strict plan);
-4 asked hardware is not there (strict plan); 130 interrupted.
+4 asked hardware is not there, or Assay cannot run the model on it (strict plan); 130 interrupted.
 `
 
 // usageError is wrong usage: status 2.
@@ -147,7 +147,11 @@ func maker(f *flags, stderr io.Writer) (*environment.Maker, environment.Folders,
 		err = folders.Create()
 	}
 	say := func(s string) { fmt.Fprintln(stderr, s) }
-	return environment.New(folders, os.Environ(), say).Passing(f.pass...), folders, err
+	m := environment.New(folders, os.Environ(), say).Passing(f.pass...)
+	for _, name := range m.Unset() {
+		say("--env " + name + ": it is not set here, so children do not get it")
+	}
+	return m, folders, err
 }
 
 func runPlan(ctx context.Context, args []string, stderr io.Writer) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/catalog"
@@ -219,7 +220,26 @@ func status(results []cell.Result, strict bool) error {
 	case odd >= 0 && (strict || !suit):
 		return usage("%s has nothing of the kind that was asked for: %s", results[odd].Cell.Model(), results[odd].Failure.Hint)
 	case absent > 0:
-		return &statusError{exitUnavailable, fmt.Errorf("%s no device here", counted(absent, "asked cell has", "asked cells have"))}
+		return &statusError{exitUnavailable, lacking(results, absent)}
 	}
 	return nil
+}
+
+// lacking says why asked cells were not run: for want of a device, or because
+// Assay cannot do there what was asked.
+func lacking(results []cell.Result, absent int) error {
+	beyond := 0
+	for _, r := range results {
+		if r.Verdict == cell.Unavailable && r.Failure != nil && r.Failure.Class == cell.BeyondAssay {
+			beyond++
+		}
+	}
+	var parts []string
+	if n := absent - beyond; n > 0 {
+		parts = append(parts, counted(n, "asked cell has", "asked cells have")+" no device here")
+	}
+	if beyond > 0 {
+		parts = append(parts, counted(beyond, "asked cell is", "asked cells are")+" beyond what Assay can do there: see above")
+	}
+	return errors.New(strings.Join(parts, "; "))
 }

@@ -36,7 +36,7 @@ func (a *app) past(ctx context.Context, host string, plan cell.Plan) ([]lab.Know
 		r := x.Result
 		// What was not synchronised is the time of handing work over, and what ran in company that of a share.
 		if r.Latency != nil && r.Latency.Sync == "" && r.Latency.MedianMS > 0 && r.Cell.Scenario == "" && r.SubjectHash != "" {
-			out = append(out, lab.Known{Cell: r.Cell, Subject: r.SubjectHash, MedianMS: r.Latency.MedianMS})
+			out = append(out, lab.Known{Cell: r.Cell, Subject: r.SubjectHash, MedianMS: r.Latency.MedianMS, Unstable: !r.Latency.Stable})
 		}
 	}
 	return out, nil

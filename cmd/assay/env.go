@@ -51,14 +51,15 @@ const (
 	exitProgram     = 1 // the program failed
 	exitUsage       = 2
 	exitFails       = 3   // some cell fails, or is partial with --strict
-	exitUnavailable = 4   // asked hardware is not there, with --strict
+	exitUnavailable = 4   // asked hardware is not there, or Assay cannot use it for the model, with --strict
 	exitInterrupted = 130 // as a shell has it
 )
 
 const exitHelp = `
 Exit status: 0 all asked cells work, are partial, or are unavailable without --strict;
 1 the program failed, or the machine broke under a cell; 2 wrong usage; 3 some cell fails (or is partial, with --strict);
-4 asked hardware is not there (with --strict); 130 interrupted, what was finished is kept.`
+4 asked hardware is not there, or Assay cannot run the model on it (with --strict);
+130 interrupted, what was finished is kept.`
 
 // statusError carries an exit status with an error. A nil err prints nothing:
 // the command has already said what is to be said.

@@ -104,12 +104,15 @@ func checkArgs(c *cobra.Command) {
 	}
 }
 
-// checkPassed refuses what is no variable's name.
+// checkPassed refuses what is no variable's name, and says which has no value.
 func (a *app) checkPassed() error {
 	for _, name := range a.pass {
 		if name == "" || strings.ContainsAny(name, "= \t\n") {
 			return usage("--env %q: it takes the name of a variable alone, whose value is that of this shell", name)
 		}
+	}
+	for _, name := range environment.Unset(a.environ(), a.pass) {
+		a.say("--env " + name + ": it is not set here, so children do not get it")
 	}
 	return nil
 }

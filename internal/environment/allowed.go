@@ -37,8 +37,8 @@ var allowedBeginnings = []string{
 }
 
 // secretWords are what names of secrets are made of, also in families that are
-// otherwise harmless: NVIDIA_API_KEY, HF_TOKEN.
-var secretWords = []string{"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CREDENTIALS", "AUTH", "COOKIE"}
+// otherwise harmless: NVIDIA_API_KEY, HF_TOKEN. PWD alone is the folder.
+var secretWords = []string{"KEY", "APIKEY", "TOKEN", "PAT", "SECRET", "PASS", "PASSWORD", "PASSWD", "PASSPHRASE", "PWD", "CREDENTIAL", "CREDENTIALS", "AUTH", "COOKIE"}
 
 // allowed is what of environ a child may see; named are what the user adds.
 func allowed(environ, named []string) []string {
@@ -62,6 +62,16 @@ func mayPass(name string) bool {
 func (m *Maker) Passing(names ...string) *Maker {
 	m.pass = append(m.pass, names...)
 	return m
+}
+
+// Unset are the variables to hand on that have no value here.
+func (m *Maker) Unset() []string { return Unset(m.environ, m.pass) }
+
+// Unset are the names that environ has no variable of.
+func Unset(environ, names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+	})
 }
 
 // inherited is what children get of the process's own variables.

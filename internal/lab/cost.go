@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 
 	"assay/internal/cell"
 )
@@ -11,6 +12,7 @@ type Known struct {
 	Cell     cell.Cell
 	Subject  string // what ran: only the same one may be compared
 	MedianMS float64
+	Unstable bool // nothing is computed from it
 }
 
 // Past are the times of this host, the newest first, read once before a plan.
@@ -19,16 +21,21 @@ type Past struct {
 	Why   string // there are none to look at; "" where there were
 }
 
-// times are the newest ones of a cell by subject. A head that nobody named may
-// be any: the subject tells it.
-func (p Past) times(c cell.Cell) map[string]float64 {
+// of are the times of a cell. A head that nobody named may be any: the subject
+// tells it.
+func (p Past) of(c cell.Cell) []Known {
 	ignoring := []cell.Any{cell.AnyCheckpointIfTiny}
 	if c.Task == "" {
 		ignoring = append(ignoring, cell.AnyTask)
 	}
+	return slices.DeleteFunc(slices.Clone(p.Times), func(k Known) bool { return k.Cell.Key(ignoring...) != c.Key(ignoring...) })
+}
+
+// times are the newest stable ones of a cell by subject.
+func (p Past) times(c cell.Cell) map[string]float64 {
 	out := map[string]float64{}
-	for _, k := range p.Times {
-		if _, newer := out[k.Subject]; !newer && k.Cell.Key(ignoring...) == c.Key(ignoring...) {
+	for _, k := range p.of(c) {
+		if _, newer := out[k.Subject]; !newer && !k.Unstable {
 			out[k.Subject] = k.MedianMS
 		}
 	}
@@ -45,11 +52,11 @@ func (c *carrying) expected(r route) (*cell.Cost, string) {
 	case c.Past.Why != "":
 		return nil, c.Past.Why
 	case len(from) == 0:
-		return nil, neverTimed(r.asked)
+		return nil, c.Past.neverTimed(r.asked)
 	case len(to) == 0 && c.plan.Timing != cell.Functional:
 		return nil, "it is told by the result on " + r.cell.Target + ", which is timed now"
 	case len(to) == 0:
-		return nil, neverTimed(r.cell)
+		return nil, c.Past.neverTimed(r.cell)
 	}
 	var both []float64
 	for subject, ms := range from {
@@ -69,7 +76,11 @@ func (c *carrying) expected(r route) (*cell.Cost, string) {
 // unlikeTimes is why a time of the throughput scenario has no cost beside a latency.
 const unlikeTimes = "what an inference costs among others and how long one takes are not compared"
 
-func neverTimed(c cell.Cell) string {
+// neverTimed is why there is no time of a cell to compute with.
+func (p Past) neverTimed(c cell.Cell) string {
+	if slices.ContainsFunc(p.of(c), func(k Known) bool { return k.Unstable }) && len(p.times(c)) == 0 {
+		return fmt.Sprintf("%s has only unstable times with these settings on this host: assay bench takes others", c.Target)
+	}
 	return fmt.Sprintf("%s was never timed with these settings on this host: assay bench does where it is", c.Target)
 }
 
@@ -97,9 +108,9 @@ func (c *carrying) paid(a *attempt, r *cell.Result) (*cell.Cost, string) {
 	case r.Verdict == cell.Fails || r.Verdict == cell.Unavailable:
 		return nil, "it did not run"
 	case !known:
-		return nil, neverTimed(a.asked)
+		return nil, c.Past.neverTimed(a.asked)
 	case !timed:
-		return nil, neverTimed(a.now)
+		return nil, c.Past.neverTimed(a.now)
 	}
 	return &cell.Cost{Ratio: to / from, Evidence: cell.Measured}, ""
 }

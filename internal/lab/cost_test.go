@@ -17,7 +17,7 @@ func on(target string, batch int) cell.Cell {
 // is "s", and its fallback takes 2 ms.
 func TestFallbackCost(t *testing.T) {
 	t.Parallel()
-	both := []Known{{on("cuda", 1), "s", 0.5}, {on("cpu", 1), "s", 4}}
+	both := []Known{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}, {Cell: on("cpu", 1), Subject: "s", MedianMS: 4}}
 	for name, tt := range map[string]struct {
 		past   Past
 		timing cell.Timing
@@ -26,13 +26,15 @@ func TestFallbackCost(t *testing.T) {
 		why    string  // of the fallback's own, where it is null
 	}{
 		"known":               {Past{Times: both}, cell.Functional, 8, 8, ""},
-		"the newest counts":   {Past{Times: append([]Known{{on("cpu", 1), "s", 1}}, both...)}, cell.Functional, 2, 2, ""},
+		"the newest counts":   {Past{Times: append([]Known{{Cell: on("cpu", 1), Subject: "s", MedianMS: 1}}, both...)}, cell.Functional, 2, 2, ""},
 		"timed now":           {Past{Times: both[:1]}, cell.Quick, 0, 4, ""},
 		"not timed":           {Past{Times: both[:1]}, cell.Functional, 0, 0, "cpu was never timed"},
 		"asked never timed":   {Past{Times: both[1:]}, cell.Quick, 0, 0, "cuda was never timed with these settings on this host"},
-		"another subject":     {Past{Times: []Known{{on("cuda", 1), "s", 0.5}, {on("cpu", 1), "other", 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
-		"another batch":       {Past{Times: []Known{{on("cuda", 8), "s", 0.5}, both[1]}}, cell.Functional, 0, 0, "cuda was never timed"},
-		"another engine":      {Past{Times: []Known{both[0], {on("cpu/wasm", 1), "s", 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
+		"another subject":     {Past{Times: []Known{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}, {Cell: on("cpu", 1), Subject: "other", MedianMS: 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
+		"another batch":       {Past{Times: []Known{{Cell: on("cuda", 8), Subject: "s", MedianMS: 0.5}, both[1]}}, cell.Functional, 0, 0, "cuda was never timed"},
+		"another engine":      {Past{Times: []Known{both[0], {Cell: on("cpu/wasm", 1), Subject: "s", MedianMS: 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
+		"unstable before":     {Past{Times: []Known{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5, Unstable: true}, both[1]}}, cell.Functional, 0, 0, "cuda has only unstable times"},
+		"a stable one before": {Past{Times: append([]Known{{Cell: on("cpu", 1), Subject: "s", MedianMS: 1, Unstable: true}}, both...)}, cell.Functional, 8, 8, ""},
 		"nothing can be read": {Past{Why: "in use"}, cell.Functional, 0, 0, "in use"},
 	} {
 		var obs notes

@@ -56,6 +56,7 @@ type Speedup struct {
 	Lo       *float64 `json:"lo"`
 	Hi       *float64 `json:"hi"`
 	P        *float64 `json:"p"`
+	Stable   bool     `json:"stable"` // both times are
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -199,7 +200,7 @@ func speedup(x Observation, row []Observation) *Speedup {
 	if c.P == nil || math.IsNaN(c.Ratio) || math.IsInf(c.Ratio, 0) {
 		return nil // a journal without samples, or with a clock that stood still
 	}
-	return &Speedup{At: at(x), Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi, P: c.P, Warnings: c.Warnings}
+	return &Speedup{At: at(x), Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi, P: c.P, Stable: x.Latency.Stable && cpus[0].Latency.Stable, Warnings: c.Warnings}
 }
 
 // fair leaves out what was not synchronised with its device: such a time is

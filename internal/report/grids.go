@@ -42,7 +42,7 @@ func fastestGrid(rows []matrix.Fastest) grid {
 	g := grid{head: []string{"model", "fastest", "settings", "median", "over CPU", "interval", "compared", "host"}, numbers: []int{3, 4}}
 	for _, r := range rows {
 		over, span := overCPU(r)
-		g.add(matrix.Name(r.Model), r.Latency.Target, fmt.Sprintf("%s %s b%d", r.Size, r.Latency.DType, r.Latency.Batch), Milliseconds(r.Latency.MedianMS), over, span,
+		g.add(matrix.Name(r.Model), r.Latency.Target, fmt.Sprintf("%s %s b%d", r.Size, r.Latency.DType, r.Latency.Batch), marked(Milliseconds(r.Latency.MedianMS), r.Latency.Stable), over, span,
 			strings.Join(r.Among, " "), r.Latency.Host)
 	}
 	return g
@@ -87,7 +87,7 @@ func counted[K ~string](counts map[K]int) string {
 func overCPU(f matrix.Fastest) (ratio, span string) {
 	switch {
 	case f.Speedup != nil:
-		return Times(f.Speedup.Ratio), ratioSpan(*f.Speedup)
+		return marked(Times(f.Speedup.Ratio), f.Speedup.Stable), ratioSpan(*f.Speedup)
 	case f.IsCPU():
 		return "1×", "the CPU is fastest"
 	}

@@ -208,7 +208,7 @@ func bars(list []matrix.Fastest) (lines []barView, one string) {
 	share := func(v float64) string { return fmt.Sprintf("%.2f", 100*v/longest) }
 	for _, o := range list {
 		b := barView{Model: matrix.Name(o.Model), Settings: fmt.Sprintf("%s %s b%d · host %s", o.Size, o.Latency.DType, o.Latency.Batch, o.Latency.Host),
-			Platform: o.Latency.Target, Median: Milliseconds(o.Latency.MedianMS), Width: share(0)}
+			Platform: o.Latency.Target, Median: marked(Milliseconds(o.Latency.MedianMS), o.Latency.Stable), Width: share(0)}
 		b.Value, b.Span = overCPU(o)
 		if o.IsCPU() {
 			b.Width = share(1)

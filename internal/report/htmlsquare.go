@@ -172,7 +172,7 @@ func numberFacts(s matrix.Square, add func(name, value string)) {
 		add("Times are", l.Sync)
 	}
 	if u := s.Speedup; u != nil {
-		add("Over CPU", fmt.Sprintf("%s %s, %s b%d", Times(u.Ratio), ratioSpan(*u), u.DType, u.Batch))
+		add("Over CPU", fmt.Sprintf("%s %s, %s b%d", marked(Times(u.Ratio), u.Stable), ratioSpan(*u), u.DType, u.Batch))
 	}
 	if l := s.Load; l != nil {
 		add("Load", Milliseconds(l.Seconds*1e3))

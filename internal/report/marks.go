@@ -77,7 +77,7 @@ func weightsWord(w string) string {
 // imported stands beside what nobody here saw run.
 const imported = "imp"
 
-// unstable stands beside a time whose repeats differ too much.
+// unstable stands beside a time whose repeats differ too much, and a ratio made of one.
 const unstable = "~"
 
 // value is the square's number under the metric, "" where it has none. Settings
@@ -85,19 +85,23 @@ const unstable = "~"
 func value(s matrix.Square, m Metric) string {
 	switch {
 	case m == ByLatency && s.Latency != nil:
-		text := Milliseconds(s.Latency.MedianMS) + departs(s, s.Latency.At)
-		if !s.Latency.Stable {
-			text += " " + unstable
-		}
-		return text
+		return marked(Milliseconds(s.Latency.MedianMS)+departs(s, s.Latency.At), s.Latency.Stable)
 	case m == ByLoad && s.Load != nil:
 		return Milliseconds(s.Load.Seconds*1e3) + departs(s, s.Load.At)
 	case m == ByMemory && s.Peak != nil:
 		return Bytes(s.Peak.Bytes) + departs(s, s.Peak.At)
 	case m == BySpeedup && s.Speedup != nil:
-		return Times(s.Speedup.Ratio) + departs(s, s.Speedup.At)
+		return marked(Times(s.Speedup.Ratio)+departs(s, s.Speedup.At), s.Speedup.Stable)
 	}
 	return ""
+}
+
+// marked is a number of times, with the mark where they are unstable.
+func marked(text string, stable bool) string {
+	if stable {
+		return text
+	}
+	return text + " " + unstable
 }
 
 // importedNumber marks a number that was taken elsewhere.

@@ -110,6 +110,31 @@ func TestLegendOnlyOfWhatStands(t *testing.T) {
 	}
 }
 
+// A speed-up made of an unstable time is marked as that time is, whichever side it was.
+func TestUnstableSpeedupsAreMarked(t *testing.T) {
+	t.Parallel()
+	for _, shaky := range []string{"", "cpu", "cuda"} {
+		w := &sweep{}
+		for _, target := range []string{"cpu", "cuda"} {
+			ms := map[string]float64{"cpu": 8, "cuda": 2}[target]
+			w.put(subjects[0], gpu, target, bench(ms, 6), func(r *cell.Result) { r.Latency.Stable = target != shaky })
+		}
+		d := NewDocument(w.list, Options{Hosts: []cell.Host{gpu}, Metric: BySpeedup})
+		d.Metric = BySpeedup
+		for _, f := range []Format{Text, Markdown, HTML, SVG} {
+			if got := strings.Contains(written(t, f, d), "× ~"); got != (shaky != "") {
+				t.Errorf("%s, unstable on %q: marked %v", f, shaky, got)
+			}
+		}
+		if over, _ := overCPU(d.Fastest[0]); strings.HasSuffix(over, " ~") != (shaky != "") {
+			t.Errorf("the fastest, unstable on %q: %q", shaky, over)
+		}
+		if text := written(t, Text, d); strings.Contains(text, "~ unstable") != (shaky != "") {
+			t.Errorf("unstable on %q: legend of\n%s", shaky, text)
+		}
+	}
+}
+
 // The letter is that of the host of what is shown: the number's, not the verdict's.
 func TestLettersFollowTheNumber(t *testing.T) {
 	t.Parallel()

@@ -176,7 +176,10 @@ func legendNotes(d Document) []string {
 			notes = append(notes, "* under a condition, see below.")
 		}
 	}
-	if d.Metric == ByLatency && anySquare(d.Matrix, func(s matrix.Square) bool { return s.Latency != nil && !s.Latency.Stable }) {
+	shaky := func(s matrix.Square) bool {
+		return d.Metric == ByLatency && s.Latency != nil && !s.Latency.Stable || d.Metric == BySpeedup && s.Speedup != nil && !s.Speedup.Stable
+	}
+	if anySquare(d.Matrix, shaky) {
 		notes = append(notes, unstable+" unstable: the repeats differ by more than the limit.")
 	}
 	return notes

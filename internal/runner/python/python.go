@@ -5,6 +5,7 @@ package python
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -13,16 +14,15 @@ import (
 
 // Runner says how a Python runner is to be started.
 type Runner struct {
-	Python  string // the interpreter: a path, or a name that PATH knows
-	Sources string // the folder that holds the package assay_runner
+	Python string // the interpreter: a path, or a name that PATH knows
 	// Bare leaves torch and transformers alone: enough for no-op jobs, and
 	// ready in a twentieth of a second.
 	Bare bool
 	// Spawn gives each job a fresh interpreter instead of a fork. Systems
 	// that cannot fork safely do so anyway.
 	Spawn bool
-	// Env is all of its environment, as internal/environment makes it; nil is
-	// ours with what Environment adds.
+	// Env is all of its environment, as internal/environment makes it. Without
+	// it nothing starts: a child does not inherit what this process holds.
 	Env    []string
 	Limits runner.Limits
 }
@@ -36,11 +36,7 @@ func (r Runner) Command() runner.Command {
 	if r.Spawn {
 		args = append(args, "--spawn")
 	}
-	env := r.Env
-	if env == nil {
-		env = append(os.Environ(), Environment(r.Sources)...)
-	}
-	return runner.Command{Path: r.Python, Args: args, Env: env}
+	return runner.Command{Path: r.Python, Args: args, Env: r.Env}
 }
 
 // Environment is what every command of assay_runner needs to be found and to
@@ -56,6 +52,9 @@ func Environment(sources string) []string {
 
 // Start starts one runner, which is not started again when it dies.
 func (r Runner) Start(ctx context.Context) (runner.Runner, error) {
+	if r.Env == nil {
+		return nil, errors.New("a Python runner needs an environment of its own")
+	}
 	p, err := runner.Start(ctx, r.Command(), r.Limits)
 	if err != nil {
 		return nil, err // a typed nil in the interface would not be nil

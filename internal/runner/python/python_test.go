@@ -93,6 +93,22 @@ func TestADeathLeavesNoCore(t *testing.T) {
 	}
 }
 
+// TestNothingIsInheritedUnasked: a runner whose environment nobody made does not
+// start with all that this process holds.
+func TestNothingIsInheritedUnasked(t *testing.T) {
+	t.Parallel()
+	b := bare(t, false)
+	b.Env = nil
+	if r, err := b.Start(t.Context()); err == nil {
+		r.Close()
+		t.Error("it starts")
+	}
+	if r, err := b.StartRestarting(t.Context()); err == nil {
+		r.Close()
+		t.Error("it starts, and again")
+	}
+}
+
 // bare is a runner that needs nothing but an interpreter and these sources.
 func bare(t testing.TB, spawn bool) Runner {
 	t.Helper()
@@ -100,7 +116,7 @@ func bare(t testing.TB, spawn bool) Runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Runner{Python: interpreter(t), Sources: sources, Bare: true, Spawn: spawn, Env: append(append(os.Environ(), Environment(sources)...), "PYTHONDONTWRITEBYTECODE=1", "ONEDNN_MAX_CPU_ISA=")}
+	return Runner{Python: interpreter(t), Bare: true, Spawn: spawn, Env: append(append(os.Environ(), Environment(sources)...), "PYTHONDONTWRITEBYTECODE=1", "ONEDNN_MAX_CPU_ISA=")}
 }
 
 // interpreter is a Python that the runner supports.
