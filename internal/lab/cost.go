@@ -97,7 +97,9 @@ func (c *carrying) price(a *attempt) {
 func (c *carrying) paid(a *attempt, r *cell.Result) (*cell.Cost, string) {
 	from, known := c.Past.times(a.asked)[r.SubjectHash]
 	to, timed := c.Past.times(a.now)[r.SubjectHash]
-	if l := r.Latency; l != nil && r.Timing != cell.Functional && r.Evidence == cell.Measured && l.Sync == "" {
+	l := r.Latency
+	now := l != nil && r.Timing != cell.Functional && r.Evidence == cell.Measured && l.Sync == ""
+	if now {
 		to, timed = l.MedianMS, true
 	}
 	switch {
@@ -105,8 +107,10 @@ func (c *carrying) paid(a *attempt, r *cell.Result) (*cell.Cost, string) {
 		return nil, unlikeTimes
 	case c.Past.Why != "":
 		return nil, c.Past.Why
-	case r.Verdict == cell.Fails || r.Verdict == cell.Unavailable:
+	case r.Verdict == cell.Fails || r.Verdict == cell.Unavailable || r.Verdict == cell.Unknown:
 		return nil, "it did not run"
+	case now && !l.Stable:
+		return nil, "its own time was unstable: " + l.Why
 	case !known:
 		return nil, c.Past.neverTimed(a.asked)
 	case !timed:

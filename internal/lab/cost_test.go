@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -62,4 +63,26 @@ func ratio(c *cell.Cost) float64 {
 		return 0
 	}
 	return c.Ratio
+}
+
+// TestDisturbedTimesCostNothing: no cost is computed from a time that other
+// programs spoilt, also one of the bench that is under way.
+func TestDisturbedTimesCostNothing(t *testing.T) {
+	t.Parallel()
+	var obs notes
+	plan, err := cell.Plan{Timing: cell.Quick, Cells: []cell.Cell{{Type: "x", Platform: platform.CUDA}}}.Normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Lab{
+		Runner: &script{do: good}, Recipes: recipes{}, Machine: bench{}, Workers: 2, Limit: 1 << 40,
+		Past:   Past{Times: []Known{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}}},
+		Others: func(context.Context) Load { return Load{Cores: 2, OfAll: 2, known: true} },
+	}
+	if err := l.Carry(t.Context(), plan, &obs); err != nil || len(obs.results) != 2 {
+		t.Fatalf("%v, %d results", err, len(obs.results))
+	}
+	if f := obs.results[1].Fallback; f.Cost != nil || !strings.HasPrefix(f.NoCost, "its own time was unstable: the machine was busy") {
+		t.Errorf("cost %v, %q", f.Cost, f.NoCost)
+	}
 }

@@ -54,12 +54,20 @@ func good(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
 	return runner.Exit{}, nil
 }
 
+// inference is the phase of a job's first inference, as docs/protocol.md has it.
+func inference(job runner.Job) string {
+	if job.Kind == runner.TimeJob {
+		return "first"
+	}
+	return "run"
+}
+
 func goodReport(job runner.Job) json.RawMessage {
-	r := map[string]any{"subject_hash": "s", "parameters": 100, "finite": true, "constant": false, "phases_ms": map[string]float64{"first": 3}}
+	r := map[string]any{"subject_hash": "s", "parameters": 100, "finite": true, "constant": false, "phases_ms": map[string]float64{inference(job): 3}}
 	if job.Kind == runner.CheckJob {
 		r["numerics"] = cell.Numerics{MaxRel: new(1e-6), Tolerance: 1e-3, Reference: "cpu fp64", Pass: true, Control: &cell.Control{Kind: "zero-attention", Change: new(0.5), Pass: true}}
 	} else {
-		r["samples_ms"] = []float64{1, 2, 3}
+		r["samples_ms"] = []float64{2, 2, 2}
 	}
 	b, _ := json.Marshal(r)
 	return b

@@ -28,7 +28,7 @@ func (c *carrying) pace(s *series) {
 	room := max(limit/time.Duration(s.repeats)-load, 0) / time.Duration(len(s.points))
 	short := *rule
 	// Of the room a fifth is for warming up, as in the whole rule.
-	short.MaxS = max(room.Seconds()*4/5, fewest*calls.Seconds()/float64(len(s.points)))
+	short.MaxS = max(room.Seconds()*4/5, fewest*calls.Seconds()/float64(len(s.points)), rule.MinS)
 	short.MinS, short.WarmupMaxS = min(rule.MinS, short.MaxS), short.MaxS/4
 	if short.MaxS >= rule.MaxS {
 		return
@@ -46,12 +46,12 @@ func (s *series) load() time.Duration {
 	return milliseconds(ms)
 }
 
-// calls is one inference of each point, by the first of the check: a first one
-// takes longer, so that a plan rather ends early.
+// calls is one inference of each point, as the check ran it. That one is cold
+// and takes longer than those to come: a plan ends early rather than late.
 func (s *series) calls() time.Duration {
 	ms := 0.0
 	for _, p := range s.points {
-		ms += p.result.PhasesMS["first"]
+		ms += p.result.PhasesMS["run"]
 	}
 	return milliseconds(ms)
 }
@@ -60,7 +60,7 @@ func (s *series) calls() time.Duration {
 func (s *series) sampling(rule *runner.TimingRule) time.Duration {
 	total := 0.0
 	for _, p := range s.points {
-		each := p.result.PhasesMS["first"] / 1e3
+		each := p.result.PhasesMS["run"] / 1e3
 		total += min(rule.MaxS, max(rule.MinS, float64(rule.MinN)*each)) + min(rule.WarmupMaxS, float64(2*rule.WarmupWindow)*each)
 	}
 	return time.Duration(total * float64(time.Second))

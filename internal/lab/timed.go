@@ -267,8 +267,8 @@ func (c *carrying) conclude(s *series) {
 	for _, p := range s.points {
 		p.result.Note = joinNotes(p.result.Note, s.note)
 		fill(p.result, p.runs)
-		c.price(p.attempt)
 		markBusy(p.result.Latency, s.busy)
+		c.price(p.attempt)
 		c.finish(*p.result)
 	}
 }
