@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/clean"
 	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/exports"
@@ -275,7 +275,5 @@ func detectHere(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if f.capture != "" {
 		return detect.Capture(f.capture, machine, answers)
 	}
-	e := json.NewEncoder(stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(detect.Judge(detect.Look(machine), answers))
+	return clean.WriteJSON(stdout, detect.Judge(detect.Look(machine), answers), "  ")
 }

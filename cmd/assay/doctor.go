@@ -36,7 +36,7 @@ PLATFORM is one of cpu, cuda, rocm, mps, openvino, qnn, webnn, webgpu; without o
 			if len(args) > 0 {
 				p, err := platform.Parse(args[0])
 				if err != nil {
-					return usage("%w%s", err, meantPlatform(args[0]))
+					return usage("%w", err)
 				}
 				asked = p.Name
 			}

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"assay/internal/report"
+	"assay/internal/clean"
 	"assay/internal/session"
 
 	"github.com/lmittmann/tint"
@@ -99,7 +99,7 @@ func run(ctx context.Context, e *env, args []string) int {
 		status = &statusError{exitInterrupted, session.ErrInterrupted}
 	}
 	if status.err != nil {
-		fmt.Fprintf(e.stderr, "assay: %s\n", report.Plain(strings.TrimSpace(status.err.Error())))
+		fmt.Fprintf(e.stderr, "assay: %s\n", clean.Text(strings.TrimSpace(status.err.Error())))
 	}
 	return status.status
 }

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strings"
 
-	"assay/internal/platform"
 	"assay/internal/spelling"
 
 	"github.com/spf13/cobra"
@@ -53,22 +51,6 @@ func meantFlag(c *cobra.Command, err error) string {
 		return fmt.Sprintf(": did you mean --%s?", name)
 	}
 	return ""
-}
-
-// meantPlatform looks at the platform alone of what may be a whole target.
-func meantPlatform(typed string) string {
-	name := strings.ToLower(typed)
-	if end := strings.IndexAny(name, ":/@"); end >= 0 {
-		name = name[:end]
-	}
-	names := []string{"auto", "all"}
-	for _, n := range platform.Names() {
-		if string(n) == name {
-			return "" // the fault is elsewhere in it
-		}
-		names = append(names, string(n))
-	}
-	return meant(name, names)
 }
 
 // goWords are what Go's own parsers say, and what that means.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -131,6 +132,9 @@ func modelsCommand(a *app) *cobra.Command {
 				sel.All = true
 			}
 			entries, err := cat.Select(sel)
+			if unknown := (*catalog.UnknownModelError)(nil); errors.As(err, &unknown) {
+				return usage("%w%s", err, meantCommand(c, unknown.Name))
+			}
 			if err != nil {
 				return usage("%w", err)
 			}

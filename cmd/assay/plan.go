@@ -124,7 +124,7 @@ func (a *app) targets(ctx context.Context, f *carryFlags, m cell.Cell, s *sessio
 		default:
 			t, err := platform.ParseTarget(name)
 			if err != nil {
-				return nil, usage("%w%s (or auto, or all)", err, meantPlatform(name))
+				return nil, usage("%w (or auto, or all)", err)
 			}
 			if err := detect.Known(t); err != nil {
 				return nil, usage("%w", err)

@@ -48,11 +48,11 @@ func importCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Bring results home: a worker's file, another journal, or the JSON of test and bench",
-		Long: `Import adds the results of each FILE to this machine's journals. Importing a file twice changes nothing.
+		Long: `Import adds the results of each FILE (- is standard input) to this machine's journals. Importing a file twice changes nothing.
 What was imported is marked so wherever it is shown, and its host is called imported:ID: it is never this machine's own.
 A line that Assay would not have written, or that contradicts what was detected on its host, is refused and named.`,
 		Example: `  assay import results.jsonl
-  assay test bert --json > bert.json && assay import bert.json`,
+  assay test bert --json | assay import -`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			dir, err := a.journalsToWrite(c.Context())
@@ -81,7 +81,7 @@ func here() journal.Here {
 }
 
 func (a *app) importFile(ctx context.Context, path, dir string, here journal.Here) error {
-	done, err := journal.Import(ctx, path, dir, here)
+	done, err := a.importSource(ctx, path, dir, here)
 	if special := (*input.SpecialError)(nil); errors.Is(err, fs.ErrNotExist) || errors.As(err, &special) {
 		return usage("%w", err)
 	}
@@ -94,8 +94,22 @@ func (a *app) importFile(ctx context.Context, path, dir string, here journal.Her
 	if a.asJSON {
 		return a.printJSON(map[string]any{"schema": 1, "run": done.RunID, "new": done.New, "known": done.Known, "problems": len(done.Problems)})
 	}
-	fmt.Fprintf(a.stdout, "%s: run %s, %d new lines, %d already here\n", path, done.RunID, done.New, done.Known)
+	fmt.Fprintf(a.stdout, "%s: run %s, %d new lines, %d already here\n", sourceName(path), done.RunID, done.New, done.Known)
 	return nil
+}
+
+func (a *app) importSource(ctx context.Context, path, dir string, here journal.Here) (journal.Imported, error) {
+	if path == input.Stdin {
+		return journal.ImportFrom(ctx, a.stdin, sourceName(path), dir, here)
+	}
+	return journal.Import(ctx, path, dir, here)
+}
+
+func sourceName(path string) string {
+	if path == input.Stdin {
+		return "standard input"
+	}
+	return path
 }
 
 func queryCommand(a *app) *cobra.Command {
@@ -167,7 +181,7 @@ type queryFilter struct {
 func (f queryFilter) check() error {
 	if f.Platform != "" {
 		if _, err := platform.Parse(f.Platform); err != nil {
-			return usage("%w%s", err, meantPlatform(f.Platform))
+			return usage("%w", err)
 		}
 	}
 	if f.Verdict != "" && !slices.Contains(cell.Verdicts(), cell.Verdict(f.Verdict)) {
@@ -181,8 +195,8 @@ func (f queryFilter) sql() (string, []any) {
 	var args []any
 	if f.Model != "" {
 		// A checkpoint is found without its owner and its revision, a folder by its own name.
-		sql += " and (model_type = ? or model_id = ? or split_part(model_id, '@', 1) = ? or string_split(split_part(model_id, '@', 1), '/')[-1] = ?)"
-		args = append(args, f.Model, f.Model, f.Model, f.Model)
+		sql += " and lower(?) in (lower(model_type), lower(model_id), lower(split_part(model_id, '@', 1)), lower(string_split(split_part(model_id, '@', 1), '/')[-1]))"
+		args = append(args, f.Model)
 	}
 	for _, x := range []struct{ column, value string }{{"hardware", f.Platform}, {"verdict", f.Verdict}} {
 		if x.value != "" {

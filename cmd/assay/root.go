@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"assay/internal/clean"
 	"assay/internal/environment"
-	"assay/internal/report"
 	"assay/internal/store"
 
 	"github.com/spf13/cobra"
@@ -156,4 +156,4 @@ func (a *app) paths() (db, journals string, err error) {
 }
 
 // say prints a line for people on stderr.
-func (a *app) say(text string) { fmt.Fprintln(a.stderr, report.Plain(text)) }
+func (a *app) say(text string) { fmt.Fprintln(a.stderr, clean.Text(text)) }

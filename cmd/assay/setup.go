@@ -1,11 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"runtime"
 	"runtime/debug"
 
+	"assay/internal/clean"
 	"assay/internal/environment"
 
 	"github.com/spf13/cobra"
@@ -37,10 +37,7 @@ func goVersion() string {
 
 // printJSON writes one indented object on standard output.
 func (a *app) printJSON(v any) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	return clean.WriteJSON(a.stdout, v, "  ")
 }
 
 func setupCommand(a *app) *cobra.Command {

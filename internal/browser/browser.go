@@ -15,7 +15,7 @@ type Options struct {
 	Kind     string   // one of [Kinds]
 	Path     string   // the program
 	Software bool     // force the software adapter: for machines without a GPU
-	Env      []string // "KEY=value", over this process's own
+	Env      []string // "KEY=value", over what every browser gets
 	Args     []string // further flags, after Assay's own
 }
 

@@ -63,7 +63,7 @@ func (b *brief) Unwrap() error { return b.err }
 // they name features of their own, and the last list of features wins.
 func (c *chromium) allocator(o Options, profile string) []chromedp.ExecAllocatorOption {
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(o.Path), chromedp.CombinedOutput(c.output), chromedp.Env(append(confine(profile), o.Env...)...),
+		chromedp.ExecPath(o.Path), chromedp.CombinedOutput(c.output), chromedp.NoInheritEnv, chromedp.Env(environ(confine(profile), o.Env)...),
 		chromedp.ModifyCmdFunc(func(cmd *exec.Cmd) {
 			c.command = cmd
 			cmd.Args = append(cmd.Args, o.Args...)

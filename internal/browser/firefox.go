@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"regexp"
 	"runtime"
@@ -54,8 +53,7 @@ func startFirefox(ctx context.Context, o Options, profile string) (driver, error
 func firefoxCommand(o Options, profile string) *exec.Cmd {
 	args := []string{"--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0"}
 	cmd := exec.Command(o.Path, append(args, o.Args...)...)
-	cmd.Env = append(os.Environ(), confine(profile)...)
-	cmd.Env = append(cmd.Env, "MOZ_CRASHREPORTER_DISABLE=1")
+	cmd.Env = environ(confine(profile), []string{"MOZ_CRASHREPORTER_DISABLE=1"})
 	if o.Software && runtime.GOOS == "linux" {
 		cmd.Env = append(cmd.Env, softwareVulkan...)
 	}

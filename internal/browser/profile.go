@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
+	"assay/internal/environment"
 	"assay/internal/filelock"
 )
 
@@ -99,6 +101,15 @@ func confine(dir string) []string {
 		"HOME=" + dir, "TMPDIR=" + filepath.Join(dir, "t"),
 		"XDG_CONFIG_HOME=" + filepath.Join(dir, "config"), "XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "XDG_DATA_HOME=" + filepath.Join(dir, "data"),
 	}
+}
+
+// needs are the variables that a browser has a use for and other children do not.
+var needs = []string{"DBUS_SESSION_BUS_ADDRESS", "FONTCONFIG_FILE", "FONTCONFIG_PATH"}
+
+// environ is what a browser gets of this process's variables, with the changes
+// given: as every child, nothing that may be a secret.
+func environ(changes ...[]string) []string {
+	return append(environment.Allowed(os.Environ(), needs), slices.Concat(changes...)...)
 }
 
 // removePatience is how long a dying process may go on writing.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -44,7 +43,7 @@ func startSafari(ctx context.Context, o Options, profile string) (driver, error)
 	cmd := exec.Command(safariDriver, append([]string{"--port", strconv.Itoa(port)}, o.Args...)...)
 	// Safari's settings are the user's: it takes no other profile, and clears
 	// what an automated session did by itself.
-	cmd.Env = append(append(os.Environ(), "TMPDIR="+profile), o.Env...)
+	cmd.Env = environ([]string{"TMPDIR=" + profile}, o.Env)
 	p, err := launch(cmd, &words{})
 	if err != nil {
 		return nil, err

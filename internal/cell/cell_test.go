@@ -208,7 +208,7 @@ func TestReadPlanForPeople(t *testing.T) {
 		t.Errorf("with a byte order mark: %v", err)
 	}
 	for in, want := range map[string]string{
-		`[]`: "the plan is a list, and should be an object",
+		`[]`: "it is a list, and should be an object",
 		`{"cells":[{"type":"bert","batch":"two"}]}`: `"cells.batch" is a text, and should be a whole number`,
 		`{"cells":{}}`:              `"cells" is an object, and should be a list`,
 		`{"cells":[{"type":7}]}`:    `"cells.type" is a number, and should be a text`,

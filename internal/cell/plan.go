@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"slices"
 	"strings"
+
+	"assay/internal/input"
 )
 
 // Timing says how long each repeat of a cell is timed.
@@ -61,7 +62,7 @@ func ReadPlan(r io.Reader) (Plan, error) {
 	d.DisallowUnknownFields()
 	var p Plan
 	if err := d.Decode(&p); err != nil {
-		return Plan{}, fmt.Errorf("plan is not valid: %s (%s)", inWords(err), place(b, offset(b, err, d.InputOffset())))
+		return Plan{}, fmt.Errorf("plan is not valid: %s (%s)", input.InWords(err), place(b, offset(b, err, d.InputOffset())))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Plan{}, fmt.Errorf("plan is not valid: text after its end (%s)", place(b, d.InputOffset()))
@@ -86,48 +87,6 @@ func offset(b []byte, err error, end int64) int64 {
 		}
 	}
 	return end
-}
-
-// inWords says what the decoder found without its names for Go's types.
-func inWords(err error) string {
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &kind):
-		what := "the plan"
-		if kind.Field != "" {
-			what = fmt.Sprintf("%q", kind.Field)
-		}
-		return fmt.Sprintf("%s is %s, and should be %s", what, stands(kind.Value), shouldBe(kind.Type))
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "it ends too early"
-	}
-	return strings.TrimPrefix(err.Error(), "json: ")
-}
-
-// values are the decoder's words for what stands in a file.
-var values = map[string]string{"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object"}
-
-func stands(value string) string {
-	if word, ok := values[value]; ok {
-		return word
-	}
-	return "the " + value // "number 1.5"
-}
-
-func shouldBe(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int, reflect.Int64:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.Slice:
-		return "a list"
-	case reflect.Struct:
-		return "an object"
-	}
-	return "a text"
 }
 
 func place(b []byte, off int64) string {

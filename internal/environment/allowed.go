@@ -40,8 +40,8 @@ var allowedBeginnings = []string{
 // otherwise harmless: NVIDIA_API_KEY, HF_TOKEN. PWD alone is the folder.
 var secretWords = []string{"KEY", "APIKEY", "TOKEN", "PAT", "SECRET", "PASS", "PASSWORD", "PASSWD", "PASSPHRASE", "PWD", "CREDENTIAL", "CREDENTIALS", "AUTH", "COOKIE"}
 
-// allowed is what of environ a child may see; named are what the user adds.
-func allowed(environ, named []string) []string {
+// Allowed is what of environ a child may see; named are what it needs besides.
+func Allowed(environ, named []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
 		return !slices.Contains(named, name) && !mayPass(strings.ToUpper(name))
@@ -75,4 +75,4 @@ func Unset(environ, names []string) []string {
 }
 
 // inherited is what children get of the process's own variables.
-func (m *Maker) inherited() []string { return allowed(m.environ, m.pass) }
+func (m *Maker) inherited() []string { return Allowed(m.environ, m.pass) }

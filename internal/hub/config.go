@@ -63,7 +63,7 @@ func parseConfig(b []byte) (Config, error) {
 	}
 	var syntax *json.SyntaxError
 	if err := json.Unmarshal(finite(b), &head); errors.As(err, &syntax) {
-		return Config{}, fmt.Errorf("is not JSON: %w", err)
+		return Config{}, fmt.Errorf("is not JSON: %w", input.InWords(err))
 	} else if err != nil {
 		return Config{}, errors.New("is not a model's configuration: it holds no object with the model_type as text")
 	}

@@ -5,6 +5,7 @@
 package input
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -87,23 +88,45 @@ func Read(ctx context.Context, path string, stdin io.Reader, limit int64) ([]byt
 // All reads r to its end. A read that is under way when ctx ends is left to
 // itself: nothing can end one of a terminal or of a pipe.
 func All(ctx context.Context, name string, r io.Reader, limit int64) ([]byte, error) {
+	return unlessStopped(ctx, func() ([]byte, error) {
+		var b bytes.Buffer
+		err := copied(ctx, &b, name, r, limit)
+		return b.Bytes(), err
+	})
+}
+
+// Copy is All into a file.
+func Copy(ctx context.Context, w io.Writer, name string, r io.Reader, limit int64) error {
+	_, err := unlessStopped(ctx, func() ([]byte, error) { return nil, copied(ctx, w, name, r, limit) })
+	return err
+}
+
+func copied(ctx context.Context, w io.Writer, name string, r io.Reader, limit int64) error {
+	n, err := io.Copy(w, io.LimitReader(&until{ctx, r}, limit+1))
+	if err == nil && n > limit {
+		err = &LargeError{name, limit}
+	}
+	return err
+}
+
+func unlessStopped(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
 	type answer struct {
 		b   []byte
 		err error
 	}
 	done := make(chan answer, 1)
 	go func() {
-		b, err := io.ReadAll(io.LimitReader(&until{ctx, r}, limit+1))
+		b, err := read()
 		done <- answer{b, err}
 	}()
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case a := <-done:
-		if a.err == nil && int64(len(a.b)) > limit {
-			return nil, &LargeError{name, limit}
+		if a.err != nil {
+			return nil, a.err
 		}
-		return a.b, a.err
+		return a.b, nil
 	}
 }
 

@@ -40,16 +40,39 @@ type Imported struct {
 // nothing changes. It is all or nothing, whenever it is stopped. A result that
 // contradicts what was detected where it claims to have run is not taken.
 func Import(ctx context.Context, src, dir string, here Here) (Imported, error) {
-	s, err := readSource(ctx, src)
+	s, err := readSource(ctx, src, src)
 	if err != nil {
 		return Imported{}, err
 	}
+	return s.into(dir, here)
+}
+
+// ImportFrom is Import of what comes through a pipe, which is kept in a
+// temporary file until it is whole.
+func ImportFrom(ctx context.Context, r io.Reader, name, dir string, here Here) (done Imported, err error) {
+	f, err := os.CreateTemp("", "assay-import-*")
+	if err != nil {
+		return Imported{}, fmt.Errorf("import %s: %w", name, err)
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	if err := input.Copy(ctx, f, name, r, maxImport); err != nil {
+		return Imported{}, err
+	}
+	s, err := readSource(ctx, f.Name(), name)
+	if err != nil {
+		return Imported{}, err
+	}
+	return s.into(dir, here)
+}
+
+func (s source) into(dir string, here Here) (Imported, error) {
 	s.refuse(here)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return Imported{}, fmt.Errorf("make the folder of journals: %w", err)
 	}
 	path := Path(dir, s.header.Run.ID)
 	done := Imported{RunID: s.header.Run.ID, Path: path, Problems: s.problems}
+	var err error
 	done.New, done.Known, err = s.mergeInto(path)
 	return done, err
 }
@@ -71,17 +94,19 @@ type sourceLine struct {
 	line Line
 }
 
-func readSource(ctx context.Context, path string) (source, error) {
-	r, err := Open(path)
+// readSource reads the file at path, which errors call by another name where
+// users know it by one.
+func readSource(ctx context.Context, path, name string) (source, error) {
+	r, err := open(path, name)
 	foreign := (*ForeignError)(nil)
 	if errors.As(err, &foreign) {
-		return readReport(ctx, path)
+		return readReport(ctx, path, name)
 	}
 	if err != nil {
 		return source{}, err
 	}
 	if info, err := r.file.Stat(); err != nil || info.Size() > maxImport {
-		return source{}, errors.Join(err, &input.LargeError{Path: path, Limit: maxImport}, r.Close())
+		return source{}, errors.Join(err, &input.LargeError{Path: name, Limit: maxImport}, r.Close())
 	}
 	s, err := readLines(ctx, r)
 	return s, errors.Join(err, r.Close())
@@ -151,15 +176,15 @@ func (l sourceLine) summed() bool { return strings.HasSuffix(l.id, "."+l.sum) }
 
 // readReport makes the same lines every time from the JSON of test and bench:
 // the ids of its results are hashes of what they hold.
-func readReport(ctx context.Context, path string) (source, error) {
+func readReport(ctx context.Context, path, name string) (source, error) {
 	b, err := input.Read(ctx, path, nil, maxReport)
 	if large := (*input.LargeError)(nil); errors.As(err, &large) {
-		return source{}, &ForeignError{path, "it is too large to be the result of test or bench"}
+		return source{}, &ForeignError{name, "it is too large to be the result of test or bench"}
 	}
 	if err != nil {
 		return source{}, fmt.Errorf("read result file: %w", err)
 	}
-	return parseReport(path, b)
+	return parseReport(name, b)
 }
 
 func parseReport(path string, b []byte) (source, error) {

@@ -323,3 +323,16 @@ func TestImportRefusesContradictions(t *testing.T) {
 		}
 	}
 }
+
+// What a decoder of Go's finds is said as a person would.
+func TestDamageIsToldInWords(t *testing.T) {
+	t.Parallel()
+	path := write(t, t.TempDir(), "run-1", 1)
+	b, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, []byte(strings.Replace(string(b), `"attempts":1`, `"attempts":"one"`, 1)), 0o644))
+	_, problems := read(t, path)
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), `"attempts" is a text, and should be a whole number`) || strings.Contains(problems[0].Error(), "Go ") {
+		t.Errorf("%v", problems)
+	}
+}

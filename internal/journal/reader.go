@@ -17,7 +17,7 @@ import (
 // Reader goes through the lines of one journal. It may read while a Writer
 // writes. It is not safe for use by several goroutines.
 type Reader struct {
-	path     string
+	path     string // as errors call it
 	file     *os.File
 	in       *bufio.Reader
 	limit    int // of a line, in bytes
@@ -31,12 +31,14 @@ type Reader struct {
 // Open reads the header of the journal at path. The error is a *ForeignError
 // when the file is no journal, a *NewerError when a newer version made it, and
 // ErrEmpty when nothing was finished in it.
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return open(path, path) }
+
+func open(path, name string) (*Reader, error) {
 	f, err := input.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	r := &Reader{path: path, file: f, in: bufio.NewReaderSize(f, 64<<10), limit: MaxLine}
+	r := &Reader{path: name, file: f, in: bufio.NewReaderSize(f, 64<<10), limit: MaxLine}
 	if err := r.readHeader(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -146,7 +148,7 @@ func (r *Reader) problem(err error) {
 func (r *Reader) parse(b []byte) (Line, error) {
 	var w wire
 	if err := json.Unmarshal(b, &w); err != nil {
-		return Line{}, fmt.Errorf("the line is damaged: %w", err)
+		return Line{}, fmt.Errorf("the line is damaged: %w", input.InWords(err))
 	}
 	if !utf8.Valid(b) {
 		return Line{}, errors.New("the line is damaged: it is not UTF-8")
@@ -177,7 +179,7 @@ func (l *Line) decode() error {
 	}
 	l.Result = new(cell.Result)
 	if err := json.Unmarshal(l.Body, l.Result); err != nil {
-		return fmt.Errorf("the line's result is damaged: %w", err)
+		return fmt.Errorf("the line's result is damaged: %w", input.InWords(err))
 	}
 	if l.Result.Cell.Type == "" {
 		return errors.New("the line's result has no cell")

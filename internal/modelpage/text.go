@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assay/internal/cell"
+	"assay/internal/clean"
 	"assay/internal/facts"
 	"assay/internal/report"
 )
@@ -18,7 +19,7 @@ import (
 type printer struct{ bytes.Buffer }
 
 func (b *printer) line(name, format string, args ...any) {
-	if text := report.Plain(fmt.Sprintf(format, args...)); text != "" {
+	if text := clean.Text(fmt.Sprintf(format, args...)); text != "" {
 		fmt.Fprintf(b, "%-12s %s\n", name, text)
 	}
 }

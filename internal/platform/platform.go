@@ -2,7 +2,7 @@
 // engines, dtypes, where a cell may go when a platform is not there, and which
 // platform suits which family of models.
 //
-// It is a leaf: it imports nothing of Assay, and everything else may import it.
+// It is a leaf: of Assay it imports spelling alone, and everything else may import it.
 // A platform is what a user names (cuda); an engine is the software that
 // executes there (torch); a device is one piece of it (0, NPU, sm8650).
 package platform
@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"assay/internal/spelling"
 )
 
 // Name is a platform's name as users type it.
@@ -152,7 +154,19 @@ func Parse(s string) (Platform, error) {
 	if p, ok := Get(Name(strings.ToLower(s))); ok {
 		return p, nil
 	}
-	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s", s, Join(Names()))
+	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s%s", s, Join(Names()), meant(s))
+}
+
+// meant is the end of a sentence about a platform that is not known.
+func meant(typed string) string {
+	var names []string
+	for _, n := range Names() {
+		names = append(names, string(n))
+	}
+	if name := spelling.Meant(typed, names); name != "" {
+		return ": did you mean " + name + "?"
+	}
+	return ""
 }
 
 // ParseDType returns the dtype that a user named; torch's spellings are taken too.

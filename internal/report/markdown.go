@@ -91,7 +91,7 @@ func legendMarkdown(d Document) string {
 			fmt.Fprintf(&b, "- `%s` %s: %s\n", h.letter, escapeMarkdown(h.host.ID), escapeMarkdown(machine(h.host)))
 		}
 	}
-	if notes := legendNotes(d); d.Metric == ByLatency && len(notes) > 0 {
+	if notes := legendNotes(d); d.Metric != ByVerdict && len(notes) > 0 {
 		b.WriteString("\n" + strings.Join(notes, " ") + "\n")
 	}
 	return b.String()

@@ -2,10 +2,8 @@ package report
 
 import (
 	"reflect"
-	"strings"
-	"unicode"
 
-	"github.com/charmbracelet/x/ansi"
+	"assay/internal/clean"
 )
 
 // printable is a copy of v in which no string holds a character that steers a
@@ -24,7 +22,7 @@ func cleaned(v reflect.Value) reflect.Value {
 	out.Set(v)
 	switch v.Kind() {
 	case reflect.String:
-		out.SetString(cleanText(v.String()))
+		out.SetString(clean.Text(v.String()))
 	case reflect.Pointer:
 		if !v.IsNil() {
 			out.Set(reflect.New(v.Type().Elem()))
@@ -64,17 +62,3 @@ func holdsText(t reflect.Type) bool {
 	}
 	return false
 }
-
-// cleanText leaves out a terminal's commands and puts spaces in the place of
-// other control characters; the lines of a log stay.
-func cleanText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\ufffe' || r == '\uffff') {
-			return ' '
-		}
-		return r
-	}, ansi.Strip(s))
-}
-
-// Plain is a text that may hold somebody else's, ready for a terminal.
-func Plain(s string) string { return cleanText(s) }

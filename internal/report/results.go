@@ -1,17 +1,14 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"assay/internal/cell"
+	"assay/internal/clean"
 	"assay/internal/matrix"
 )
 
@@ -41,9 +38,7 @@ func JSONResults(w io.Writer) Results { return &jsonResults{w: w} }
 
 // JSONLines prints an object a line as results come.
 func JSONLines(w io.Writer) Results {
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	return &jsonLines{encoder: e}
+	return &jsonLines{w: w}
 }
 
 // Both prints to several printers at once: the terminal and a JUnit file.
@@ -82,16 +77,16 @@ func (p *jsonResults) Done(s Summary) error {
 }
 
 type jsonLines struct {
-	encoder *json.Encoder
-	err     error
+	w   io.Writer
+	err error
 }
 
 func (p *jsonLines) Result(r cell.Result) {
 	if p.err == nil {
-		p.err = p.encoder.Encode(struct {
+		p.err = clean.WriteJSON(p.w, struct {
 			Schema int `json:"schema"`
 			cell.Result
-		}{cell.Schema, r})
+		}{cell.Schema, r}, "")
 	}
 }
 
@@ -295,11 +290,5 @@ func fallbackLine(f cell.Fallback, told *cell.Failure) string {
 // oneLine keeps a text that came out of a log from breaking the table or
 // steering the terminal.
 func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, ansi.Strip(s))
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(clean.Line(s)), " ")
 }

@@ -129,8 +129,10 @@ func TestUnstableSpeedupsAreMarked(t *testing.T) {
 		if over, _ := overCPU(d.Fastest[0]); strings.HasSuffix(over, " ~") != (shaky != "") {
 			t.Errorf("the fastest, unstable on %q: %q", shaky, over)
 		}
-		if text := written(t, Text, d); strings.Contains(text, "~ unstable") != (shaky != "") {
-			t.Errorf("unstable on %q: legend of\n%s", shaky, text)
+		for _, f := range []Format{Text, Markdown} {
+			if text := written(t, f, d); strings.Contains(text, "~ unstable") != (shaky != "") {
+				t.Errorf("unstable on %q: legend of %s\n%s", shaky, f, text)
+			}
 		}
 	}
 }

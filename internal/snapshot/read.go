@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/input"
 )
 
 // ErrUnknown is a file that is none of those that Read knows.
@@ -40,7 +41,7 @@ type square struct {
 func Read(b []byte) (Snapshot, error) {
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
-		return Snapshot{}, fmt.Errorf("it does not read: %w", err)
+		return Snapshot{}, fmt.Errorf("it does not read: %w", input.InWords(err))
 	}
 	if f.Schema != cell.Schema {
 		return Snapshot{}, fmt.Errorf("it has schema %d and this program reads %d: %w", f.Schema, cell.Schema, ErrUnknown)
@@ -54,7 +55,7 @@ func Read(b []byte) (Snapshot, error) {
 	} else if f.Results != nil {
 		var results []cell.Result
 		if err := json.Unmarshal(f.Results, &results); err != nil {
-			return Snapshot{}, fmt.Errorf("its results do not read: %w", err)
+			return Snapshot{}, fmt.Errorf("its results do not read: %w", input.InWords(err))
 		}
 		s.Outcomes = OfResults(results)
 		s.Transformers = releaseOf(results)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/duckdb/duckdb-go/v2"
 
@@ -69,7 +70,7 @@ func (l *loader) unreadable(ctx context.Context, c change, why error) error {
 		return err
 	}
 	if !errors.Is(why, journal.ErrEmpty) {
-		l.problem(journal.Problem{Path: filepath.Join(l.dir, c.file), Err: why})
+		l.problem(about(filepath.Join(l.dir, c.file), why))
 	}
 	return l.ses.exec(ctx, "INSERT INTO journals VALUES (?, NULL, ?, 0, 0, '')", c.file, c.now)
 }
@@ -89,28 +90,34 @@ func (l *loader) read(ctx context.Context, c change, r *journal.Reader, path str
 			return err
 		}
 	}
-	if err := l.lines(ctx, r, path, seen); err != nil {
+	claims, err := l.lines(ctx, r, path, seen)
+	if err != nil {
+		return err
+	}
+	if err := l.refuse(ctx, c, path, claims, seen); err != nil {
 		return err
 	}
 	return l.note(ctx, c, r, path)
 }
 
-func (l *loader) lines(ctx context.Context, r *journal.Reader, path string, seen map[string]bool) error {
+func (l *loader) lines(ctx context.Context, r *journal.Reader, path string, seen map[string]bool) (*journal.Claims, error) {
+	claims := journal.NewClaims(r.Header().Host.ID)
 	for {
 		line, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
+			return nil, err
 		}
 		if seen[line.ID] {
 			l.problem(journal.Problem{Path: path, Line: line.Number, Err: fmt.Errorf("the id %s is there twice", line.ID)})
 			continue
 		}
 		seen[line.ID] = true
+		claims.Add(line)
 		if err := l.line(ctx, r.Header(), line, path); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	problems := r.Problems()
@@ -119,6 +126,48 @@ func (l *loader) lines(ctx context.Context, r *journal.Reader, path string, seen
 	}
 	for _, p := range problems {
 		l.problem(p)
+	}
+	return claims, nil
+}
+
+// refuse takes out again what contradicts the run's own detection, which is often
+// its last line: the lines that were loaded before count too.
+func (l *loader) refuse(ctx context.Context, c change, path string, claims *journal.Claims, loaded map[string]bool) error {
+	refused := claims.Refused()
+	if c.runID != "" {
+		detected, err := l.ses.detected(ctx, c.runID)
+		if err == nil && (detected || claims.Detected()) {
+			refused, err = journal.Contradictions(ctx, path)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	var ids []string
+	for _, x := range refused {
+		if loaded[x.ID] { // else it was refused before
+			ids = append(ids, x.ID)
+			l.problem(journal.Problem{Path: path, Line: x.Number, Err: x.Err})
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	if err := l.flush(); err != nil {
+		return err
+	}
+	return l.forgetResults(ctx, ids)
+}
+
+func (l *loader) forgetResults(ctx context.Context, ids []string) error {
+	for _, query := range []string{
+		"DELETE FROM timings WHERE list_contains(?::VARCHAR[], result_id)",
+		"DELETE FROM outputs WHERE list_contains(?::VARCHAR[], result_id)",
+		"DELETE FROM results WHERE list_contains(?::VARCHAR[], id)",
+	} {
+		if err := l.ses.exec(ctx, query, ids); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -166,12 +215,19 @@ func (l *loader) problem(p journal.Problem) {
 	l.pending.add("problems", row{{"file", filepath.Base(p.Path)}, {"line", line}, {"detail", p.Err.Error()}})
 }
 
+// about is a problem with a whole file, whose path the error need not repeat.
+func about(path string, err error) journal.Problem {
+	return journal.Problem{Path: path, Err: errors.New(strings.ReplaceAll(err.Error(), path, "it"))}
+}
+
 // keep leaves the rows of a journal that cannot be read any more, and says so.
 func (l *loader) keep(ctx context.Context, c change, why error) error {
 	err := errors.Join(
 		l.ses.exec(ctx, "DELETE FROM problems WHERE file = ?", c.file),
 		l.ses.exec(ctx, "UPDATE journals SET size = ?, tail = '' WHERE file = ?", c.now, c.file))
-	l.problem(journal.Problem{Path: filepath.Join(l.dir, c.file), Err: fmt.Errorf("the journal is damaged, and what was loaded from it before is kept: %w", why)})
+	p := about(filepath.Join(l.dir, c.file), why)
+	p.Err = fmt.Errorf("the journal is damaged, and what was loaded from it before is kept: %w", p.Err)
+	l.problem(p)
 	return err
 }
 
@@ -198,15 +254,11 @@ func (l *loader) replace(ctx context.Context, c change, path string) (lost bool,
 	if !damaged && !lacks && !shorter {
 		return false, l.forget(ctx, e)
 	}
-	for _, query := range []string{
-		"DELETE FROM timings WHERE list_contains(?::VARCHAR[], result_id)",
-		"DELETE FROM outputs WHERE list_contains(?::VARCHAR[], result_id)",
-		"DELETE FROM results WHERE list_contains(?::VARCHAR[], id)",
-		"DELETE FROM detections WHERE list_contains(?::VARCHAR[], regexp_extract(id, '^[^.]*[.][^.]*'))",
-	} {
-		if err := l.ses.exec(ctx, query, ids); err != nil {
-			return false, err
-		}
+	if err := l.forgetResults(ctx, ids); err != nil {
+		return false, err
+	}
+	if err := l.ses.exec(ctx, "DELETE FROM detections WHERE list_contains(?::VARCHAR[], regexp_extract(id, '^[^.]*[.][^.]*'))", ids); err != nil {
+		return false, err
 	}
 	for _, d := range []struct{ query, arg string }{
 		{"DELETE FROM runs WHERE id = ?", e.runID},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -317,10 +318,12 @@ func TestTextSteersNoTerminal(t *testing.T) {
 	s := newStore(t)
 	rows, err := s.Query(t.Context(), "select 'a\x1b[2J\u009bb\u202e' as \"c\x1b]0;d\x07\"")
 	must(t, err)
-	var b bytes.Buffer
-	must(t, rows.WriteText(&b))
-	if i := strings.IndexFunc(b.String(), func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || r == '\u202e') }); i >= 0 {
-		t.Errorf("the table holds control characters: %q", b.String())
+	for name, write := range map[string]func(io.Writer) error{"text": rows.WriteText, "csv": rows.WriteCSV, "json": rows.WriteJSON} {
+		var b bytes.Buffer
+		must(t, write(&b))
+		if i := strings.IndexFunc(b.String(), func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || r == '\u202e') }); i >= 0 {
+			t.Errorf("%s holds control characters: %q", name, b.String())
+		}
 	}
 }
 

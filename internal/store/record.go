@@ -50,6 +50,14 @@ func (s *session) lineIDs(ctx context.Context, runID string, seen map[string]boo
 		runID, runID)
 }
 
+// detected reports whether a detection of the run is loaded already.
+func (s *session) detected(ctx context.Context, runID string) (bool, error) {
+	found := false
+	err := s.rows(ctx, func(scan func(...any) error) error { return scan(&found) },
+		"SELECT count(*) > 0 FROM detections WHERE run_id = ?", runID)
+	return found, err
+}
+
 // addResult adds a result's rows.
 func (p *pending) addResult(h journal.Header, line journal.Line) {
 	p.bytes += len(line.Body)

@@ -7,10 +7,10 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"assay/internal/cell"
+	"assay/internal/clean"
 )
 
 // Rows is the answer to a question, all of it in memory.
@@ -59,16 +59,19 @@ func (r *Rows) WriteJSON(w io.Writer) error {
 }
 
 // WriteCSV writes a line of names and one for each row; null is an empty
-// field, lists and maps are JSON.
+// field, lists and maps are JSON. What would steer a terminal is left out.
 func (r *Rows) WriteCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
-	if err := c.Write(r.Columns); err != nil {
+	line := make([]string, len(r.Columns))
+	for i, name := range r.Columns {
+		line[i] = clean.Text(name)
+	}
+	if err := c.Write(line); err != nil {
 		return err
 	}
-	line := make([]string, len(r.Columns))
 	for _, values := range r.Values {
 		for i, v := range values {
-			line[i] = plainText(v, r.types[i])
+			line[i] = clean.Text(plainText(v, r.types[i]))
 		}
 		if err := c.Write(line); err != nil {
 			return err
@@ -88,7 +91,7 @@ func (r *Rows) WriteText(w io.Writer) error {
 	widths := make([]int, len(r.Columns))
 	head := make([]string, len(r.Columns))
 	for j, name := range r.Columns {
-		head[j] = visible(name) // an alias may be any text
+		head[j] = clean.Line(name) // an alias may be any text
 		widths[j] = utf8.RuneCountInString(head[j])
 	}
 	for i, values := range r.Values {
@@ -132,22 +135,12 @@ var numeric = map[string]bool{
 	"UINTEGER": true, "UBIGINT": true, "UHUGEINT": true, "FLOAT": true, "DOUBLE": true, "DECIMAL": true,
 }
 
-// visible leaves out characters that move the cursor or turn the line around.
-func visible(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
 // short makes one line of a value.
 func short(v any, t coltype) string {
 	if v == nil {
 		return "-"
 	}
-	s := visible(plainText(v, t))
+	s := clean.Line(plainText(v, t))
 	if utf8.RuneCountInString(s) > widest {
 		s = string([]rune(s)[:widest-1]) + "…"
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/clean"
+
 	"github.com/duckdb/duckdb-go/v2"
 )
 
@@ -146,7 +148,7 @@ func marshal(v any) []byte {
 		b.Reset()
 		_ = e.Encode(fmt.Sprint(v))
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return clean.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
 func timeText(v time.Time, t coltype) string {

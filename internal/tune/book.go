@@ -14,6 +14,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/filelock"
+	"assay/internal/input"
 )
 
 // Book is the file in which chosen workgroup sizes are kept, per browser,
@@ -75,7 +76,7 @@ func (b Book) Read() ([]Size, error) {
 	}
 	var c contents
 	if err := json.Unmarshal(text, &c); err != nil {
-		return nil, fmt.Errorf("%s cannot be read: %w; remove it, and tune again", b.Path, err)
+		return nil, fmt.Errorf("%s cannot be read: %w; remove it, and tune again", b.Path, input.InWords(err))
 	}
 	if c.Schema != Schema {
 		return nil, fmt.Errorf("%s has schema %d, and this Assay reads %d: update Assay, or remove the file and tune again", b.Path, c.Schema, Schema)
