@@ -15,8 +15,8 @@ type Numerics struct {
 	// OutputHash is over the output's bytes: equal on the same CPU for the same cell.
 	OutputHash string `json:"output_hash,omitempty"`
 	Note       string `json:"note,omitempty"` // why the reference is another than the rule's first
-	// Negligible are outputs next to nothing, with their largest magnitude:
-	// neither right nor wrong, and left out of the comparison.
+	// Negligible are outputs too close to zero to judge, with their largest
+	// magnitude: they are left out of the comparison.
 	Negligible map[string]float64 `json:"negligible,omitempty"`
 	// Around is what a library that runs the model makes by itself, before and
 	// after it, against what transformers makes of the same.

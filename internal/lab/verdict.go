@@ -232,7 +232,7 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	return cell.Works, "", nil
 }
 
-// unjudged names the outputs that are neither right nor wrong.
+// unjudged names the outputs that are too close to zero to judge.
 func unjudged(n *cell.Numerics) string {
 	if n == nil || len(n.Negligible) == 0 {
 		return ""
@@ -241,7 +241,7 @@ func unjudged(n *cell.Numerics) string {
 	for _, name := range slices.Sorted(maps.Keys(n.Negligible)) {
 		names = append(names, fmt.Sprintf("%s (at most %.2g)", name, n.Negligible[name]))
 	}
-	return "neither right nor wrong, being next to nothing: " + some(names)
+	return "too close to zero to judge: " + some(names)
 }
 
 // around names what a library made by itself: what was compared and is other

@@ -41,7 +41,7 @@ func TestOutputsNextToNothingAreNamed(t *testing.T) {
 		t.Fatal(results, err)
 	}
 	r := results[0]
-	if want := "neither right nor wrong, being next to nothing: generated.1 (at most 5.7e-07)"; r.Verdict != cell.Works || r.Note != want {
+	if want := "too close to zero to judge: generated.1 (at most 5.7e-07)"; r.Verdict != cell.Works || r.Note != want {
 		t.Errorf("%s, %q; want works, %q", r.Verdict, r.Note, want)
 	}
 	if diff := cmp.Diff(map[string]float64{"generated.1": 5.7e-7}, r.Numerics.Negligible); diff != "" {

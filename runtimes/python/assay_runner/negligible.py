@@ -1,14 +1,14 @@
-"""Outputs next to nothing: neither right nor wrong.
+"""Outputs too close to zero to judge.
 
 Rounding makes numbers out of nothing. A sum of a thousand terms, each rounded by half a
 unit in the last place, is off by some sixteen units: half the root of their number. An
 output that is no larger than that beside the model's other numbers says nothing, and
-neither does what a device makes of it, as long as it makes next to nothing of it too.
+neither does what a device makes of it, as long as that is close to zero too.
 
 How large the other numbers are, the largest output tells, but never more than one, of
 which order inputs and normed activations are: an output of millions says nothing of the
-numbers that led to another one. A model whose only output is small is not next to
-nothing: its error shrinks with it (drawn weights of deep convolutions give 1e-34 exactly
+numbers that led to another one. A model whose only output is small is not one
+of these: its error shrinks with it (drawn weights of deep convolutions give 1e-34 exactly
 enough). Only where its dtype has no such numbers any more is it.
 """
 
@@ -28,7 +28,7 @@ _FORMATS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16
 def negligible(
     actual: Mapping[str, float], reference: Mapping[str, float], dtype: str, tolerance: float | None
 ) -> dict[str, float]:
-    """The outputs that are next to nothing, with the reference's largest magnitude; given the largest magnitudes of
+    """The outputs that are close to zero, with the reference's largest magnitude; given the largest magnitudes of
     both sides. One that is exactly nought in the reference is a statement, and can be wrong."""
     scale = min(1.0, max(reference.values(), default=0.0))
     floor = _floor(dtype, tolerance)
@@ -41,7 +41,7 @@ def negligible(
 
 
 def _stray(dtype: str, tolerance: float | None) -> float:
-    """How large, beside the scale, what is next to nothing may come out: as rounding in the dtype makes it, and never
+    """How large, beside the scale, what is close to zero may come out: as rounding in the dtype makes it, and never
     beyond what would be wrong of an output of that scale."""
     if dtype not in _FORMATS or tolerance is None:
         return QUANTISED

@@ -4,8 +4,8 @@ The measure of a floating output is its largest error over the reference's
 largest magnitude; that of the cell is its worst output's. Outputs of whole
 numbers or truth values are compared exactly and the share of equal elements is
 reported, but it decides only where a model gives nothing else: one flipped
-index among candidates is no wrong model. Outputs that are next to nothing are
-neither right nor wrong (``negligible``): they are named, and decide nothing.
+index among candidates is no wrong model. Outputs too close to zero to
+judge (``negligible``) are named, and decide nothing.
 """
 
 from __future__ import annotations
@@ -98,15 +98,15 @@ class Comparison:
     max_rel: float = 0.0
     output: str = ""
     exact: dict[str, float] = field(default_factory=dict)  # share of equal elements of the other outputs
-    negligible: dict[str, float] = field(default_factory=dict)  # largest magnitude of those next to nothing
+    negligible: dict[str, float] = field(default_factory=dict)  # largest magnitude of those close to zero
 
     @property
     def unchecked(self) -> str:
-        """Why nothing could be decided: all floating outputs are next to nothing. "" where something was."""
+        """Why nothing could be decided: all floating outputs are close to zero. "" where something was."""
         if self.output or not self.negligible:
             return ""
         largest = max(self.negligible.values())
-        return f"all outputs are next to nothing, {largest:.1e} at most: there is nothing to compare"
+        return f"all outputs are too close to zero to judge: {largest:.1e} at most"
 
     def take(self, name: str, error: float, scale: float) -> None:
         """Keeps an output if it is the worst so far."""
@@ -147,7 +147,7 @@ def next_to_nothing(actual: Tensors, reference: Tensors, dtype: str) -> dict[str
 
 def compare(actual: Tensors, reference: Tensors, dtype: str = "fp32") -> Comparison:
     """Compares by name; both on the CPU. A missing output is an infinite error, one without elements counts nothing.
-    dtype: what the actual ones were computed in, for those that are next to nothing."""
+    dtype: what the actual ones were computed in, for those that are close to zero."""
     result = Comparison(negligible=next_to_nothing(actual, reference, dtype))
     for name, expected in reference.items():
         got = actual.get(name)

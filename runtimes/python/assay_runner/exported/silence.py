@@ -1,6 +1,6 @@
 """Trained models that have nothing to say about the inputs that a rule draws.
 
-A detector gives probabilities, and for noise they may all be next to nothing. Engines compute a sigmoid to within one
+A detector gives probabilities, and for noise they may all be close to zero. Engines compute a sigmoid to within one
 unit in the last place of one, not of the result: beside a probability of a millionth that is a large error, and says
 nothing of the model. Such an output is not compared, and the result says why.
 """
