@@ -197,6 +197,8 @@ var advices = []advice{
 		"Read the log: the model's own code raised this, so check its configuration and inputs, then look for a known issue with this version of transformers.").withoutLog(
 		"Run it again to see whether it always fails, with --size tiny too, and check the model's configuration and inputs: nothing beyond the detail is known."),
 
+	advise(cell.BeyondAssay, `pipeline of networks`,
+		"Run it by torch, on cpu, cuda, rocm or mps; as graphs, its networks come one by one: assay export --parts."),
 	advise(cell.BeyondAssay, ``,
 		"Run it by torch, on cpu, cuda, rocm or mps: it is Assay that cannot do more yet, and not the platform."),
 

@@ -89,6 +89,8 @@ var unitEvidence = []struct {
 		Exception: "assay_runner.errors.BadRecipe", Message: "config.json names no model_type, so there is no telling what model it is for", Phase: "recipe"}},
 	{"a pair that there is not", cell.Unsuited, "Unsuited: cpu/onnxruntime does not run in bf16: its dtypes are fp32", "a dtype that the target has", Evidence{
 		Exception: "assay_runner.errors.Unsuited", Message: "cpu/onnxruntime does not run in bf16: its dtypes are fp32"}},
+	{"a pipeline", cell.BeyondAssay, "BeyondAssay: the model is a pipeline of networks, which no single graph holds", "assay export --parts", Evidence{
+		Exception: "assay_runner.errors.BeyondAssay", Message: "the model is a pipeline of networks, which no single graph holds", Phase: "convert"}},
 	{"several calls", cell.BeyondAssay, "BeyondAssay: the model is run as several calls, which no single graph holds", "Run it by torch", Evidence{
 		Exception: "assay_runner.errors.BeyondAssay", Message: "the model is run as several calls, which no single graph holds", Phase: "convert"}},
 	{"absent device", cell.Driver, "AbsentDevice: torch 2.15.0 finds no cuda device on this machine", "assay detect", Evidence{

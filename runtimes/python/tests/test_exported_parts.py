@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from assay_runner.diffusion import recipes
 from assay_runner.errors import BadRecipe
 from assay_runner.exported import parts
 
-RECIPES = Path(__file__).parents[3] / "internal" / "catalog" / "data" / "recipes.json"
+DATA = Path(__file__).parents[3] / "internal" / "catalog" / "data"
 
 
 class Emit:
@@ -29,9 +30,8 @@ class Emit:
 
 
 def taken_apart(model_type: str, folder: Path) -> list[dict[str, Any]]:
-    recipe = next(
-        r for r in json.loads(RECIPES.read_text())["recipes"] if r["type"] == model_type and r["size"] == "tiny"
-    )
+    rows = [*json.loads((DATA / "recipes.json").read_text())["recipes"], *recipes.read(DATA / "pipeline_recipes.json")]
+    recipe = next(r for r in rows if r["type"] == model_type and r["size"] == "tiny")
     emit = Emit()
     parts.answer({"recipe": recipe, "cell": {}, "threads": 1, "options": {"exports": str(folder)}}, emit)
     return emit.said["parts"]
@@ -42,6 +42,8 @@ def taken_apart(model_type: str, folder: Path) -> list[dict[str, Any]]:
     [
         pytest.param("t5", ["encoder", "prefill", "decode"], marks=pytest.mark.full),  # an example exports it
         ("clip", ["image_encoder", "text_tower", "image_tower"]),
+        ("pixart-alpha", ["text_encoder", "transformer", "vae_decoder"]),
+        pytest.param("stable-diffusion", ["text_encoder", "unet", "vae_decoder"], marks=pytest.mark.full),
     ],
 )
 def test_parts_give_what_they_give_inside(tmp_path, model_type, names):

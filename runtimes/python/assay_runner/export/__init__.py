@@ -113,6 +113,8 @@ def to_transformers_js(subject: Subject, folder: Path) -> Graph:
 def _of_one_call(subject: Subject) -> Subject:
     """The subject, if its model is run by a single call."""
     model = subject.model
+    if hasattr(model, "separate_parts"):
+        raise BeyondAssay("the model is a pipeline of networks, which no single graph holds: Assay runs it whole by torch")
     if not hasattr(model, "config") or type(model).__module__.startswith("assay_runner."):
         raise BeyondAssay(
             "the model is run as several calls, which no single graph holds: "

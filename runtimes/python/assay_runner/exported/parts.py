@@ -1,15 +1,15 @@
 """A model's parts as graphs of their own: what a product runs apart, at different times or on different devices.
 
 The encoder of an encoder-decoder, the towers of a model that compares two things, the vision part and the projector of
-one that sees, the prompt pass of a language model and its step with a cache. Each part is exported with the inputs that
+one that sees, the prompt pass of a language model and its step with a cache, the networks of a pipeline. Each part is exported with the inputs that
 it has when the whole model runs, and checked against its own outputs.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -62,6 +62,8 @@ def answer(job: Mapping[str, Any], emit: Any) -> None:
 def found(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor], recipe: Mapping[str, Any]) -> list[Part]:
     """The parts of a model, each once."""
     call = recipe.get("call", {})
+    if hasattr(model, "separate_parts"):
+        return list(_networks(model, tensors, call))
     parts: dict[str, Part] = {}
     for part in (*_inside(model, tensors, call), *_towers(model, tensors), *_generation(model, tensors)):
         parts.setdefault(part.name, part)
@@ -84,6 +86,50 @@ def _inside(model: torch.nn.Module, tensors: Mapping[str, Any], call: Mapping[st
     yield from (Part(name, modules[name], inputs) for name, inputs in seen.items())
 
 
+def _networks(model: torch.nn.Module, tensors: Mapping[str, Any], call: Mapping[str, Any]) -> Iterator[Part]:
+    """The networks of a pipeline, as it uses them: whole, or the halves of a codec."""
+    modules = dict(model.named_children())
+    halves = {
+        f"{name}_{half}r": _Half(network, half)
+        for name, network in modules.items()
+        for half in ("encode", "decode")
+        if callable(getattr(network, half, None))
+    }
+    with _watched(modules) as seen, ExitStack() as stack:
+        for name, half in halves.items():
+            stack.enter_context(half.watched(lambda given, name=name: seen.setdefault(name, given)))
+        model(**tensors, **call)
+    modules |= {name: half.module() for name, half in halves.items()}
+    yield from (Part(name, modules[name], inputs) for name, inputs in seen.items())
+
+
+@dataclass(frozen=True)
+class _Half:
+    """One way through a network that is used in two."""
+
+    network: torch.nn.Module
+    way: str
+
+    def module(self) -> torch.nn.Module:
+        half = copy.copy(self.network)  # the same weights under another forward
+        half.forward = getattr(self.network, self.way)
+        return half
+
+    @contextmanager
+    def watched(self, see: Callable[[dict[str, Any]], object]) -> Iterator[None]:
+        way = getattr(self.network, self.way)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            see(_given(way, args, kwargs))
+            return way(*args, **kwargs)
+
+        setattr(self.network, self.way, call)
+        try:
+            yield
+        finally:
+            delattr(self.network, self.way)
+
+
 def _encoder(model: torch.nn.Module, modality: str | None) -> torch.nn.Module | None:
     if modality is None and not getattr(model.config, "is_encoder_decoder", False):
         return None  # the whole of an encoder is no part of it
@@ -101,9 +147,8 @@ def _watched(modules: Mapping[str, torch.nn.Module]) -> Iterator[dict[str, dict[
 
     def hook(name: str) -> Any:
         def see(module: torch.nn.Module, args: Any, kwargs: Any) -> None:
-            names = list(signature(module.forward).parameters)
-            given = {**dict(zip(names, args, strict=False)), **kwargs}
-            seen.setdefault(name, copy.deepcopy({k: v for k, v in given.items() if v is not None}))
+            if name not in seen:
+                seen[name] = _given(module.forward, args, kwargs)
 
         return see
 
@@ -113,6 +158,13 @@ def _watched(modules: Mapping[str, torch.nn.Module]) -> Iterator[dict[str, dict[
     finally:
         for handle in handles:
             handle.remove()
+
+
+def _given(way: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call by name, without what was left out and what no graph can hold. Outputs keep their names."""
+    given = {**dict(zip(signature(way).parameters, args, strict=False)), **kwargs}
+    given.pop("return_dict", None)
+    return copy.deepcopy({k: v for k, v in given.items() if v is not None and not isinstance(v, torch.Generator)})
 
 
 def _towers(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Iterator[Part]:
