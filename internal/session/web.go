@@ -56,6 +56,10 @@ func (s *Session) EmulatedInBrowser(ctx context.Context, t platform.Target) (boo
 	if t.Platform != platform.WebGPU {
 		return false, nil
 	}
+	// A Python that cannot be used is said before anything is installed.
+	if _, err := s.runner(ctx, false); err != nil {
+		return false, err
+	}
 	w, err := s.pages(ctx)
 	return err == nil && w.presence(t).Software, err
 }
