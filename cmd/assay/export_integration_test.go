@@ -31,6 +31,7 @@ print("agrees")
 func TestIntegrationExport(t *testing.T) {
 	t.Parallel()
 	p, python := withTorch(t)
+	ownCache(t, p, "exports")
 	out := filepath.Join(p.dir, "out")
 	p.ok(t, "export", "bert", "--format", "onnx", "--out", out)
 	folder := filepath.Join(out, "bert-onnx-fp32")

@@ -53,8 +53,34 @@ func withTorch(t *testing.T) (*program, string) {
 	}
 	p.vars["TMPDIR"] = filepath.Dir(started)
 	remember(t, p.vars["ASSAY_HOME"])
+	shareCaches(t, p.vars["ASSAY_HOME"], filepath.Dir(started))
 	t.Cleanup(func() { checkNoneLeft(t, p) })
 	return p, path
+}
+
+// shareCaches gives a program the caches of the others of these tests, as one
+// user's programs share theirs: what a model was exported to, what engines
+// answered, the runner's sources.
+func shareCaches(t *testing.T, home, in string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(home, "cache"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"detect", "exports", "runner"} {
+		shared := filepath.Join(in, "shared-"+name)
+		if err := errors.Join(os.MkdirAll(shared, 0o700), os.Symlink(shared, filepath.Join(home, "cache", name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ownCache gives a program one of the caches for itself: for tests of the cache,
+// and for those that damage it.
+func ownCache(t *testing.T, p *program, name string) {
+	t.Helper()
+	if err := os.Remove(filepath.Join(p.vars["ASSAY_HOME"], "cache", name)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // tried is what was found of this processor's instruction sets, by file: the
