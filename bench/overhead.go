@@ -13,6 +13,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/journal"
 	"assay/internal/measure"
+	"assay/internal/progress"
 	"assay/internal/session"
 )
 
@@ -68,17 +69,17 @@ func (b *bench) rounds(cells int) int {
 
 // round carries the cells out by a runner of its own, so that no model profits
 // from what an earlier round imported.
-func (b *bench) round(ctx context.Context, cells []cell.Cell, seed int, w session.Watcher) error {
+func (b *bench) round(ctx context.Context, cells []cell.Cell, seed int, on progress.Listener) error {
 	s := b.session()
 	_, err := s.Versions(ctx) // starts the runner, whose own imports are no cell's
 	if err == nil {
-		err = b.record(ctx, s, cells, seed, w)
+		err = b.record(ctx, s, cells, seed, on)
 	}
 	return errors.Join(err, s.Close())
 }
 
 // record carries the cells out with this seed and journals them.
-func (b *bench) record(ctx context.Context, s *session.Session, cells []cell.Cell, seed int, w session.Watcher) error {
+func (b *bench) record(ctx context.Context, s *session.Session, cells []cell.Cell, seed int, on progress.Listener) error {
 	plan := cell.Plan{Cells: slices.Clone(cells)}
 	for i := range plan.Cells {
 		plan.Cells[i].Seed = seed
@@ -91,12 +92,12 @@ func (b *bench) record(ctx context.Context, s *session.Session, cells []cell.Cel
 	if err != nil {
 		return err
 	}
-	_, err = s.Record(ctx, plan, j, w)
+	_, err = s.Record(ctx, plan, j, on)
 	return err
 }
 
-// commits is the watcher that takes the time whenever a line is committed:
-// Record calls Finished as soon as the line is on the disk.
+// commits is the listener that takes the time whenever a line is committed: it
+// hears of a result as soon as the line is on the disk.
 type commits struct {
 	say    func(string)
 	last   time.Time
@@ -106,9 +107,18 @@ type commits struct {
 	failed []string
 }
 
-func (c *commits) Planned(int)       { c.last = time.Now() }
-func (c *commits) Started(cell.Cell) {}
-func (c *commits) Note(text string)  { c.say("   " + text) }
+// Hear takes the time.
+func (c *commits) Hear(e progress.Event) error {
+	switch e.Kind {
+	case progress.KindPlanned:
+		c.last = time.Now()
+	case progress.KindFinished:
+		c.count(*e.Result)
+	case progress.KindNote:
+		c.say("   " + e.Text)
+	}
+	return nil
+}
 
 // trouble names what was not counted, each model once.
 func (c *commits) trouble() string {
@@ -123,7 +133,7 @@ func (c *commits) since() (ms float64) {
 	return ms
 }
 
-func (c *commits) Finished(r cell.Result) {
+func (c *commits) count(r cell.Result) {
 	ms := c.since()
 	if r.OverheadMS == nil || r.Verdict == cell.Fails || r.Attempts != 1 {
 		c.failed = append(c.failed, fmt.Sprintf("%s %s", r.Cell.Type, r.Verdict))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/progress"
 )
 
 func TestOwnWorkLeavesImportsOut(t *testing.T) {
@@ -20,10 +21,10 @@ func TestCommitsCountFromLineToLine(t *testing.T) {
 	t.Parallel()
 	overhead := 40.0
 	c := &commits{say: func(string) {}}
-	c.Planned(2)
+	_ = c.Hear(progress.Planned(2))
 	c.last = c.last.Add(-200 * time.Millisecond)
-	c.Finished(cell.Result{Verdict: cell.Works, Attempts: 1, OverheadMS: &overhead, PhasesMS: map[string]float64{"import": 30, "build": 50}})
-	c.Finished(cell.Result{Cell: cell.Cell{Type: "odd"}, Verdict: cell.Fails, Attempts: 1})
+	_ = c.Hear(progress.Finished(cell.Result{Verdict: cell.Works, Attempts: 1, OverheadMS: &overhead, PhasesMS: map[string]float64{"import": 30, "build": 50}}))
+	_ = c.Hear(progress.Finished(cell.Result{Cell: cell.Cell{Type: "odd"}, Verdict: cell.Fails, Attempts: 1}))
 	if len(c.costs) != 1 || c.costs[0] < 150 || c.costs[0] > 10_000 {
 		t.Errorf("the cost is %v, want one of 150 ms and a little", c.costs)
 	}

@@ -22,6 +22,7 @@ import (
 	"assay/internal/input"
 	"assay/internal/journal"
 	"assay/internal/pages"
+	"assay/internal/progress"
 	"assay/internal/session"
 	"assay/internal/tune"
 )
@@ -242,10 +243,20 @@ type lines struct {
 	done, total int
 }
 
-func (l *lines) Planned(n int)     { l.total = n }
-func (l *lines) Started(cell.Cell) {}
-func (l *lines) Note(s string)     { fmt.Fprintln(l.w, s) }
-func (l *lines) Finished(r cell.Result) {
+// Hear prints a line.
+func (l *lines) Hear(e progress.Event) error {
+	switch e.Kind {
+	case progress.KindPlanned:
+		l.total = e.Cells
+	case progress.KindFinished:
+		l.result(*e.Result)
+	case progress.KindNote:
+		fmt.Fprintln(l.w, e.Text)
+	}
+	return nil
+}
+
+func (l *lines) result(r cell.Result) {
 	l.done++
 	fmt.Fprintf(l.w, "%d/%d %s on %s, %s %s batch %d: %s\n", l.done, max(l.done, l.total), r.Cell.Model(), r.Cell.Target, r.Cell.Size, r.Cell.DType, r.Cell.Batch, r.Verdict)
 	if r.Failure != nil {

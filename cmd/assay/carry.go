@@ -18,6 +18,7 @@ import (
 	"assay/internal/input"
 	"assay/internal/journal"
 	"assay/internal/pages"
+	"assay/internal/progress"
 	"assay/internal/session"
 	"assay/internal/tune"
 
@@ -188,7 +189,7 @@ func planUsage(path string, err error) error {
 
 // carry carries a plan out and journals it. The results that were finished are
 // returned also when it was stopped.
-func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, command string, w session.Watcher) (cell.Report, error) {
+func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, command string, on progress.Listener) (cell.Report, error) {
 	dir, err := a.journalsToWrite(ctx)
 	if err != nil {
 		return cell.Report{}, err
@@ -203,7 +204,7 @@ func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, com
 	if err != nil {
 		return report, err
 	}
-	report.Results, err = s.Record(ctx, plan, j, w)
+	report.Results, err = s.Record(ctx, plan, j, on)
 	return report, err
 }
 

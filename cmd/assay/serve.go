@@ -8,6 +8,7 @@ import (
 	"net"
 
 	"assay/internal/cell"
+	"assay/internal/progress"
 	"assay/internal/session"
 	"assay/internal/weblab"
 	webpage "assay/runtimes/web/lab"
@@ -123,8 +124,8 @@ func (a *app) startLab(ctx context.Context, listener net.Listener, certificate *
 	}
 	return weblab.Serve(weblab.Options{
 		Listener: listener, Certificate: certificate, Models: models, Files: webpage.Files(), Pages: guests.Pages, Engine: guests.Engine, Say: a.say,
-		Record: func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error {
-			return s.RecordGuest(ctx, plan, g, dir, w)
+		Record: func(ctx context.Context, plan cell.Plan, g session.Guest, on progress.Listener) error {
+			return s.RecordGuest(ctx, plan, g, dir, on)
 		},
 	})
 }

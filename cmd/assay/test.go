@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/progress"
 	"assay/internal/report"
 
 	"github.com/spf13/cobra"
@@ -104,10 +105,10 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 		return err
 	}
 	defer s.Close()
-	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
-	printer, done := a.printer(f, progress.Above(a.stdout))
-	rep, err := a.carry(ctx, s, plan, command, &shown{Progress: progress, results: printer})
-	progress.Close()
+	bar := report.NewProgress(a.stderr, a.terminal, a.environ())
+	printer, done := a.printer(f, bar.Above(a.stdout))
+	rep, err := a.carry(ctx, s, plan, command, progress.All(bar, report.Listen(printer)))
+	bar.Close()
 	if err != nil && len(rep.Results) == 0 {
 		return err // nothing was done: there is nothing to sum up
 	}
@@ -129,17 +130,6 @@ func writable(path string) error {
 		return usage("cannot write %s: its folder is not there", path)
 	}
 	return nil
-}
-
-// shown is a run's watcher: progress on standard error, results on standard output.
-type shown struct {
-	report.Progress
-	results report.Results
-}
-
-func (s *shown) Finished(r cell.Result) {
-	s.Progress.Finished(r)
-	s.results.Result(r)
 }
 
 // printer is what the flags ask for; done writes what goes to files.

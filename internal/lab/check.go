@@ -13,6 +13,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/failure"
 	"assay/internal/platform"
+	"assay/internal/progress"
 	"assay/internal/runner"
 )
 
@@ -62,7 +63,7 @@ func (c *carrying) hush(ctx context.Context, alone bool) (func(), error) {
 	if c.Hush == nil {
 		return func() {}, nil
 	}
-	return c.Hush(ctx, alone, c.obs.Note)
+	return c.Hush(ctx, alone, c.note)
 }
 
 // each carries groups out side by side; slots bound how many at once. The
@@ -142,7 +143,7 @@ func (c *carrying) open(ctx context.Context, g group) ([]*attempt, error) {
 		if err == nil {
 			r.cell = c.fitting(r.cell, recipe)
 		}
-		c.obs.Started(r.cell)
+		c.tell(progress.Started(r.cell))
 		a := &attempt{route: r, recipe: recipe, now: r.cell, began: time.Now().UTC()}
 		if err != nil {
 			c.fail(a, noRecipe(err))
@@ -166,7 +167,7 @@ func (c *carrying) fitting(x cell.Cell, r Recipe) cell.Cell {
 		has   int
 	}{{"length in tokens", &x.Seq, r.Seq}, {"image size", &x.Image, r.Image}} {
 		if *s.asked > 0 && s.has == 0 {
-			c.obs.Note(fmt.Sprintf("%s takes no other %s: it runs with its own", x.Model(), s.name))
+			c.note(fmt.Sprintf("%s takes no other %s: it runs with its own", x.Model(), s.name))
 			*s.asked = 0
 		}
 	}
@@ -336,7 +337,7 @@ func (c *carrying) shrink(a *attempt) bool {
 	if !ok || a.widened != "" && smaller.DType != a.now.DType {
 		return false
 	}
-	c.obs.Note(a.now.Model() + " on " + a.now.Target + " ran out of memory: trying again with " + changed(a.now, smaller))
+	c.note(a.now.Model() + " on " + a.now.Target + " ran out of memory: trying again with " + changed(a.now, smaller))
 	a.now = smaller
 	return true
 }
@@ -346,7 +347,7 @@ func (c *carrying) widen(a *attempt, f *cell.Failure) bool {
 	wider, ok := wider(a.now)
 	if ok {
 		a.widened = fmt.Sprintf("in %s: %s: %s", a.now.DType, f.Class, f.Detail)
-		c.obs.Note(a.now.Model() + " on " + a.now.Target + " fails in " + string(a.now.DType) + ": trying again with " + changed(a.now, wider))
+		c.note(a.now.Model() + " on " + a.now.Target + " fails in " + string(a.now.DType) + ": trying again with " + changed(a.now, wider))
 		a.now = wider
 	}
 	return ok
@@ -366,7 +367,7 @@ func (c *carrying) seconds(ctx context.Context, done []*attempt) ([]*attempt, er
 			if f := a.result.Failure; f != nil {
 				what = fmt.Sprintf("fails on %s (%s)", a.cell.Target, f.Class)
 			}
-			c.obs.Note(fmt.Sprintf("%s %s: it runs on %s instead", a.cell.Model(), what, r.cell.Target))
+			c.note(fmt.Sprintf("%s %s: it runs on %s instead", a.cell.Model(), what, r.cell.Target))
 			moved = append(moved, r)
 		}
 	}

@@ -10,21 +10,21 @@
 // asks for it, in fresh children one at a time, the repeats of neighbouring
 // groups interleaved (timed.go). When memory runs out the settings are lowered
 // in a fixed order (adapt.go). What the children report becomes one result a
-// cell (verdict.go), handed to the observer as soon as it is final.
+// cell (verdict.go), told as soon as it is final.
 //
 // The lab knows runners only by the Runner interface, recipes by Recipes, the
-// machine by Machine. It keeps nothing: the observer writes the journal.
+// machine by Machine. It keeps nothing: who listens writes the journal.
 package lab
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 	"time"
 
 	"assay/internal/cell"
 	"assay/internal/platform"
+	"assay/internal/progress"
 	"assay/internal/runner"
 )
 
@@ -75,15 +75,6 @@ type Machine interface {
 	FreeBytes() int64
 }
 
-// Observer hears of a plan's progress. Calls come one at a time. An error from
-// Finished (a journal on a full disk) stops the plan.
-type Observer interface {
-	Planned(cells int)
-	Started(c cell.Cell)
-	Finished(r cell.Result) error
-	Note(text string)
-}
-
 // Lab carries plans out. Its fields are set once, before Carry.
 type Lab struct {
 	Runner  Runner
@@ -118,15 +109,15 @@ type Lab struct {
 }
 
 // Carry carries the plan out. It returns an error when the plan could not go
-// on: cancelled, runner gone for good, observer failed. A failing cell is a
+// on: cancelled, runner gone for good, listener failed. A failing cell is a
 // result, not an error.
-func (l *Lab) Carry(ctx context.Context, plan cell.Plan, obs Observer) error {
+func (l *Lab) Carry(ctx context.Context, plan cell.Plan, on progress.Listener) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	c := &carrying{Lab: l, plan: plan, obs: OneAtATime(obs), stop: cancel}
+	c := &carrying{Lab: l, plan: plan, on: progress.OneAtATime(on), stop: cancel}
 	c.slots = newSlots(l.Workers, l.Machine.FreeBytes(), c.deviceMemory())
 	routes := c.routes()
-	obs.Planned(len(routes))
+	c.tell(progress.Planned(len(routes)))
 	var err error
 	if plan.Timing == cell.Functional {
 		err = c.checkAll(ctx, routes)
@@ -143,17 +134,23 @@ func (l *Lab) Carry(ctx context.Context, plan cell.Plan, obs Observer) error {
 type carrying struct {
 	*Lab
 	plan  cell.Plan
-	obs   Observer
+	on    progress.Listener
 	slots *slots
 	stop  context.CancelCauseFunc
 }
 
-// finish hands a final result over; a failing observer stops the plan.
-func (c *carrying) finish(r cell.Result) {
-	if err := c.obs.Finished(r); err != nil {
+// tell hands an event over; a listener that fails stops the plan.
+func (c *carrying) tell(e progress.Event) {
+	if err := c.on.Hear(e); err != nil {
 		c.stop(err)
 	}
 }
+
+// finish hands a final result over.
+func (c *carrying) finish(r cell.Result) { c.tell(progress.Finished(r)) }
+
+// note says a sentence to the user.
+func (c *carrying) note(text string) { c.tell(progress.Note(text)) }
 
 // deviceMemory is the memory of each device the plan names, by silicon.
 func (c *carrying) deviceMemory() map[string]int64 {
@@ -165,31 +162,4 @@ func (c *carrying) deviceMemory() map[string]int64 {
 		}
 	}
 	return m
-}
-
-// OneAtATime returns an observer that may be told from several goroutines.
-func OneAtATime(obs Observer) Observer { return &oneAtATime{Observer: obs} }
-
-// oneAtATime serialises an observer's calls.
-type oneAtATime struct {
-	mu sync.Mutex
-	Observer
-}
-
-func (o *oneAtATime) Started(c cell.Cell) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.Observer.Started(c)
-}
-
-func (o *oneAtATime) Finished(r cell.Result) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.Observer.Finished(r)
-}
-
-func (o *oneAtATime) Note(text string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.Observer.Note(text)
 }

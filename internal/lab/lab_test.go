@@ -13,6 +13,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/platform"
+	"assay/internal/progress"
 	"assay/internal/runner"
 )
 
@@ -105,20 +106,23 @@ func (recipes) Recipe(_ context.Context, c cell.Cell) (Recipe, error) {
 	return Recipe{JSON: json.RawMessage(`{}`), Class: "XModel", Task: "fill-mask", Parameters: 100, Seq: 16}, nil
 }
 
-// notes is an observer that keeps everything.
+// notes is a listener that keeps everything.
 type notes struct {
 	results []cell.Result
 	notes   []string
 	fail    error
 }
 
-func (*notes) Planned(int)       {}
-func (*notes) Started(cell.Cell) {}
-func (n *notes) Finished(r cell.Result) error {
-	n.results = append(n.results, r)
-	return n.fail
+func (n *notes) Hear(e progress.Event) error {
+	switch e.Kind {
+	case progress.KindFinished:
+		n.results = append(n.results, *e.Result)
+		return n.fail
+	case progress.KindNote:
+		n.notes = append(n.notes, e.Text)
+	}
+	return nil
 }
-func (n *notes) Note(s string) { n.notes = append(n.notes, s) }
 
 // carry runs a plan over a script and returns what came of it, sorted by batch.
 func carry(t *testing.T, s *script, m Machine, p cell.Plan) ([]cell.Result, *notes, error) {

@@ -81,7 +81,7 @@ func (c *carrying) sayPlanned(all []*series) {
 		repeats = max(repeats, s.repeats)
 	}
 	if total >= worthSaying {
-		c.obs.Note(fmt.Sprintf("timing %s takes about %s: %s of each, one at a time", plural(points, "cell"), about(total), plural(repeats, "repeat")))
+		c.note(fmt.Sprintf("timing %s takes about %s: %s of each, one at a time", plural(points, "cell"), about(total), plural(repeats, "repeat")))
 	}
 }
 

@@ -120,7 +120,7 @@ func (c *carrying) unavailable(r route) cell.Result {
 	}
 	if r.runs {
 		res.Fallback = c.link(r)
-		c.obs.Note(fmt.Sprintf("%s runs on %s instead of %s, which is not here", r.asked.Model(), r.cell.Target, r.asked.Target))
+		c.note(fmt.Sprintf("%s runs on %s instead of %s, which is not here", r.asked.Model(), r.cell.Target, r.asked.Target))
 	}
 	return res
 }

@@ -143,7 +143,7 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 		open = false
 		if busy := c.others(ctx); busy != "" {
 			if !warned {
-				c.obs.Note("warning: " + busy + "; times taken now are marked as unstable")
+				c.note("warning: " + busy + "; times taken now are marked as unstable")
 			}
 			warned = true
 			for _, s := range all {

@@ -14,15 +14,16 @@ import (
 	"golang.org/x/term"
 
 	"assay/internal/cell"
+	"assay/internal/progress"
 )
 
 // bar is progress for a terminal: one bar, what runs now, and how it went so
 // far. Notes scroll by above it.
 type bar struct {
-	progress *mpb.Progress
-	bar      *mpb.Bar
-	style    func(cell.Verdict, string) string
-	close    sync.Once
+	bars  *mpb.Progress
+	bar   *mpb.Bar
+	style func(cell.Verdict, string) string
+	close sync.Once
 
 	mu      sync.Mutex
 	running []string
@@ -38,8 +39,8 @@ func newBar(w io.Writer, env []string) *bar {
 	if !coloured(w, env) {
 		p.style = func(_ cell.Verdict, s string) string { return s }
 	}
-	p.progress = mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(120*time.Millisecond), mpb.WithWidth(28))
-	p.bar = p.progress.New(0,
+	p.bars = mpb.New(mpb.WithOutput(w), mpb.WithAutoRefresh(), mpb.WithRefreshRate(120*time.Millisecond), mpb.WithWidth(28))
+	p.bar = p.bars.New(0,
 		mpb.BarStyle().Lbound("").Rbound("").Filler("━").Tip("━").Padding("─"),
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d/%d ", decor.WCSyncSpace)),
@@ -48,16 +49,31 @@ func newBar(w io.Writer, env []string) *bar {
 	return p
 }
 
-func (p *bar) Planned(cells int) { p.bar.SetTotal(int64(cells), false) }
+// Hear takes the event into what is drawn next.
+func (p *bar) Hear(e progress.Event) error {
+	switch e.Kind {
+	case progress.KindPlanned:
+		p.bar.SetTotal(int64(e.Cells), false)
+	case progress.KindStarted:
+		p.started(*e.Cell)
+	case progress.KindFinished:
+		p.finished(*e.Result)
+	case progress.KindNote:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.note = oneLine(e.Text)
+	}
+	return nil
+}
 
-func (p *bar) Started(c cell.Cell) {
+func (p *bar) started(c cell.Cell) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = append(p.running, name(c))
 	p.note = ""
 }
 
-func (p *bar) Finished(r cell.Result) {
+func (p *bar) finished(r cell.Result) {
 	p.mu.Lock()
 	p.counts[r.Verdict]++
 	for i, n := range p.running {
@@ -70,19 +86,13 @@ func (p *bar) Finished(r cell.Result) {
 	p.bar.Increment()
 }
 
-func (p *bar) Note(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.note = oneLine(text)
-}
-
 // Above routes a terminal's lines through the bar, which redraws itself below.
 func (p *bar) Above(w io.Writer) io.Writer {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return w
 	}
-	return above{f, p.progress}
+	return above{f, p.bars}
 }
 
 // above is a terminal whose lines scroll by above a bar. It stays a file, so
@@ -104,7 +114,7 @@ func (a above) Write(b []byte) (int, error) {
 func (p *bar) Close() {
 	p.close.Do(func() {
 		p.bar.Abort(true)
-		p.progress.Wait()
+		p.bars.Wait()
 	})
 }
 

@@ -7,19 +7,14 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/progress"
 )
 
 // Progress hears of a run under way. It writes to standard error only, so that
-// standard output holds results and nothing else. Calls may come from several
-// goroutines; after Close none may come.
+// standard output holds results and nothing else, and never stops a run. Events
+// may come from several goroutines; after Close none may come.
 type Progress interface {
-	// Planned says how many results are expected. A later call corrects it.
-	Planned(cells int)
-	Started(c cell.Cell)
-	Finished(r cell.Result)
-	// Note is a sentence for the user: an environment is being made, a
-	// cell is waiting for memory.
-	Note(text string)
+	progress.Listener
 	// Above returns the writer to use in place of w while the progress shows:
 	// where both are one terminal, lines come out above the bar.
 	Above(w io.Writer) io.Writer
@@ -53,20 +48,29 @@ type lines struct {
 	absent      map[string]bool // targets that were said to be unavailable
 }
 
-func (p *lines) Planned(cells int) {
+// Hear prints what the event asks for.
+func (p *lines) Hear(e progress.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	switch e.Kind {
+	case progress.KindPlanned:
+		p.planned(e.Cells)
+	case progress.KindFinished:
+		p.finished(*e.Result)
+	case progress.KindNote:
+		fmt.Fprintln(p.w, oneLine(e.Text))
+	}
+	return nil
+}
+
+func (p *lines) planned(cells int) {
 	p.total = cells
 	if p.begun.IsZero() {
 		p.begun = p.now()
 	}
 }
 
-func (p *lines) Started(cell.Cell) {}
-
-func (p *lines) Finished(r cell.Result) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *lines) finished(r cell.Result) {
 	p.done++
 	if r.Verdict == cell.Unavailable && r.Failure == nil && p.unavailable(r) {
 		return
@@ -97,12 +101,6 @@ func (p *lines) unavailable(r cell.Result) bool {
 	p.absent[r.Cell.Target] = true
 	fmt.Fprintf(p.w, "%s %s is unavailable here: %s\n", lookOf(r.Verdict).mark, r.Cell.Target, oneLine(r.Note))
 	return true
-}
-
-func (p *lines) Note(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	fmt.Fprintln(p.w, oneLine(text))
 }
 
 func (p *lines) Above(w io.Writer) io.Writer { return w }

@@ -10,16 +10,24 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/progress"
 )
 
 // follow feeds a whole run to a progress.
 func follow(p Progress) {
 	results := runFixture()
-	p.Note("making the Python environment")
-	p.Planned(len(results))
+	tell(p, progress.Note("making the Python environment"), progress.Planned(len(results)))
 	for _, r := range results {
-		p.Started(r.Cell)
-		p.Finished(r)
+		tell(p, progress.Started(r.Cell), progress.Finished(r))
+	}
+}
+
+// tell has a progress hear events; it stops nothing.
+func tell(p Progress, events ...progress.Event) {
+	for _, e := range events {
+		if err := p.Hear(e); err != nil {
+			panic(err)
+		}
 	}
 }
 
@@ -55,12 +63,12 @@ func TestBar(t *testing.T) {
 	}
 	c := runFixture()[0].Cell
 	for range 3 {
-		p.Started(c)
+		tell(p, progress.Started(c))
 	}
 	if got := p.status(); !strings.HasSuffix(got, "bert on cpu and 2 more") {
 		t.Errorf("status %q", got)
 	}
-	p.Note("waiting\nfor memory")
+	tell(p, progress.Note("waiting\nfor memory"))
 	if got := p.status(); !strings.HasSuffix(got, "waiting for memory") {
 		t.Errorf("status %q", got)
 	}
@@ -75,8 +83,7 @@ func TestBar(t *testing.T) {
 func TestBarStoppedEarly(t *testing.T) {
 	t.Parallel()
 	p := NewProgress(io.Discard, true, nil)
-	p.Planned(100)
-	p.Started(cell.Cell{Type: "bert"}.Normal())
+	tell(p, progress.Planned(100), progress.Started(cell.Cell{Type: "bert"}.Normal()))
 	done := make(chan struct{})
 	go func() { p.Close(); close(done) }()
 	select {

@@ -10,6 +10,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/clean"
 	"assay/internal/matrix"
+	"assay/internal/progress"
 )
 
 // Results prints the results of one run. Result is called once for each as they
@@ -18,6 +19,17 @@ import (
 type Results interface {
 	Result(r cell.Result)
 	Done(s Summary) error
+}
+
+// Listen returns a listener that has results printed as they come. What cannot
+// be written is said by Done, and does not stop the run.
+func Listen(p Results) progress.Listener {
+	return progress.Func(func(e progress.Event) error {
+		if e.Kind == progress.KindFinished {
+			p.Result(*e.Result)
+		}
+		return nil
+	})
 }
 
 // Summary is what is known at the end of a run.

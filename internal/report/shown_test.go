@@ -9,6 +9,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/matrix"
+	"assay/internal/progress"
 )
 
 func written(t *testing.T, f Format, d Document) string {
@@ -34,16 +35,16 @@ func TestFoldersShowNoPath(t *testing.T) {
 	for _, f := range []Format{Text, Markdown, HTML, SVG} {
 		shown[string(f)] = written(t, f, d)
 	}
-	var results, junit, progress bytes.Buffer
-	p, l := Both(TextResults(&results), JUnit(&junit)), NewProgress(&progress, false, nil)
+	var results, junit, log bytes.Buffer
+	p, l := Both(TextResults(&results), JUnit(&junit)), NewProgress(&log, false, nil)
 	for _, x := range w.list {
 		p.Result(x.Result)
-		l.Finished(x.Result)
+		tell(l, progress.Finished(x.Result))
 	}
 	if err := p.Done(Summary{}); err != nil {
 		t.Fatal(err)
 	}
-	shown["results"], shown["junit"], shown["progress"] = results.String(), junit.String(), progress.String()
+	shown["results"], shown["junit"], shown["progress"] = results.String(), junit.String(), log.String()
 	for name, text := range shown {
 		if strings.Contains(text, "private") || !strings.Contains(text, "my-bert") {
 			t.Errorf("%s:\n%s", name, text)
@@ -164,14 +165,14 @@ func TestLinesAreFew(t *testing.T) {
 	var b bytes.Buffer
 	now := swept
 	p := &lines{w: &b, now: func() time.Time { return now }}
-	p.Planned(3000)
+	tell(p, progress.Planned(3000))
 	for i := range 2999 {
 		r := cell.Result{Cell: cell.Cell{Type: fmt.Sprintf("m%d", i)}.Normal(), Verdict: cell.Works}
 		if i == 1234 {
 			r.Verdict = cell.Fails
 		}
 		now = now.Add(10 * time.Millisecond)
-		p.Finished(r)
+		tell(p, progress.Finished(r))
 	}
 	p.Close()
 	p.Close()

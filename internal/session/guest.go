@@ -16,6 +16,7 @@ import (
 	"assay/internal/lab"
 	"assay/internal/pages"
 	"assay/internal/platform"
+	"assay/internal/progress"
 	"assay/runtimes/web/page"
 )
 
@@ -63,7 +64,7 @@ const webLab = "web-lab"
 
 // RecordGuest carries a plan out in a guest's browser. Its journal lies in dir
 // and is the guest's: the host is that machine, and so is the detection.
-func (s *Session) RecordGuest(ctx context.Context, plan cell.Plan, g Guest, dir string, w Watcher) (err error) {
+func (s *Session) RecordGuest(ctx context.Context, plan cell.Plan, g Guest, dir string, on progress.Listener) (err error) {
 	if err := s.Ready(ctx, plan); err != nil {
 		return err
 	}
@@ -84,14 +85,14 @@ func (s *Session) RecordGuest(ctx context.Context, plan cell.Plan, g Guest, dir 
 	if _, err := j.AppendDetection(time.Now().UTC(), seen); err != nil {
 		return err
 	}
-	if err := s.carryGuest(ctx, plan, g, &recorder{journal: j, Watcher: w}); err != nil {
+	if err := s.carryGuest(ctx, plan, g, &recorder{journal: j, on: on}); err != nil {
 		return err
 	}
 	return j.End()
 }
 
 // carryGuest runs one cell at a time: a guest has one page to show them in.
-func (s *Session) carryGuest(ctx context.Context, plan cell.Plan, g Guest, rec *recorder) error {
+func (s *Session) carryGuest(ctx context.Context, plan cell.Plan, g Guest, on progress.Listener) error {
 	r, err := s.runner(ctx, false)
 	if err != nil {
 		return err
@@ -107,7 +108,7 @@ func (s *Session) carryGuest(ctx context.Context, plan cell.Plan, g Guest, rec *
 			here: machine{report: detect.Judge(s.sighting(), nil)},
 		},
 	}
-	return s.carry(ctx, plan, r, at, ofGuest{rec})
+	return s.carry(ctx, plan, r, at, ofGuest{on})
 }
 
 // visited answers the lab for a guest. Memory is this machine's, where the
@@ -136,10 +137,17 @@ var ofPage = []string{"load", "fetch", "create", "warm", "first", "warmup", "run
 
 // ofGuest leaves out of results what was seen of this machine, not of the
 // guest's.
-type ofGuest struct{ *recorder }
+type ofGuest struct{ on progress.Listener }
 
-// Finished records what is true of the guest.
-func (o ofGuest) Finished(r cell.Result) error {
+// Hear passes on what is true of the guest.
+func (o ofGuest) Hear(e progress.Event) error {
+	if e.Kind == progress.KindFinished {
+		e = progress.Finished(guestsOwn(*e.Result))
+	}
+	return o.on.Hear(e)
+}
+
+func guestsOwn(r cell.Result) cell.Result {
 	c := r.Context
 	r.Context = cell.Context{
 		Versions: c.Versions, EnvironmentID: c.EnvironmentID,
@@ -151,5 +159,5 @@ func (o ofGuest) Finished(r cell.Result) error {
 	}
 	r.Memory, r.HarnessCPUFraction, r.OverheadMS = nil, nil, nil
 	maps.DeleteFunc(r.PhasesMS, func(name string, _ float64) bool { return !slices.Contains(ofPage, name) })
-	return o.recorder.Finished(r)
+	return r
 }

@@ -11,6 +11,7 @@ import (
 	"assay/internal/journal"
 	"assay/internal/pages"
 	"assay/internal/platform"
+	"assay/internal/progress"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -54,14 +55,6 @@ func TestGuestPresence(t *testing.T) {
 	}
 }
 
-// silent hears of results and says nothing.
-type silent struct{ finished int }
-
-func (*silent) Planned(int)            {}
-func (*silent) Started(cell.Cell)      {}
-func (s *silent) Finished(cell.Result) { s.finished++ }
-func (*silent) Note(string)            {}
-
 // TestGuestResults: a guest's result keeps what its browser told and loses what
 // was seen of the machine that exported the model.
 func TestGuestResults(t *testing.T) {
@@ -75,9 +68,9 @@ func TestGuestResults(t *testing.T) {
 	load, share, bytes := 3.5, 0.1, int64(1)
 	browser := &cell.Browser{Name: "chrome", Threads: 4}
 	versions := map[string]string{"torch": "2"}
-	w := &silent{}
-	rec := &recorder{journal: j, Watcher: w}
-	err = ofGuest{rec}.Finished(cell.Result{
+	w := &watching{}
+	rec := &recorder{journal: j, on: w}
+	err = ofGuest{rec}.Hear(progress.Finished(cell.Result{
 		Cell: cell.Cell{Type: "bert", Platform: platform.WebGPU}.Normal(), Verdict: cell.Works, Evidence: cell.Measured,
 		Memory: &cell.Memory{HostPeakBytes: &bytes}, HarnessCPUFraction: &share,
 		Context: cell.Context{
@@ -85,8 +78,8 @@ func TestGuestResults(t *testing.T) {
 			LoadBefore: &load, Governor: "powersave", ClockMHz: []float64{1}, TemperatureC: []float64{2}, Affinity: 2, Threads: 2, PowerSource: "mains",
 			Variables: map[string]string{"CUDA_VISIBLE_DEVICES": ""},
 		},
-	})
-	if err != nil || w.finished != 1 || len(rec.results) != 1 {
+	}))
+	if err != nil || len(w.finished) != 1 || len(rec.results) != 1 {
 		t.Fatalf("%d results, %v", len(rec.results), err)
 	}
 	got := rec.results[0]

@@ -13,15 +13,8 @@ import (
 	"assay/internal/detect"
 	"assay/internal/journal"
 	"assay/internal/platform"
+	"assay/internal/progress"
 )
-
-// Watcher is told of a run's progress: the printers. Calls come one at a time.
-type Watcher interface {
-	Planned(cells int)
-	Started(c cell.Cell)
-	Finished(r cell.Result)
-	Note(text string)
-}
 
 // Header begins the journal of a plan that is to be carried out here and now.
 func (s *Session) Header(plan cell.Plan, command string) journal.Header {
@@ -35,8 +28,8 @@ func (s *Session) Header(plan cell.Plan, command string) journal.Header {
 // Record carries a plan out and journals each result before anyone hears of
 // it, then closes the journal. What was finished is returned also when the
 // plan was stopped.
-func (s *Session) Record(ctx context.Context, plan cell.Plan, j *journal.Writer, w Watcher) ([]cell.Result, error) {
-	rec := &recorder{journal: j, Watcher: w}
+func (s *Session) Record(ctx context.Context, plan cell.Plan, j *journal.Writer, on progress.Listener) ([]cell.Result, error) {
+	rec := &recorder{journal: j, on: on}
 	err := s.Carry(ctx, plan, rec)
 	if d, ok := s.Detected(); ok {
 		b, marshal := json.Marshal(d)
@@ -51,21 +44,22 @@ func (s *Session) Record(ctx context.Context, plan cell.Plan, j *journal.Writer,
 	return rec.results, errors.Join(err, j.Close())
 }
 
-// recorder is the observer that stands between the lab and the watcher.
+// recorder stands between the lab and who else listens.
 type recorder struct {
-	Watcher
+	on      progress.Listener
 	journal *journal.Writer
 	results []cell.Result
 }
 
-// Finished commits the result first.
-func (r *recorder) Finished(res cell.Result) error {
-	if _, err := r.journal.Append(res); err != nil {
-		return err
+// Hear commits a result before anyone else hears of it.
+func (r *recorder) Hear(e progress.Event) error {
+	if e.Kind == progress.KindFinished {
+		if _, err := r.journal.Append(*e.Result); err != nil {
+			return err
+		}
+		r.results = append(r.results, *e.Result)
 	}
-	r.results = append(r.results, res)
-	r.Watcher.Finished(res)
-	return nil
+	return r.on.Hear(e)
 }
 
 // Describe fills in what the catalogue knows of a plan file's cells. A model,

@@ -13,6 +13,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/environment"
 	"assay/internal/journal"
+	"assay/internal/progress"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -69,16 +70,23 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// watching counts what a printer is told.
+// watching counts what a printer hears.
 type watching struct {
 	planned, started int
 	finished         []cell.Result
 }
 
-func (w *watching) Planned(n int)          { w.planned = n }
-func (w *watching) Started(cell.Cell)      { w.started++ }
-func (w *watching) Finished(r cell.Result) { w.finished = append(w.finished, r) }
-func (w *watching) Note(string)            {}
+func (w *watching) Hear(e progress.Event) error {
+	switch e.Kind {
+	case progress.KindPlanned:
+		w.planned = e.Cells
+	case progress.KindStarted:
+		w.started++
+	case progress.KindFinished:
+		w.finished = append(w.finished, *e.Result)
+	}
+	return nil
+}
 
 // bareSession runs no-ops with any Python, its files in a folder of the test.
 func bareSession(t *testing.T) *Session {
@@ -193,7 +201,12 @@ func TestRecordStopped(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
-	results, err := s.Record(ctx, plan, j, &stopping{cancel: cancel})
+	results, err := s.Record(ctx, plan, j, progress.Func(func(e progress.Event) error {
+		if e.Kind == progress.KindFinished {
+			cancel(ErrInterrupted)
+		}
+		return nil
+	}))
 	if !errors.Is(err, ErrInterrupted) || len(results) != 1 {
 		t.Errorf("%d results, %v", len(results), err)
 	}
@@ -201,14 +214,6 @@ func TestRecordStopped(t *testing.T) {
 		t.Errorf("the journal holds %v", kinds)
 	}
 }
-
-// stopping interrupts after the first result.
-type stopping struct {
-	watching
-	cancel context.CancelCauseFunc
-}
-
-func (s *stopping) Finished(cell.Result) { s.cancel(ErrInterrupted) }
 
 // TestReady: a plan that needs torch says what is missing before anything is begun.
 func TestReady(t *testing.T) {

@@ -30,6 +30,7 @@ import (
 	"assay/internal/lab"
 	"assay/internal/pages"
 	"assay/internal/platform"
+	"assay/internal/progress"
 	"assay/internal/runner"
 	"assay/internal/runner/python"
 )
@@ -157,7 +158,7 @@ func (s *Session) Ready(ctx context.Context, plan cell.Plan) error {
 }
 
 // Carry carries a plan out on this machine.
-func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) error {
+func (s *Session) Carry(ctx context.Context, plan cell.Plan, on progress.Listener) error {
 	r, err := s.runner(ctx, onlyNoops(plan))
 	if err != nil {
 		return err
@@ -170,7 +171,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, obs lab.Observer) e
 	if err != nil {
 		return err
 	}
-	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, s.past(ctx, plan), lab.Others}, obs)
+	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, s.past(ctx, plan), lab.Others}, on)
 }
 
 // place is where a plan is carried out: who runs its jobs, what is there, and
@@ -183,15 +184,16 @@ type place struct {
 	others  func(context.Context) lab.Load // nil where the cells run on another machine
 }
 
-func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, obs lab.Observer) error {
-	obs = lab.OneAtATime(obs)
-	s.tell(obs.Note)
+func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, on progress.Listener) error {
+	on = progress.OneAtATime(on) // downloads tell of themselves beside the lab
+	note := func(text string) { _ = on.Hear(progress.Note(text)) }
+	s.tell(note)
 	l := &lab.Lab{
-		Runner: at.runner, Recipes: s.weighted(r, obs.Note), Machine: at.machine,
+		Runner: at.runner, Recipes: s.weighted(r, note), Machine: at.machine,
 		Workers: at.workers, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Others: at.others, Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.tables(), Context: s.context(r), Past: at.past,
 	}
-	return errors.Join(l.Carry(ctx, plan, obs), s.collect(plan, obs.Note))
+	return errors.Join(l.Carry(ctx, plan, on), s.collect(plan, note))
 }
 
 // tell says once what runners said of themselves.

@@ -2,6 +2,7 @@ package weblab
 
 import (
 	"assay/internal/cell"
+	"assay/internal/progress"
 )
 
 // What a guest's page and the lab say to each other: JSON objects, told apart
@@ -60,6 +61,21 @@ type (
 		Error string `json:"error"`
 	}
 )
+
+// messageOf is an event as the page is told it; nil for one that pages do not know.
+func messageOf(e progress.Event) any {
+	switch e.Kind {
+	case progress.KindPlanned:
+		return planned{"planned", e.Cells}
+	case progress.KindStarted:
+		return started{"started", e.Cell.Model(), e.Cell.Target}
+	case progress.KindFinished:
+		return rowOf(*e.Result)
+	case progress.KindNote:
+		return note{"note", e.Text}
+	}
+	return nil
+}
 
 // row is a finished cell as the page shows it.
 type row struct {

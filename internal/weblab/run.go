@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"assay/internal/cell"
+	"assay/internal/progress"
 	"assay/internal/session"
 )
 
@@ -40,7 +41,7 @@ func (g *guest) begin() (context.Context, error) {
 // record carries the plan out and tells the page how it ended.
 func (g *guest) record(ctx context.Context, plan cell.Plan) {
 	kind, _ := g.about.browser()
-	err := g.lab.o.Record(ctx, plan, session.Guest{Report: g.report, Told: g.about, Browser: kind, Browsers: g}, watcher{g})
+	err := g.lab.o.Record(ctx, plan, session.Guest{Report: g.report, Told: g.about, Browser: kind, Browsers: g}, telling{g})
 	cause := context.Cause(ctx)
 	g.mu.Lock()
 	g.cancel(nil)
@@ -66,21 +67,17 @@ func (g *guest) stop(why error) {
 	}
 }
 
-// watcher tells a guest's page of its run. What the page misses because it is
-// gone is in the journal.
-type watcher struct{ guest *guest }
+// telling tells a guest's page of its run, and of results here too. What the
+// page misses because it is gone is in the journal.
+type telling struct{ guest *guest }
 
-// Planned tells how many cells there are.
-func (w watcher) Planned(cells int) { _ = w.guest.say(planned{"planned", cells}) }
-
-// Started tells which cell is being carried out.
-func (w watcher) Started(c cell.Cell) { _ = w.guest.say(started{"started", c.Model(), c.Target}) }
-
-// Finished tells a result, here too.
-func (w watcher) Finished(r cell.Result) {
-	w.guest.lab.o.Say(fmt.Sprintf("%s on %s: %s (%s)", r.Cell.Model(), r.Cell.Target, r.Verdict, describe(w.guest.report.Host)))
-	_ = w.guest.say(rowOf(r))
+// Hear says the event in the page's words.
+func (t telling) Hear(e progress.Event) error {
+	if r := e.Result; r != nil {
+		t.guest.lab.o.Say(fmt.Sprintf("%s on %s: %s (%s)", r.Cell.Model(), r.Cell.Target, r.Verdict, describe(t.guest.report.Host)))
+	}
+	if m := messageOf(e); m != nil {
+		_ = t.guest.say(m)
+	}
+	return nil
 }
-
-// Note tells a sentence.
-func (w watcher) Note(text string) { _ = w.guest.say(note{"note", text}) }

@@ -36,12 +36,13 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/pages"
+	"assay/internal/progress"
 	"assay/internal/session"
 )
 
 // Record carries a plan out in a guest's browser and journals it. It returns
 // when the plan is done, or soon after ctx has ended.
-type Record func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error
+type Record func(ctx context.Context, plan cell.Plan, g session.Guest, on progress.Listener) error
 
 // Options are set once.
 type Options struct {

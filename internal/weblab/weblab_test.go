@@ -17,6 +17,7 @@ import (
 	"assay/internal/detect"
 	"assay/internal/pages"
 	"assay/internal/platform"
+	"assay/internal/progress"
 	"assay/internal/session"
 
 	"github.com/coder/websocket"
@@ -161,10 +162,10 @@ func read(t *testing.T, r *http.Response) (int, string) {
 // through is a run in which each cell asks the guest's page its name, the way
 // a runner's child does.
 func through(l **Lab) Record {
-	return func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error {
-		w.Planned(len(plan.Cells))
+	return func(ctx context.Context, plan cell.Plan, g session.Guest, on progress.Listener) error {
+		_ = on.Hear(progress.Planned(len(plan.Cells)))
 		for _, c := range plan.Cells {
-			w.Started(c)
+			_ = on.Hear(progress.Started(c))
 			v := (*l).o.Pages.Visit(ctx, pages.Where{Target: c.Where(), In: g.Browsers})
 			answer, err := http.Post(v.Address()+"/page", "", nil)
 			if err != nil {
@@ -174,7 +175,7 @@ func through(l **Lab) Record {
 			if err := errors.Join(err, answer.Body.Close(), v.Close()); err != nil {
 				return err
 			}
-			w.Finished(cell.Result{Cell: c, Verdict: cell.Works, Evidence: cell.Measured, Note: string(b)})
+			_ = on.Hear(progress.Finished(cell.Result{Cell: c, Verdict: cell.Works, Evidence: cell.Measured, Note: string(b)}))
 		}
 		return nil
 	}
@@ -222,7 +223,7 @@ func TestGuests(t *testing.T) {
 // TestRefusals: what was not offered is not run, and says why.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	l := serve(t, "127.0.0.1:0", func(context.Context, cell.Plan, session.Guest, session.Watcher) error {
+	l := serve(t, "127.0.0.1:0", func(context.Context, cell.Plan, session.Guest, progress.Listener) error {
 		return errors.New("no disk")
 	})
 	v, _ := visit(t, l)
@@ -252,12 +253,12 @@ func TestRefusals(t *testing.T) {
 // endless is a run with a page open that goes on until it is stopped, and then
 // says why.
 func endless(why chan<- error) Record {
-	return func(ctx context.Context, plan cell.Plan, g session.Guest, w session.Watcher) error {
+	return func(ctx context.Context, plan cell.Plan, g session.Guest, on progress.Listener) error {
 		p, err := g.Browsers.Open(ctx, pages.Where{Target: plan.Cells[0].Where()}, "http://127.0.0.1/pages/x/")
 		if err != nil {
 			return err
 		}
-		w.Started(plan.Cells[0])
+		_ = on.Hear(progress.Started(plan.Cells[0]))
 		<-ctx.Done()
 		select {
 		case err := <-p.Gone():
