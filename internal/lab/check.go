@@ -66,7 +66,7 @@ func (c *carrying) hush(ctx context.Context, alone bool) (func(), error) {
 	return c.Hush(ctx, alone, c.note)
 }
 
-// each carries groups out side by side; slots bound how many at once. The
+// each carries groups out side by side; admission bounds how many at once. The
 // first error stops the rest.
 func (c *carrying) each(ctx context.Context, gs []group, do func(context.Context, group) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -190,10 +190,10 @@ func noRecipe(err error) cell.Failure {
 // the platform.
 func (c *carrying) fit(a *attempt) {
 	for {
-		why := fits(a.now, a.recipe.Parameters, a.here, c.slots.hostBytes)
+		why := fits(a.now, a.recipe.Parameters, a.here, c.hostBytes)
 		whole := ""
 		if why == "" && a.absent != "" {
-			whole = fitsWhole(a.now, a.recipe.Parameters, a.here.Software, c.slots.hostBytes)
+			whole = fitsWhole(a.now, a.recipe.Parameters, a.here.Software, c.hostBytes)
 		}
 		if why == "" && whole == "" {
 			return
@@ -226,7 +226,7 @@ func sameSettings(open []*attempt) []*attempt {
 // checkOnce runs one child over the attempts' points.
 func (c *carrying) checkOnce(ctx context.Context, batch []*attempt) (outcome, error) {
 	a := batch[0]
-	release, err := c.slots.acquire(ctx, estimate(a.now, a.recipe.Parameters, true, a.here.Software))
+	release, err := c.admit(ctx, estimate(a.now, a.recipe.Parameters, true, a.here.Software))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -116,7 +116,7 @@ func platforms(g group) []string {
 // derivation runs the job. It needs no device and, as it traces without
 // memory, little of the host's.
 func (c *carrying) derivation(ctx context.Context, asked cell.Cell, recipe Recipe, platforms []string) (d Derivation, err error) {
-	release, err := c.slots.acquire(ctx, need{silicon: "cpu", hostBytes: childBytes})
+	release, err := c.admit(ctx, need{silicon: "cpu", hostBytes: childBytes})
 	if err != nil {
 		return d, err
 	}

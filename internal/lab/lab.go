@@ -6,7 +6,7 @@
 // machine, its verdict is derived instead (derive.go). Cells that differ only in batch or input size form a
 // group (group.go), because one loaded model serves them all. Each group is
 // checked once in a child of its own, side by side with others as far as
-// workers and memory allow (slots.go); what works is then timed, if the plan
+// workers and memory allow (admission.go); what works is then timed, if the plan
 // asks for it, in fresh children one at a time, the repeats of neighbouring
 // groups interleaved (timed.go). When memory runs out the settings are lowered
 // in a fixed order (adapt.go). What the children report becomes one result a
@@ -80,8 +80,14 @@ type Lab struct {
 	Runner  Runner
 	Recipes Recipes
 	Machine Machine
-	// Workers is how many functional children may run side by side.
+	// Workers is how many functional children of a plan may run side by side.
 	Workers int
+	// Admission is shared by all plans that are carried out at the same time, on
+	// this machine's memory and cores; nil is one for each plan, of Workers.
+	Admission *Admission
+	// Of names the machine whose devices the cells run on, where that is not
+	// this one: then only the host's memory is this machine's.
+	Of string
 	// Limit is how long one child may take when the plan does not say.
 	Limit time.Duration
 	// Hush waits until no other assay on this host times or runs what would
@@ -115,7 +121,10 @@ func (l *Lab) Carry(ctx context.Context, plan cell.Plan, on progress.Listener) e
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &carrying{Lab: l, plan: plan, on: progress.OneAtATime(on), stop: cancel}
-	c.slots = newSlots(l.Workers, l.Machine.FreeBytes(), c.deviceMemory())
+	if c.admission = l.Admission; c.admission == nil {
+		c.admission = NewAdmission(l.Workers)
+	}
+	c.hostBytes = c.admission.learn(l.Machine.FreeBytes, c.deviceMemory())
 	routes := c.routes()
 	c.tell(progress.Planned(len(routes)))
 	var err error
@@ -133,10 +142,11 @@ func (l *Lab) Carry(ctx context.Context, plan cell.Plan, on progress.Listener) e
 // carrying is one Carry under way.
 type carrying struct {
 	*Lab
-	plan  cell.Plan
-	on    progress.Listener
-	slots *slots
-	stop  context.CancelCauseFunc
+	plan      cell.Plan
+	on        progress.Listener
+	admission *Admission
+	hostBytes int64 // that there are for all plans together; 0 is unknown
+	stop      context.CancelCauseFunc
 }
 
 // tell hands an event over; a listener that fails stops the plan.
@@ -144,6 +154,14 @@ func (c *carrying) tell(e progress.Event) {
 	if err := c.on.Hear(e); err != nil {
 		c.stop(err)
 	}
+}
+
+// admit waits until a job may run, and returns what releases its place.
+func (c *carrying) admit(ctx context.Context, n need) (release func(), err error) {
+	if n.silicon != "cpu" {
+		n.silicon = c.Of + n.silicon
+	}
+	return c.admission.acquire(ctx, n)
 }
 
 // finish hands a final result over.
@@ -158,7 +176,7 @@ func (c *carrying) deviceMemory() map[string]int64 {
 	for _, x := range c.plan.Cells {
 		p := c.Machine.Presence(x.Where())
 		if s := silicon(x.Where(), p.Software); s != "cpu" && p.MemoryBytes > 0 {
-			m[s] = p.MemoryBytes
+			m[c.Of+s] = p.MemoryBytes
 		}
 	}
 	return m

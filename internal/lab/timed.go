@@ -204,7 +204,7 @@ func (p *point) noteOnce(note string) {
 func (c *carrying) timeOnce(ctx context.Context, todo []*point, rule *runner.TimingRule) (outcome, error) {
 	n := estimate(todo[0].now, todo[0].recipe.Parameters, false, todo[0].here.Software)
 	n.alone = true
-	release, err := c.slots.acquire(ctx, n)
+	release, err := c.admit(ctx, n)
 	if err != nil {
 		return outcome{}, err
 	}

@@ -15,10 +15,11 @@ import (
 
 // Whatever is asked for, no limit is ever exceeded except by a job that is
 // larger than everything and then runs alone.
-func TestSlotsKeepTheirLimits(t *testing.T) {
+func TestAdmissionKeepsItsLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := newSlots(rapid.IntRange(1, 4).Draw(t, "workers"), 100, map[string]int64{"gpu:0": 50})
+		s := NewAdmission(rapid.IntRange(1, 4).Draw(t, "workers"))
+		s.learn(func() int64 { return 100 }, map[string]int64{"gpu:0": 50})
 		var held []need
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			if len(held) > 0 && rapid.Bool().Draw(t, "release") {
@@ -52,10 +53,10 @@ func TestSlotsKeepTheirLimits(t *testing.T) {
 	})
 }
 
-func TestSlotsLetATimedJobWaitForSilence(t *testing.T) {
+func TestATimedJobWaitsForSilence(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newSlots(2, 0, nil)
+		s := NewAdmission(2)
 		release, err := s.acquire(t.Context(), need{silicon: "cpu"})
 		if err != nil {
 			t.Fatal(err)
@@ -84,9 +85,9 @@ func TestSlotsLetATimedJobWaitForSilence(t *testing.T) {
 	})
 }
 
-func TestSlotsCanBeCancelled(t *testing.T) {
+func TestWaitingCanBeCancelled(t *testing.T) {
 	t.Parallel()
-	s := newSlots(1, 0, nil)
+	s := NewAdmission(1)
 	if _, err := s.acquire(t.Context(), need{}); err != nil {
 		t.Fatal(err)
 	}
