@@ -143,13 +143,18 @@ func load() *float64 {
 // session opens the parts that carry cells out, one worker wide.
 func (b *bench) session() *session.Session {
 	return session.New(session.Options{
-		Environment: func(context.Context) (environment.Environment, error) { return b.env, nil },
-		Bare: func(ctx context.Context) (environment.Environment, error) {
-			return b.maker.Bare(ctx, environment.Choice{})
-		},
-		Catalog: b.catalog, Workers: 1, Cache: b.folders.Cache, Version: "bench",
+		Environments: found{session.Chosen{Maker: b.maker}, b.env}, Folders: b.folders, Catalog: b.catalog, Workers: 1, Version: "bench",
 	})
 }
+
+// found are environments of which the bench has opened the main one.
+type found struct {
+	session.Chosen
+	env environment.Environment
+}
+
+// Python is the one that was opened.
+func (f found) Python(context.Context) (environment.Environment, error) { return f.env, nil }
 
 // times is the number of repetitions: the full one, or that of a trial.
 func (b *bench) times(full, quick int) int {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,10 +20,8 @@ import (
 	"assay/internal/hub"
 	"assay/internal/input"
 	"assay/internal/journal"
-	"assay/internal/pages"
 	"assay/internal/progress"
 	"assay/internal/session"
-	"assay/internal/tune"
 )
 
 // version is set when the program is built (-ldflags -X).
@@ -179,13 +176,9 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
-	choice := environment.Choice{Python: f.python, NoSetup: f.noSetup}
 	s := session.New(session.Options{
-		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, choice) },
-		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, choice) },
-		Web:         func(ctx context.Context) (environment.Web, error) { return m.OpenWeb(ctx, choice) },
-		Catalog:     cat, Workers: f.workers, Limit: f.timeout, Cache: filepath.Join(folders.Cache, "detect"), Exports: filepath.Join(folders.Cache, "exports"), ExportsLimit: limit, Version: version,
-		Tuned:   func(about pages.About) (any, error) { return tune.BookIn(folders.Data).For(about.Browser) },
+		Environments: session.Chosen{Maker: m, Choice: environment.Choice{Python: f.python, NoSetup: f.noSetup}}, Folders: folders,
+		Catalog: cat, Workers: f.workers, Limit: f.timeout, ExportsLimit: limit, Version: version,
 		Weights: session.Weights{Hub: f.hub, Want: f.want, Fresh: true},
 	})
 	defer s.Close()

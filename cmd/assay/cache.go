@@ -3,21 +3,16 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
-	"assay/internal/environment"
 	"assay/internal/exports"
 	"assay/internal/report"
 
 	"github.com/spf13/cobra"
 )
-
-// exportsIn is the folder of exported models.
-func exportsIn(f environment.Folders) string { return filepath.Join(f.Cache, "exports") }
 
 // exportsLimit is how much exported models may take: ASSAY_EXPORTS_LIMIT, or
 // the default.
@@ -46,7 +41,7 @@ what was not used for longest goes first, and never what another process uses.`,
 
 func (a *app) exports() (exports.Cache, error) {
 	f, err := a.folders()
-	return exports.Cache{Dir: exportsIn(f)}, err
+	return exports.Cache{Dir: f.Exports()}, err
 }
 
 func cacheList(a *app) *cobra.Command {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,14 +12,11 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/detect"
-	"assay/internal/environment"
 	"assay/internal/hub"
 	"assay/internal/input"
 	"assay/internal/journal"
-	"assay/internal/pages"
 	"assay/internal/progress"
 	"assay/internal/session"
-	"assay/internal/tune"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -157,12 +153,8 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 		return nil, usage("%w", err)
 	}
 	return session.New(session.Options{
-		Environment: func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, a.choice()) },
-		Bare:        func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, a.choice()) },
-		Web:         func(ctx context.Context) (environment.Web, error) { return m.OpenWeb(ctx, a.choice()) },
-		Catalog:     cat, Workers: f.workers, Limit: f.timeout,
-		Cache: filepath.Join(folders.Cache, "detect"), Exports: exportsIn(folders), ExportsLimit: limit, Keep: f.keep, Opset: f.opset, Version: version, Past: a.past,
-		Tuned: func(about pages.About) (any, error) { return tune.BookIn(folders.Data).For(about.Browser) },
+		Environments: session.Chosen{Maker: m, Choice: a.choice()}, Folders: folders, Machine: a.machine, Answers: a.engines,
+		Catalog: cat, Workers: f.workers, Limit: f.timeout, ExportsLimit: limit, Keep: f.keep, Opset: f.opset, Version: version, Past: a.past,
 		Weights: session.Weights{
 			Hub:  func(say func(string)) (*hub.Hub, error) { return a.open(&f.hubFlags, say) },
 			Want: f.want(), Fresh: f.weights != "" || f.plan != "",

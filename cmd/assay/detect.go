@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -177,7 +176,7 @@ func (a *app) askBrowsers(ctx context.Context, maker *environment.Maker, m *dete
 	if err != nil && !errors.Is(err, environment.ErrNoWeb) {
 		return nil, err
 	}
-	return browser.Asking{Machine: m, Web: web, Cache: filepath.Join(f.Cache, "detect"), Fresh: how.fresh, Kept: !how.browsers}.Answers(ctx), nil
+	return browser.Asking{Machine: m, Web: web, Cache: f.Detections(), Fresh: how.fresh, Kept: !how.browsers}.Answers(ctx), nil
 }
 
 // askEngines asks the environment; nil where none is installed.
@@ -195,7 +194,7 @@ func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detec
 	if err != nil {
 		return nil, err
 	}
-	cache := detect.NewCache(filepath.Join(f.Cache, "detect"), env.Python, detect.Look(m))
+	cache := detect.NewCache(f.Detections(), env.Python, detect.Look(m))
 	cache.Fresh = how.fresh
 	if how.forget {
 		if err := env.ForgetInstructions(); err != nil {

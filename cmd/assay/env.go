@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"assay/internal/clean"
+	"assay/internal/detect"
 	"assay/internal/session"
 
 	"github.com/lmittmann/tint"
@@ -27,6 +28,10 @@ type env struct {
 	colour         bool // stdout is a terminal that wants colours
 	width          int
 	cpuinfo        string // the file that describes the processor
+	// The machine that cells are to run on, and what its engines say of it; nil
+	// are this one, and what they say when they are asked.
+	machine *detect.Machine
+	engines detect.Answers
 }
 
 // system is the real outside.

@@ -149,9 +149,19 @@ func (a *app) presentSession(cat *catalog.Catalog) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return session.New(session.Options{
-		Environment: a.present, Catalog: cat, Version: version, Cache: filepath.Join(folders.Cache, "detect"),
-	}), nil
+	here := presentOnly{session.Chosen{Maker: a.makerIn(folders), Choice: environment.Choice{Python: a.python, NoSetup: true}}, a}
+	return session.New(session.Options{Environments: here, Folders: folders, Catalog: cat, Version: version, Machine: a.machine, Answers: a.engines}), nil
+}
+
+// presentOnly are the environments that are there already.
+type presentOnly struct {
+	session.Chosen
+	app *app
+}
+
+// Python is the one that the command has found before, if it has.
+func (p presentOnly) Python(ctx context.Context) (environment.Environment, error) {
+	return p.app.present(ctx)
 }
 
 // storeWait is how long a page waits for a database that others use.

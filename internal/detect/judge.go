@@ -2,6 +2,7 @@ package detect
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"assay/internal/platform"
@@ -24,8 +25,10 @@ func JudgeFirst(s Sighting) Report {
 }
 
 // Judge puts both passes together. Nil answers mean that there is no Python
-// environment to ask.
+// environment to ask. The sighting stays as it is: it may be judged again, and
+// by others at the same time.
 func Judge(s Sighting, a Answers) Report {
+	s = s.copied()
 	s.CPU = s.CPU.without(s.Processor.Off(a.instructions().Lowered))
 	r := Report{
 		Schema: Schema, Host: host(s), CPU: s.CPU, Memory: s.Memory,
@@ -38,6 +41,16 @@ func Judge(s Sighting, a Answers) Report {
 		r.Accelerators = []Accelerator{}
 	}
 	return r
+}
+
+// copied has devices and evidence of its own, which probes add to.
+func (s Sighting) copied() Sighting {
+	s.Platforms = maps.Clone(s.Platforms)
+	for name, seen := range s.Platforms {
+		seen.Devices, seen.Evidence = slices.Clone(seen.Devices), slices.Clone(seen.Evidence)
+		s.Platforms[name] = seen
+	}
+	return s
 }
 
 // finish applies what holds for every platform: what was seen of it, that one

@@ -6,10 +6,13 @@ import (
 	"errors"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"assay/internal/platform"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // with returns what detection makes of a captured machine with one answer or
@@ -222,6 +225,33 @@ func TestJudgeFirst(t *testing.T) {
 		}
 		if p, _ := Judge(Look(m), nil).Get(platform.CPU); p.Hint != setupHint {
 			t.Errorf("%s: without an environment the hint is %q", machine, p.Hint)
+		}
+	}
+}
+
+// TestJudgingChangesNothing: one sighting is judged several times, side by side
+// too; each judgement is what the first one was, and the sighting stays as it is.
+func TestJudgingChangesNothing(t *testing.T) {
+	t.Parallel()
+	for _, name := range machines(t) {
+		m, answers, err := Open(filepath.Join(machinesDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := Look(m)
+		first := Judge(seen, answers)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				Judge(seen, nil)
+				if diff := cmp.Diff(first, Judge(seen, answers)); diff != "" {
+					t.Errorf("%s is judged otherwise: %s", name, diff)
+				}
+			})
+		}
+		wg.Wait()
+		if diff := cmp.Diff(Look(m).Platforms, seen.Platforms); diff != "" {
+			t.Errorf("judging %s changed what was seen: %s", name, diff)
 		}
 	}
 }

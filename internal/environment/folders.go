@@ -87,5 +87,12 @@ func (f Folders) boot() string         { return filepath.Join(f.Data, "boot") }
 func (f Folders) sources() string      { return filepath.Join(f.Cache, "runner") }
 func (f Folders) instructions() string { return filepath.Join(f.Cache, "instructions") }
 
+// Detections is the folder of what is kept of machines and models between runs:
+// answers of detection, recipes that were searched for, facts.
+func (f Folders) Detections() string { return filepath.Join(f.Cache, "detect") }
+
+// Exports is the folder of exported models.
+func (f Folders) Exports() string { return filepath.Join(f.Cache, "exports") }
+
 // SetupLog is the file that holds everything the installers said last time.
 func (f Folders) SetupLog() string { return filepath.Join(f.Cache, "setup.log") }

@@ -21,19 +21,6 @@ func (s *Session) Content(ctx context.Context, c cell.Cell) (string, error) {
 	return contentOf(ctx, s.book(), c, s.o.Weights.Want)
 }
 
-// book remembers digests for the length of the session and, with a cache, beyond.
-func (s *Session) book() *content.Book {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.contents == nil {
-		s.contents = &content.Book{}
-		if s.o.Cache != "" {
-			s.contents.Dir = filepath.Join(s.o.Cache, "contents")
-		}
-	}
-	return s.contents
-}
-
 func contentOf(ctx context.Context, b *content.Book, c cell.Cell, w hub.Want) (string, error) {
 	root, files, err := ownFiles(c, w)
 	if err != nil || len(files) == 0 {

@@ -16,11 +16,11 @@ import (
 // Facts derives what there is to know of a cell's model without running it, or
 // returns what was derived before: then no process is started.
 func (s *Session) Facts(ctx context.Context, c cell.Cell) (facts.Answer, error) {
-	env, err := s.o.Environment(ctx)
+	env, err := s.environment.Get(ctx)
 	if err != nil {
 		return facts.Answer{}, err
 	}
-	local, cache := s.knownRecipes(env.Versions["transformers"]), s.facts()
+	local, cache := s.knownRecipes(env.Versions["transformers"]), facts.Cache{Dir: s.cache("facts")}
 	if source, ok := local.source(c); ok {
 		if known, ok := cache.Get(question(c, source, env)); ok {
 			return known, nil
@@ -35,13 +35,6 @@ func (s *Session) Facts(ctx context.Context, c cell.Cell) (facts.Answer, error) 
 		_ = cache.Put(question(c, source, env), answer)
 	}
 	return answer, nil
-}
-
-func (s *Session) facts() facts.Cache {
-	if s.o.Cache == "" {
-		return facts.Cache{}
-	}
-	return facts.Cache{Dir: filepath.Join(s.o.Cache, "facts")}
 }
 
 func question(c cell.Cell, source []byte, env environment.Environment) facts.Question {

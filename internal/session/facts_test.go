@@ -48,8 +48,8 @@ func TestKnownFacts(t *testing.T) {
 	cat := load(t)
 	env := environment.Environment{PythonPath: "/runner/0123", Versions: map[string]string{"transformers": cat.Transformers}}
 	s := New(Options{
-		Catalog: cat, Cache: t.TempDir(),
-		Environment: func(context.Context) (environment.Environment, error) { return env, nil },
+		Catalog: cat, Folders: environment.Folders{Cache: t.TempDir()},
+		Environments: faked{python: func(context.Context) (environment.Environment, error) { return env, nil }},
 	})
 	bert := cell.Cell{Type: "bert"}.Normal()
 	source, ok := s.knownRecipes(cat.Transformers).source(bert)
@@ -57,18 +57,19 @@ func TestKnownFacts(t *testing.T) {
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if err := s.facts().Put(question(bert, source, env), facts.Answer{Recipe: source, Sheet: sheet}); err != nil {
+	cache := facts.Cache{Dir: s.cache("facts")}
+	if err := cache.Put(question(bert, source, env), facts.Answer{Recipe: source, Sheet: sheet}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Facts(t.Context(), bert)
 	if err != nil || got.Sheet.Parameters.Total != 7 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if len(s.runners) != 0 {
+	if _, started := s.whole.Made(); started {
 		t.Error("a runner was started for what was known")
 	}
 	env.PythonPath = "/runner/4567"
-	if _, ok := s.facts().Get(question(bert, source, env)); ok {
+	if _, ok := cache.Get(question(bert, source, env)); ok {
 		t.Error("another runner's answer is taken")
 	}
 }
@@ -77,7 +78,7 @@ func TestKnownFacts(t *testing.T) {
 // config.json does.
 func TestFactsSource(t *testing.T) {
 	t.Parallel()
-	s := New(Options{Catalog: load(t), Cache: t.TempDir()})
+	s := New(Options{Catalog: load(t), Folders: environment.Folders{Cache: t.TempDir()}})
 	bert := cell.Cell{Type: "bert"}.Normal()
 	if _, ok := s.knownRecipes("4.51.0").source(bert); ok {
 		t.Error("the embedded recipe speaks for another release")

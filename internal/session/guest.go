@@ -29,16 +29,10 @@ type Guests struct {
 
 // Guests opens the web environment and serves its pages, once. No browser of
 // this machine is looked for.
-func (s *Session) Guests(ctx context.Context) (*Guests, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.guests != nil {
-		return s.guests, nil
-	}
-	if s.o.Web == nil {
-		return nil, errors.New("this program runs no cells in browsers")
-	}
-	env, err := s.o.Web(ctx)
+func (s *Session) Guests(ctx context.Context) (*Guests, error) { return s.guests.Get(ctx) }
+
+func (s *Session) serveGuests(ctx context.Context) (*Guests, error) {
+	env, err := s.webPackages.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +40,7 @@ func (s *Session) Guests(ctx context.Context) (*Guests, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.guests = &Guests{host, env.Versions["onnxruntime-web"]}
-	return s.guests, nil
+	return &Guests{host, env.Versions["onnxruntime-web"]}, nil
 }
 
 // Guest is such a machine: its browser runs cells, and everything else of them
@@ -102,10 +95,10 @@ func (s *Session) carryGuest(ctx context.Context, plan cell.Plan, g Guest, on pr
 		return err
 	}
 	at := place{
-		runner: pages.Runner{Inner: r, Host: guests.Pages, In: g.Browsers}, workers: 1, past: lab.Past{Why: "times of guests are not looked up"},
+		runner: pages.Runner{Inner: r, Host: guests.Pages, In: g.Browsers}, workers: 1, past: lab.Past{Why: "times of guests are not looked up"}, of: g.Report.Host.ID + "/",
 		machine: visited{
 			web:  &web{browsers: []browser.Options{{Kind: g.Browser}}, report: g.Report, host: guests.Pages},
-			here: machine{report: detect.Judge(s.sighting(), nil)},
+			here: machine{report: detect.Judge(s.sighting(), nil), root: s.o.Machine.Root},
 		},
 	}
 	return s.carry(ctx, plan, r, at, ofGuest{on})

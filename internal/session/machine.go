@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
+	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,24 +20,19 @@ import (
 
 // Report is what both passes of detection found, the second one asked in
 // children of the runner, which has torch imported already.
-func (s *Session) Report(ctx context.Context) (detect.Report, error) {
+func (s *Session) Report(ctx context.Context) (detect.Report, error) { return s.report.Get(ctx) }
+
+func (s *Session) detect(ctx context.Context) (detect.Report, error) {
+	if s.o.Answers != nil {
+		return detect.Judge(s.sighting(), s.o.Answers), nil
+	}
 	r, err := s.runner(ctx, false)
 	if err != nil {
 		return detect.Report{}, err
 	}
-	seen := s.sighting()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.report == nil {
-		child := detect.NewCache(s.o.Cache, r.env.Python, seen).Around(forked(r))
-		answers := detect.Confirm(ctx, child, detect.Questions()).WithInstructions(r.env.Instructions(ctx))
-		report := detect.Judge(seen, answers)
-		if err := context.Cause(ctx); err != nil {
-			return report, err // half an answer is none
-		}
-		s.report = &report
-	}
-	return *s.report, nil
+	child := detect.NewCache(s.cache(""), r.env.Python, s.sighting()).Around(forked(r))
+	answers := detect.Confirm(ctx, child, detect.Questions()).WithInstructions(r.env.Instructions(ctx))
+	return detect.Judge(s.sighting(), answers), context.Cause(ctx) // half an answer is none
 }
 
 // forked asks a probe in a child of the runner.
@@ -57,7 +52,7 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open, w *web) (l
 	for _, c := range plan.Cells {
 		if c.Platform != platform.CPU {
 			report, err := s.Report(ctx)
-			return machine{report, r.Hello().Versions, w, r.env}, err
+			return machine{report, s.o.Machine.Root, r.Hello().Versions, w, r.env}, err
 		}
 	}
 	answers := detect.Answers{}
@@ -70,13 +65,14 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open, w *web) (l
 	} else {
 		answers["torch"] = detect.Answer{Absent: r.Hello().Missing["torch"]}
 	}
-	return machine{detect.Judge(s.sighting(), answers), r.Hello().Versions, w, r.env}, nil
+	return machine{detect.Judge(s.sighting(), answers), s.o.Machine.Root, r.Hello().Versions, w, r.env}, nil
 }
 
 // machine answers the lab from a detection report and the libraries that the
 // runner has.
 type machine struct {
 	report    detect.Report
+	root      fs.FS // of the machine; nil tells nothing of what is free
 	libraries map[string]string
 	web       *web
 	env       environment.Environment
@@ -189,15 +185,18 @@ const reserve = 1 << 30
 // memory, within a control group's limit, less a reserve. 0 where nothing is told.
 func (m machine) FreeBytes() int64 {
 	free := m.report.Memory.Usable
-	if n, ok := available(); ok && (free == 0 || n < free) {
+	if n, ok := available(m.root); ok && (free == 0 || n < free) {
 		free = n
 	}
 	return free - min(reserve, free/3)
 }
 
 // available is the kernel's own estimate, which Linux alone gives.
-func available() (int64, bool) {
-	text, err := os.ReadFile("/proc/meminfo")
+func available(root fs.FS) (int64, bool) {
+	if root == nil {
+		return 0, false
+	}
+	text, err := fs.ReadFile(root, "proc/meminfo")
 	if err != nil {
 		return 0, false
 	}

@@ -125,7 +125,7 @@ func TestFreeBytes(t *testing.T) {
 	if got := small.FreeBytes(); got <= 50<<20 || got >= 100<<20 {
 		t.Errorf("%d bytes free of 100 MiB: a small machine keeps a third back", got)
 	}
-	live := machine{report: detect.Judge(detect.Look(detect.Live()), nil)}
+	live := machine{report: detect.Judge(detect.Look(detect.Live()), nil), root: detect.Live().Root}
 	if got := live.FreeBytes(); got < 0 || got > live.report.Memory.Total {
 		t.Errorf("%d bytes free of %d", got, live.report.Memory.Total)
 	}

@@ -39,6 +39,11 @@ func (s *Session) Parts(ctx context.Context, c cell.Cell, say func(string)) (Par
 	if err != nil {
 		return out, err
 	}
+	release, err := s.admission.Alone(ctx)
+	if err != nil {
+		return out, err
+	}
+	defer release()
 	job := runner.Job{
 		Kind: runner.PartsJob, Cell: c, Recipe: recipe.JSON, Weights: recipe.Weights,
 		Points:  []runner.Point{{Batch: c.Batch, Seq: c.Seq, Image: c.Image}},

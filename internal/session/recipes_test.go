@@ -9,7 +9,6 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
-	"assay/internal/detect"
 	"assay/internal/lab"
 	"assay/internal/runner"
 
@@ -121,8 +120,9 @@ func TestSearchedRecipe(t *testing.T) {
 func TestRecipesHaveTheirShare(t *testing.T) {
 	t.Parallel()
 	for workers, want := range map[int]int{1: 16, 8: 2, 14: 1, 64: 1} {
-		s := New(Options{Catalog: load(t), Workers: workers})
-		s.seen = &detect.Sighting{CPU: detect.CPU{Usable: 16}}
+		o := capturedOptions(t, "h200") // which has sixteen cores
+		o.Catalog, o.Workers = load(t), workers
+		s := New(o)
 		child := &answering{event: runner.Data{Data: json.RawMessage(`{"class":"DinatFound"}`)}}
 		if _, err := s.recipes(&open{Runner: child}).Recipe(t.Context(), cell.Cell{Type: "dinat"}.Normal()); err != nil {
 			t.Fatal(err)

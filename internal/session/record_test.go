@@ -88,8 +88,15 @@ func (w *watching) Hear(e progress.Event) error {
 	return nil
 }
 
+// bareOnly are environments of which only the bare one is there.
+type bareOnly struct{ Chosen }
+
+func (bareOnly) Python(context.Context) (environment.Environment, error) {
+	return environment.Environment{}, errors.New("no environment here")
+}
+
 // bareSession runs no-ops with any Python, its files in a folder of the test.
-func bareSession(t *testing.T) *Session {
+func bareSession(t *testing.T, change ...func(*Options)) *Session {
 	t.Helper()
 	home := t.TempDir()
 	vars := append(os.Environ(), "ASSAY_HOME="+home)
@@ -106,12 +113,11 @@ func bareSession(t *testing.T) *Session {
 		t.Fatal(err)
 	}
 	m := environment.New(folders, vars, func(string) {})
-	s := New(Options{
-		Environment: func(context.Context) (environment.Environment, error) {
-			return environment.Environment{}, errors.New("no environment here")
-		},
-		Bare: func(ctx context.Context) (environment.Environment, error) { return m.Bare(ctx, environment.Choice{}) }, Catalog: load(t), Cache: filepath.Join(folders.Cache, "detect"), Version: "test",
-	})
+	o := Options{Environments: bareOnly{Chosen{Maker: m}}, Catalog: load(t), Folders: folders, Version: "test"}
+	for _, f := range change {
+		f(&o)
+	}
+	s := New(o)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -191,8 +197,7 @@ func kindsIn(t *testing.T, path string) []journal.Kind {
 // journal has no end.
 func TestRecordStopped(t *testing.T) {
 	t.Parallel()
-	s := bareSession(t)
-	s.o.Workers = 1
+	s := bareSession(t, func(o *Options) { o.Workers = 1 })
 	plan := noops(t, "nothing", "hang")
 	path := filepath.Join(t.TempDir(), "out.jsonl")
 	j, err := journal.CreateFile(path, s.Header(plan, "test"))

@@ -15,6 +15,7 @@ import (
 	"assay/internal/lab"
 	"assay/internal/pages"
 	"assay/internal/platform"
+	"assay/internal/tune"
 	"assay/runtimes/web/page"
 )
 
@@ -47,7 +48,7 @@ func (s *Session) pagesFor(ctx context.Context, plan cell.Plan) (*web, error) {
 	if !needsPages(plan) {
 		return &web{}, nil
 	}
-	return s.pages(ctx)
+	return s.browsers.Get(ctx)
 }
 
 // EmulatedInBrowser reports whether a target would run in a browser on an
@@ -60,32 +61,28 @@ func (s *Session) EmulatedInBrowser(ctx context.Context, t platform.Target) (boo
 	if _, err := s.runner(ctx, false); err != nil {
 		return false, err
 	}
-	w, err := s.pages(ctx)
+	w, err := s.browsers.Get(ctx)
 	return err == nil && w.presence(t).Software, err
 }
 
-// pages opens the browsers' side of the session.
-func (s *Session) pages(ctx context.Context) (*web, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.web != nil {
-		return s.web, nil
-	}
+// findBrowsers opens the browsers' side of the session.
+func (s *Session) findBrowsers(ctx context.Context) (*web, error) {
 	w, err := s.openWeb(ctx)
-	if cause := context.Cause(ctx); cause != nil {
+	switch cause := context.Cause(ctx); {
+	case cause != nil && err == nil:
+		return nil, errors.Join(cause, w.close())
+	case cause != nil:
 		return nil, cause
+	case err != nil:
+		return &web{missing: err.Error()}, nil
 	}
-	if err != nil {
-		w = &web{missing: err.Error()}
-	}
-	s.web = w
 	return w, nil
 }
 
 // Page opens a page where a target says, in a browser that nothing else uses,
 // for the program itself to call. The caller closes it.
 func (s *Session) Page(ctx context.Context, t platform.Target) (*pages.Lone, error) {
-	w, err := s.pages(ctx)
+	w, err := s.browsers.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +98,7 @@ type Opener func(ctx context.Context, url string) (pages.Page, error)
 // Opener returns what opens addresses in a browser that has what a target means,
 // one that such pages share. Where none has it, missing says why.
 func (s *Session) Opener(ctx context.Context, t platform.Target) (open Opener, missing string, err error) {
-	w, err := s.pages(ctx)
+	w, err := s.browsers.Get(ctx)
 	if err != nil {
 		return nil, "", err
 	}
@@ -120,22 +117,27 @@ func (s *Session) Alone(ctx context.Context, note func(string)) (release func(),
 }
 
 func (s *Session) openWeb(ctx context.Context) (*web, error) {
-	if s.o.Web == nil {
-		return nil, errors.New("this program runs no cells in browsers")
-	}
-	env, err := s.o.Web(ctx)
+	env, err := s.webPackages.Get(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &web{browsers: browser.Find(ctx, s.machine, env)}
+	w := &web{browsers: browser.Find(ctx, s.o.Machine, env)}
 	if len(w.browsers) == 0 {
 		return nil, s.noBrowser()
 	}
-	answers := browser.Asking{Machine: s.machine, Web: env, Cache: s.o.Cache}.Answers(ctx)
-	w.report = detect.Judge(detect.Look(s.machine), answers)
+	answers := browser.Asking{Machine: s.o.Machine, Web: env, Cache: s.cache("")}.Answers(ctx)
+	w.report = detect.Judge(s.sighting(), answers)
 	w.pool = pages.NewPool(func(_ context.Context, t platform.Target) (browser.Options, error) { return w.choose(t) })
-	w.host, err = pages.Serve(w.pool, pages.Files{Page: page.Files(), Package: packages(env), Tuned: s.o.Tuned})
+	w.host, err = pages.Serve(w.pool, pages.Files{Page: page.Files(), Package: packages(env), Tuned: s.tuned()})
 	return w, err
+}
+
+// tuned is what was measured of a browser before, for its pages; see pages.Files.
+func (s *Session) tuned() func(pages.About) (any, error) {
+	if s.o.Folders.Data == "" {
+		return nil
+	}
+	return func(about pages.About) (any, error) { return tune.BookIn(s.o.Folders.Data).For(about.Browser) }
 }
 
 // served are the packages that pages may load.
@@ -249,7 +251,7 @@ func (w *web) why() string {
 
 // noBrowser says why there is none.
 func (s *Session) noBrowser() error {
-	if names, set := os.LookupEnv(detect.BrowsersVariable); set {
+	if names, set := s.o.Machine.Env(detect.BrowsersVariable); set {
 		return fmt.Errorf("%s=%s leaves no browser that is here: unset it, or name another", detect.BrowsersVariable, names)
 	}
 	return errors.New("no browser is installed: install Chromium, Chrome, Edge or Firefox")
