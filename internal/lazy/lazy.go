@@ -149,8 +149,8 @@ func (v *Value[T]) Close(end func(T) error) error {
 	}
 	m.cancel(ErrClosed)
 	<-m.done
-	if m.err != nil || end == nil {
-		return nil
+	if m.err == nil && end != nil {
+		return end(m.value)
 	}
-	return end(m.value)
+	return nil
 }

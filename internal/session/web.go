@@ -68,13 +68,11 @@ func (s *Session) EmulatedInBrowser(ctx context.Context, t platform.Target) (boo
 // findBrowsers opens the browsers' side of the session.
 func (s *Session) findBrowsers(ctx context.Context) (*web, error) {
 	w, err := s.openWeb(ctx)
-	switch cause := context.Cause(ctx); {
-	case cause != nil && err == nil:
+	if err != nil {
+		w = &web{missing: err.Error()}
+	}
+	if cause := context.Cause(ctx); cause != nil { // half an answer is none
 		return nil, errors.Join(cause, w.close())
-	case cause != nil:
-		return nil, cause
-	case err != nil:
-		return &web{missing: err.Error()}, nil
 	}
 	return w, nil
 }
