@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"assay/internal/browser"
+	"assay/internal/lazy"
 	"assay/internal/platform"
 )
 
@@ -25,55 +26,14 @@ type Pool struct {
 	cancel context.CancelFunc
 
 	mu     sync.Mutex
-	warm   map[string]*warm // by what it was started with
+	warm   map[string]*lazy.Value[*browser.Browser] // that cells share, by what each was started with
 	closed bool
-}
-
-// warm is a browser that cells share. Whoever needs it first has it started,
-// without the pool's lock: a start takes seconds, and cells of other browsers go on.
-type warm struct {
-	ready   chan struct{} // closed when the start is over
-	browser *browser.Browser
-	err     error // why there is no browser
-}
-
-// start starts the browser, once.
-func (w *warm) start(ctx context.Context, o browser.Options) {
-	w.browser, w.err = browser.Start(ctx, o)
-	close(w.ready)
-}
-
-// started reports whether the start is over, well or not: what came of it may be
-// looked at from then on.
-func (w *warm) started() bool {
-	select {
-	case <-w.ready:
-		return true
-	default:
-		return false
-	}
-}
-
-// over reports whether it is of no use any more: its start failed, or it has died.
-func (w *warm) over() bool {
-	switch {
-	case !w.started():
-		return false
-	case w.err != nil:
-		return true
-	}
-	select {
-	case <-w.browser.Gone():
-		return true
-	default:
-		return false
-	}
 }
 
 // NewPool returns a pool; nothing is started yet.
 func NewPool(find Find) *Pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Pool{find: find, ctx: ctx, cancel: cancel, warm: map[string]*warm{}}
+	return &Pool{find: find, ctx: ctx, cancel: cancel, warm: map[string]*lazy.Value[*browser.Browser]{}}
 }
 
 // Open opens a page in the browser that the target means.
@@ -110,7 +70,10 @@ func (p *Pool) Open(ctx context.Context, w Where, url string) (Page, error) {
 // drop closes a warm browser that opens no pages any more.
 func (p *Pool) drop(b *browser.Browser) error {
 	p.mu.Lock()
-	maps.DeleteFunc(p.warm, func(_ string, w *warm) bool { return w.started() && w.browser == b })
+	maps.DeleteFunc(p.warm, func(_ string, w *lazy.Value[*browser.Browser]) bool {
+		made, ok := w.Made()
+		return ok && made == b
+	})
 	p.mu.Unlock()
 	return b.Close()
 }
@@ -119,35 +82,52 @@ func (p *Pool) drop(b *browser.Browser) error {
 var errPoolClosed = errors.New("the browsers were closed")
 
 // shared is the warm browser for these options, started again if it has died.
+// The pool's lock is not held meanwhile: a start takes seconds, and cells of
+// other browsers go on.
 func (p *Pool) shared(ctx context.Context, o browser.Options) (*browser.Browser, error) {
-	w, mine, err := p.claim(keyOf(o))
+	w, err := p.claim(o)
 	if err != nil {
 		return nil, err
 	}
-	if mine {
-		go w.start(p.ctx, o) // who asked first may leave, and others wait for it
-	}
-	select {
-	case <-w.ready:
-		return w.browser, w.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return w.Get(ctx)
 }
 
-// claim is the warm browser of a key, and whether the caller is to start it.
-func (p *Pool) claim(key string) (w *warm, mine bool, err error) {
+// claim is the warm browser of these options, to be started by who gets it first.
+func (p *Pool) claim(o browser.Options) (*lazy.Value[*browser.Browser], error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, false, errPoolClosed
+		return nil, errPoolClosed
 	}
-	if w := p.warm[key]; w != nil && !w.over() {
-		return w, false, nil
+	key := keyOf(o)
+	if w := p.warm[key]; w != nil && !died(w) {
+		return w, nil
 	}
-	w = &warm{ready: make(chan struct{})}
+	w := lazy.New(func(ctx context.Context) (*browser.Browser, error) { return p.start(ctx, o) })
 	p.warm[key] = w
-	return w, true, nil
+	return w, nil
+}
+
+// start starts a browser that lives as long as the pool; ctx bounds the start.
+func (p *Pool) start(ctx context.Context, o browser.Options) (*browser.Browser, error) {
+	life, end := context.WithCancelCause(p.ctx)
+	stop := context.AfterFunc(ctx, func() { end(context.Cause(ctx)) })
+	defer stop()
+	return browser.Start(life, o)
+}
+
+// died reports whether a browser was started and is no more.
+func died(w *lazy.Value[*browser.Browser]) bool {
+	b, ok := w.Made()
+	if !ok {
+		return false
+	}
+	select {
+	case <-b.Gone():
+		return true
+	default:
+		return false
+	}
 }
 
 func keyOf(o browser.Options) string {
@@ -164,13 +144,7 @@ func (p *Pool) Close() error {
 	defer p.cancel()
 	var err error
 	for _, w := range all {
-		if !w.started() {
-			p.cancel() // a start under way ends with it, and the browser too
-			<-w.ready
-		}
-		if w.browser != nil {
-			err = errors.Join(err, w.browser.Close())
-		}
+		err = errors.Join(err, w.Close((*browser.Browser).Close))
 	}
 	return err
 }
