@@ -60,7 +60,7 @@ func cacheList(a *app) *cobra.Command {
 			}
 			found := chosen(all, args)
 			if a.asJSON {
-				return a.printJSON(map[string]any{"schema": 1, "folder": cache.Dir, "entries": found})
+				return a.printJSON(cacheListAnswer{Schema: 1, Folder: cache.Dir, Entries: found})
 			}
 			return a.printEntries(cache, found)
 		},
@@ -164,7 +164,7 @@ func (a *app) removeEntries(words []string) error {
 
 func (a *app) printRemoved(done exports.Collected) error {
 	if a.asJSON {
-		return a.printJSON(map[string]any{"schema": 1, "collected": done})
+		return a.printJSON(cacheRemoveAnswer{Schema: 1, Collected: done})
 	}
 	fmt.Fprintf(a.stdout, "removed %s, %s\n", counted(len(done.Removed), "entry", "entries"), report.Bytes(done.Freed))
 	return nil

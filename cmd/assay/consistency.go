@@ -58,7 +58,7 @@ func (a *app) consistency(ctx context.Context, f *carryFlags, args []string) err
 		tables = append(tables, table)
 	}
 	if a.asJSON {
-		err = a.printJSON(map[string]any{"schema": 1, "consistency": tables})
+		err = a.printJSON(consistencyAnswer{Schema: 1, Consistency: tables})
 	} else {
 		err = report.WriteConsistency(report.Terminal(a.stdout, a.environ()), tables)
 	}

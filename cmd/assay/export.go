@@ -151,7 +151,7 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 		return err
 	}
 	if a.asJSON {
-		err = a.printJSON(map[string]any{"schema": 1, "exported": given, "results": rep.Results})
+		err = a.printJSON(exportAnswer{Schema: 1, Exported: given, Results: rep.Results})
 	} else {
 		f.print(a, given, rep.Results)
 	}

@@ -52,7 +52,7 @@ func (a *app) giveParts(ctx context.Context, f *exportFlags, s *session.Session,
 		all = append(all, partsGiven{c.Model(), folder, found.Parts})
 	}
 	if a.asJSON {
-		err = a.printJSON(map[string]any{"schema": 1, "exported": all})
+		err = a.printJSON(exportPartsAnswer{Schema: 1, Exported: all})
 	} else {
 		a.printParts(all)
 	}

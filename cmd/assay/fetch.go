@@ -73,7 +73,7 @@ func (a *app) fetch(ctx context.Context, f *hubFlags, revision string, args []st
 		}
 	}
 	if a.asJSON {
-		return a.printJSON(map[string]any{"schema": 1, "models": found})
+		return a.printJSON(fetchAnswer{Schema: 1, Models: found})
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func (a *app) settle(f *generateFlags, files []generate.File, without []unwritte
 	switch {
 	case f.silent:
 	case a.asJSON:
-		err = a.printJSON(map[string]any{"schema": 1, "written": paths(written), "same": paths(plan.Of(generate.Same)), "kept": paths(kept), "without": append([]unwritten{}, without...)})
+		err = a.printJSON(generateAnswer{Schema: 1, Written: paths(written), Same: paths(plan.Of(generate.Same)), Kept: paths(kept), Without: append([]unwritten{}, without...)})
 	default:
 		a.tellWritten(f, written, plan.Of(generate.Same), without)
 	}
@@ -237,7 +237,7 @@ func (a *app) checked(plan generate.Changes) error {
 	differ := plan.Of(generate.New, generate.Outdated, generate.Edited, generate.Broken, generate.Foreign)
 	there := slices.DeleteFunc(slices.Clone(differ), func(c generate.Change) bool { return c.State == generate.New })
 	if a.asJSON {
-		if err := a.printJSON(map[string]any{"schema": 1, "differ": states(there), "checked": len(plan) - (len(differ) - len(there))}); err != nil {
+		if err := a.printJSON(generateCheckAnswer{Schema: 1, Differ: states(there), Checked: len(plan) - (len(differ) - len(there))}); err != nil {
 			return err
 		}
 	} else {
@@ -260,10 +260,10 @@ func paths(changes generate.Changes) []string {
 	return out
 }
 
-func states(changes generate.Changes) []map[string]string {
-	out := []map[string]string{}
+func states(changes generate.Changes) []fileState {
+	out := []fileState{}
 	for _, c := range changes {
-		out = append(out, map[string]string{"file": c.Path, "state": string(c.State)})
+		out = append(out, fileState{c.Path, string(c.State)})
 	}
 	return out
 }

@@ -198,7 +198,7 @@ func (a *app) tellRan(models []ran, took time.Duration) error {
 		}
 	}
 	if a.asJSON {
-		if err := a.printJSON(map[string]any{"schema": 1, "files": models, "passed": green, "failed": red, "skipped": len(models) - green - red, "seconds": took.Seconds()}); err != nil {
+		if err := a.printJSON(generateRunAnswer{Schema: 1, Files: models, Passed: green, Failed: red, Skipped: len(models) - green - red, Seconds: took.Seconds()}); err != nil {
 			return err
 		}
 	} else if err := a.printRan(models, green, red, took); err != nil {

@@ -92,7 +92,7 @@ func (a *app) importFile(ctx context.Context, path, dir string, here journal.Her
 		a.say("warning: " + p.Error())
 	}
 	if a.asJSON {
-		return a.printJSON(map[string]any{"schema": 1, "run": done.RunID, "new": done.New, "known": done.Known, "problems": len(done.Problems)})
+		return a.printJSON(importAnswer{Schema: 1, Run: done.RunID, New: done.New, Known: done.Known, Problems: len(done.Problems)})
 	}
 	fmt.Fprintf(a.stdout, "%s: run %s, %d new lines, %d already here\n", sourceName(path), done.RunID, done.New, done.Known)
 	return nil

@@ -153,7 +153,7 @@ func (a *app) announce(l *weblab.Lab, models int) error {
 		return errors.New("this machine has no address that another one could reach")
 	}
 	if a.asJSON {
-		return a.printJSON(map[string]any{"schema": cell.Schema, "urls": urls, "fingerprint": fingerprint})
+		return a.printJSON(serveAnswer{Schema: cell.Schema, URLs: urls, Fingerprint: fingerprint})
 	}
 	for _, u := range urls {
 		fmt.Fprintln(a.stdout, u)

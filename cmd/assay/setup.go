@@ -20,7 +20,7 @@ func versionCommand(a *app) *cobra.Command {
 		Example: "  assay version",
 		RunE: func(*cobra.Command, []string) error {
 			if a.asJSON {
-				return a.printJSON(map[string]any{"schema": 1, "version": version, "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+				return a.printJSON(versionAnswer{Schema: 1, Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH})
 			}
 			fmt.Fprintf(a.stdout, "assay %s (%s, %s/%s)\n", version, goVersion(), runtime.GOOS, runtime.GOARCH)
 			return nil
@@ -57,10 +57,7 @@ func setupCommand(a *app) *cobra.Command {
 				return err
 			}
 			if a.asJSON {
-				return a.printJSON(struct {
-					Schema int `json:"schema"`
-					environment.Environment
-				}{1, env})
+				return a.printJSON(setupAnswer{1, env})
 			}
 			fmt.Fprintf(a.stdout, "ready: %s\n", env.Python)
 			for _, name := range []string{"python", "torch", "transformers"} {
@@ -95,11 +92,7 @@ Other commands do so by themselves on first need.`,
 				return err
 			}
 			if a.asJSON {
-				return a.printJSON(struct {
-					Schema int `json:"schema"`
-					environment.Web
-					Chromium string `json:"chromium"` // "" where none is packed for this machine
-				}{1, w, w.Chromium()})
+				return a.printJSON(setupWebAnswer{1, w, w.Chromium()})
 			}
 			fmt.Fprintf(a.stdout, "ready: %s\n", w.Dir)
 			for _, name := range []string{"onnxruntime-web", "@huggingface/transformers", "chromium"} {

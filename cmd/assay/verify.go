@@ -76,7 +76,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags) error {
 		return err
 	}
 	if a.asJSON {
-		err = a.printJSON(map[string]any{"schema": 1, "combinations": found, "mutants": tally(found)})
+		err = a.printJSON(verifyAnswer{Schema: 1, Combinations: found, Mutants: tally(found)})
 	} else {
 		err = a.tellVerified(found)
 	}
