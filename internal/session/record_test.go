@@ -162,7 +162,7 @@ func TestRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(results, w.finished); diff != "" || len(results) != 3 || w.planned != 3 || w.started != 3 {
-		t.Errorf("%d results, the watcher heard of %d planned, %d started: %s", len(results), w.planned, w.started, diff)
+		t.Errorf("%d results, the listener heard of %d planned, %d started: %s", len(results), w.planned, w.started, diff)
 	}
 	kinds := kindsIn(t, path)
 	if want := []journal.Kind{journal.KindResult, journal.KindResult, journal.KindResult, journal.KindEnd}; !cmp.Equal(kinds, want) {
