@@ -6,7 +6,7 @@
 // tiles are set up. oneDNN, which torch and OpenVINO multiply with, then sets
 // none up, and its first product ends the process by SIGILL. A [Processor] says
 // what is announced and which levels of the variable lie below it; a [Finding]
-// is what products in children have shown (assay_runner/instructions.py makes
+// is what products in children have shown (assay_runner/machine/instructions.py makes
 // them); a [Memory] keeps findings in Assay's cache, where the Python package
 // reads and writes them too. Who asks, and who sets the variable, is
 // internal/environment.
@@ -35,7 +35,7 @@ type level struct {
 	flags []string
 }
 
-// levels are the highest first; assay_runner/instructions.py has the same.
+// levels are the highest first; assay_runner/machine/instructions.py has the same.
 var levels = []level{
 	{"AVX512_CORE_FP16", "AMX", []string{"amx_tile", "amx_bf16", "amx_int8", "amx_fp16", "amx_complex"}},
 	{"AVX512_CORE_BF16", "AVX-512 FP16", []string{"avx512_fp16"}},

@@ -123,7 +123,7 @@ func TestPythonAgrees(t *testing.T) {
 		t.Skip("no python3 is on PATH")
 	}
 	const question = `import json, sys, pathlib
-from assay_runner import instructions as i
+from assay_runner.machine import instructions as i
 p = i.processor(pathlib.Path(sys.argv[1]))
 print(json.dumps([i.key(p, "/env/bin/python", {"torch": "2.15.0", "numpy": "2"}), p.announces, p.levels(), i.VARIABLE, i.OLD_VARIABLE]))`
 	for _, machine := range []string{"xeon-vm-amx", "h200", "epyc-vm", "snapdragon-x"} {

@@ -87,7 +87,7 @@ const schema = "1"
 var Packages = []string{"torch", "openvino"}
 
 // Key names a finding: another processor, Python or package is asked anew.
-// assay_runner/instructions.py makes the same.
+// assay_runner/machine/instructions.py makes the same.
 func Key(p Processor, python string, versions map[string]string) string {
 	parts := []string{schema, p.Vendor, p.Family, p.Model, p.Name, p.Leaf, p.Flags, filepath.Dir(filepath.Dir(python))}
 	for _, name := range Packages {

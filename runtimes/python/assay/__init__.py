@@ -19,7 +19,7 @@ import os
 import warnings
 from typing import Any
 
-from assay_runner import instructions
+from assay_runner.machine import instructions
 
 from . import loading, platforms, subjects
 from .errors import AssayError, BadInput, Released, Unavailable, UnknownModel, Unsupported

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner import inputs
-from assay_runner.expressions import evaluate
+from assay_runner.subjects import inputs
+from assay_runner.subjects.expressions import evaluate
 
 from .errors import BadInput
 

@@ -95,7 +95,7 @@ def _genuine(target: Target) -> bool:
 
 
 def _torch(target: Target) -> None:
-    from assay_runner import devices
+    from assay_runner.machine import devices
 
     devices.Device(target.platform.platform, target.device)
 
@@ -109,11 +109,11 @@ def _openvino(target: Target) -> None:
 
 
 def _qnn(target: Target) -> None:
-    from assay_runner.exported import qnn_provider
-    from assay_runner.exported.backend import Asked
+    from assay_runner.engines.contract import Asked
+    from assay_runner.engines.qnn import provider
 
     asked = Asked(target.platform.platform, target.device, target.platform.dtypes[0], 0)
-    if qnn_provider.provider(asked).emulated:
+    if provider.provider(asked).emulated:
         raise AbsentDevice(f"on {machine.machine()} the HTP is emulated")
 
 

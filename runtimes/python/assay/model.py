@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from transformers import GenerationMixin
 
-from assay_runner import models
+from assay_runner.subjects import models
 
 from . import feeding
 from .engines import Engine

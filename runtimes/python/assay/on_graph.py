@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from assay_runner import generation, inputs, libraries, models
 from assay_runner.errors import WrongNumbers
-from assay_runner.openvino_generation import PROMPT
-from assay_runner.programs import continuing
+from assay_runner.process import libraries
+from assay_runner.subjects import generation, inputs, models
+from assay_runner.subjects.generation import PROMPT
+from assay_runner.subjects.programs import continuing
 
 from . import feeding
 from .engines import Point, Silent
@@ -98,10 +99,10 @@ class OnGraph:
         self.versions = libraries.installed() | running.compiled.facts()["versions"]
 
     def _graphs(self, subject: Subject, **cell: Any) -> _Graphs:
-        from assay_runner.exported import engine  # which imports exporters: only who runs graphs has them
+        from assay_runner.engines.graphs import driver  # which imports exporters: only who runs graphs has them
 
         job = subject.job(self._target, self._dtype, **cell)
-        return _Graphs(engine.Session({**job, "options": {"exports": str(exports())}}, Silent()))
+        return _Graphs(driver.Session({**job, "options": {"exports": str(exports())}}, Silent()))
 
     def run(self, given: Arrays, point: Point) -> Arrays:
         """One inference."""

@@ -11,8 +11,11 @@ import numpy as np
 import torch
 from transformers.utils import logging
 
-from assay_runner import generation, libraries, placement, torch_engine, weights
-from assay_runner.programs import continuing
+from assay_runner.checking import placement
+from assay_runner.engines.torch import engine
+from assay_runner.process import libraries
+from assay_runner.subjects import generation, weights
+from assay_runner.subjects.programs import continuing
 
 from . import feeding
 from .engines import Point, Silent
@@ -27,7 +30,7 @@ class OnTorch:
     fixed, software = False, False
 
     def __init__(self, subject: Subject, target: Target, dtype: str) -> None:
-        self._session = torch_engine.Session(subject.job(target, dtype), Silent())
+        self._session = engine.Session(subject.job(target, dtype), Silent())
         built = self._session.built()
         self._session.to_device(built)
         self._model = built.model

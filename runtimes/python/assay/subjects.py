@@ -16,8 +16,9 @@ import transformers
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HFValidationError
 
-from assay_runner import adopting, checkpoints, given, making
 from assay_runner.errors import MissingWeights, RunnerError
+from assay_runner.subjects import checkpoints
+from assay_runner.subjects.recipes import adopting, given, making
 
 from . import catalogue
 from .catalogue import FULL, TINY, Named

@@ -1,16 +1,13 @@
 """Assay's Python runner: carries cells out in child processes, over the protocol of docs/protocol.md.
 
-How the parts fit. `python -m assay_runner zygote` is what Assay starts. A small *keeper* (keeper.py) stays in front
-of it and leaves nothing behind when either side dies. Behind it is one of two supervisors:
+`python -m assay_runner zygote` is what Assay starts (`process`). A child finds who carries its job out in the table
+`jobs`. A cell's model is built from its recipe (`subjects`), run by an engine (`engines`), which may export it first
+(`exporting`), and its outputs are checked (`checking`). Other jobs are questions: which types there are (`catalogue`,
+by `introspection` of transformers), what a model is made of (`facts`), whether a device that is not here would run it
+(`derive`), what this machine has (`probes`, `machine`). `errors` holds the failures that Assay knows by name.
 
-- zygote.py (Linux): imports the heavy libraries once, computes nothing, and forks a child for each job;
-- spawn.py (elsewhere, or with --spawn): starts a fresh interpreter for each job.
-
-Both relay what the child says (supervised.py) and speak the same messages (protocol.py). In the child, child.py picks
-who carries the job out, and emit.py is how that one reports. The engines, recipes and the catalogue are modules of
-their own that import nothing from here.
-
-Nothing in this package imports anything heavy at its top level, and all of it works with the standard library alone.
+Which folder may import which stands in docs/architecture.md, and a test holds it. Nothing in `process` imports anything
+heavy, and all of that folder works with the standard library alone.
 """
 
 PROTOCOL = 1

@@ -6,16 +6,16 @@ import importlib
 import sys
 
 COMMANDS = {
-    "zygote": ("start.main", "carry jobs out: what Assay starts (--bare, --spawn)"),
-    "child": ("child.after_spawn", "carry one job out: what a spawning runner starts"),
+    "zygote": ("process.start.main", "carry jobs out: what Assay starts (--bare, --spawn)"),
+    "child": ("process.child.after_spawn", "carry one job out: what a spawning runner starts"),
     "probe": ("probes.main", "look at the hardware through one library: probe NAME"),
-    "instructions": ("instructions.main", "try which instruction sets execute: instructions LEVEL…"),
-    "version": ("libraries.main", "print what is installed as JSON, importing none of it"),
-    "catalog": ("catalog.main", "print the model types of the installed transformers"),
-    "recipes": ("recipes.main", "make recipes of the installed transformers"),
-    "checkpoints": ("published.main", "print the known checkpoints by family, as docs/models.md has them"),
-    "processors": ("processors.report.main", "compare recipes with the processors of their types"),
-    "pipelines": ("diffusion.recipes.main", "make recipes of the installed diffusers"),
+    "instructions": ("machine.instructions.main", "try which instruction sets execute: instructions LEVEL…"),
+    "version": ("process.libraries.main", "print what is installed as JSON, importing none of it"),
+    "catalog": ("catalogue.model_types.main", "print the model types of the installed transformers"),
+    "recipes": ("subjects.recipes.on_demand.main", "make recipes of the installed transformers"),
+    "checkpoints": ("catalogue.published.main", "print the known checkpoints by family, as docs/models.md has them"),
+    "processors": ("subjects.processors.report.main", "compare recipes with the processors of their types"),
+    "pipelines": ("subjects.pipelines.pipeline_recipes.main", "make recipes of the installed diffusers"),
 }
 """Command → function of this package, and what it is for."""
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay_runner import instructions
+from assay_runner.machine import instructions
 
 # Before anything is computed: a processor may announce what ends the process. The answer is kept in a folder that git
 # ignores, not where the developer's own Assay keeps its.

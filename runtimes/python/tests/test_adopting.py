@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from assay_runner import adopting, making
+from assay_runner.subjects.recipes import adopting, making
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from torch_emit import Emit
 
 import assay
 from assay import loading, platforms, subjects
-from assay_runner import outputs, torch_engine
+from assay_runner.engines.torch import engine
+from assay_runner.subjects import outputs
 
 PICTURE = np.random.default_rng(0).integers(0, 255, (50, 70, 3)).astype(np.uint8)
 SOUND = np.sin(np.arange(16000) / 20).astype(np.float32)
@@ -48,7 +49,7 @@ def test_the_numbers_are_the_programs(bert):
     """What run gives for the recipe's inputs has the hash that a result of `assay test` has."""
     emit = Emit()
     subject = subjects.find("bert")
-    torch_engine.run(subject.job(platforms.parse("cpu"), "fp32"), emit)
+    engine.run(subject.job(platforms.parse("cpu"), "fp32"), emit)
     found = {name: torch.from_numpy(array) for name, array in bert.run(**bert.example()).items()}
     assert outputs.digest(found) == emit.reports[0]["numerics"]["output_hash"]
 

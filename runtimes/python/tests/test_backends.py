@@ -9,9 +9,9 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
+from assay_runner.engines.contract import Asked, Exported, backend
 from assay_runner.errors import AbsentDevice, RefusedGraph, UnsupportedDType
-from assay_runner.exported.backend import Asked, Exported, backend
-from assay_runner.exported.store import Store
+from assay_runner.exporting.store import Store
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def test_quantising_holds_to_the_childs_threads(tmp_path, store, dtype, monkeypa
 
 @pytest.mark.parametrize("saturate", [False, True])
 def test_openvino_quantises_for_the_processor(saturate, monkeypatch):
-    from assay_runner.exported import openvino_quantising as quantising
+    from assay_runner.engines.openvino import quantising
 
     monkeypatch.setattr(quantising.instructions, "sums_saturate", lambda: saturate)
     assert quantising.suited("int8", "CPU") == ("int8 of 7 bits" if saturate else "int8")

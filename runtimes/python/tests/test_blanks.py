@@ -6,8 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from assay_runner import weights  # noqa: E402
-from assay_runner.blanks import BLANKS, blank  # noqa: E402
+from assay_runner.subjects import weights  # noqa: E402
+from assay_runner.subjects.blanks import BLANKS, blank  # noqa: E402
 
 
 def parameter(*shape: int) -> torch.nn.Parameter:

@@ -8,9 +8,9 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from assay_runner import catalog
-from assay_runner.introspect import classes, facts, families, heads
-from assay_runner.introspect.facts import Facts
+from assay_runner.catalogue import model_types
+from assay_runner.introspection import classes, families, heads, type_facts
+from assay_runner.introspection.type_facts import Facts
 
 EXPECTED = {
     # type: (class, task, family, a further family)
@@ -37,7 +37,7 @@ EXPECTED = {
 def test_entry(model_type: str) -> None:
     if model_type not in classes.all_types():
         pytest.skip("not in this release")
-    row = catalog.entry(facts.read(model_type))
+    row = model_types.entry(type_facts.read(model_type))
     cls, task, family, further = EXPECTED[model_type]
     assert (row["class"], row["task"], row["family"]) == (cls, task, family)
     assert not further or further in row["families"]
@@ -45,8 +45,8 @@ def test_entry(model_type: str) -> None:
 
 
 def test_documented_checkpoints() -> None:
-    assert facts.read("bert").checkpoint == "google-bert/bert-base-uncased"
-    assert facts.read("detr").checkpoint == "facebook/detr-resnet-50"
+    assert type_facts.read("bert").checkpoint == "google-bert/bert-base-uncased"
+    assert type_facts.read("detr").checkpoint == "facebook/detr-resnet-50"
 
 
 def test_every_head_is_listed_and_none_twice() -> None:
@@ -59,7 +59,7 @@ def test_every_head_is_listed_and_none_twice() -> None:
 def test_component_has_no_head() -> None:
     parts = [t for t in ("chameleon_vqgan", "blip_text_model") if t in classes.all_types()]
     for part in parts:
-        row = catalog.entry(facts.read(part))
+        row = model_types.entry(type_facts.read(part))
         assert row["component"] and "class" not in row
 
 
@@ -93,12 +93,12 @@ def test_priorities() -> None:
 def test_a_part_does_not_inherit_the_whole_models_modalities() -> None:
     if "gemma4_vision" not in classes.all_types():
         pytest.skip("not in this release")
-    assert facts.read("gemma4_vision").modalities <= {"image", "video"}
+    assert type_facts.read("gemma4_vision").modalities <= {"image", "video"}
 
 
 def test_same_bytes_again(tmp_path) -> None:
     for name in ("one", "two"):
-        assert catalog.main(["--types", "vit", "bert", "rag", "--out", str(tmp_path / name)]) == 0
+        assert model_types.main(["--types", "vit", "bert", "rag", "--out", str(tmp_path / name)]) == 0
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert [row["type"] for row in json.loads((tmp_path / "one").read_text())["types"]] == ["bert", "rag", "vit"]
 
@@ -112,13 +112,13 @@ class Heard:
 
 def test_answer() -> None:
     heard = Heard()
-    catalog.answer({"kind": "catalog", "options": {"types": ["bert"]}}, heard)
+    model_types.answer({"kind": "catalog", "options": {"types": ["bert"]}}, heard)
     assert heard.answer["types"][0]["type"] == "bert"
 
 
 def test_a_name_left_open_is_no_checkpoint() -> None:
     """Examples that write from_pretrained("...") name no checkpoint; the next one that names one counts."""
-    from assay_runner.introspect import facts
+    from assay_runner.introspection import type_facts
 
     class Config:
         """Nothing."""
@@ -132,5 +132,5 @@ def test_a_name_left_open_is_no_checkpoint() -> None:
             """>>> Model.from_pretrained("...")
             >>> Tokenizer.from_pretrained("owner/name-1.0")"""
 
-    assert facts.checkpoint_of(Config, Model) == ""
-    assert facts.checkpoint_of(Config, Named) == "owner/name-1.0"
+    assert type_facts.checkpoint_of(Config, Model) == ""
+    assert type_facts.checkpoint_of(Config, Named) == "owner/name-1.0"

@@ -2,11 +2,12 @@ import pytest
 import torch
 import torch_recipes
 
-from assay_runner import control, models
+from assay_runner.checking import control
+from assay_runner.subjects.programs import building
 
 
 def names(recipe, kind):
-    model = models.build(recipe, torch.float32, 0).model
+    model = building.build(recipe, torch.float32, 0).model
     ids = {id(p) for p in control.targets(model, kind)}
     return {name for name, p in model.named_parameters() if id(p) in ids}
 

@@ -8,11 +8,11 @@ import torch
 import torch_recipes
 from torch_emit import Emit
 
-from assay_runner import child
-from assay_runner.derive import answer, dispatch, listed, rules, sheet
+from assay_runner import jobs
+from assay_runner.derive import answer, dispatch, listed, platforms, unlisted
 from assay_runner.derive.dispatch import COMPOSED, Table
 from assay_runner.derive.judge import Row, judge
-from assay_runner.derive.limits import Limits
+from assay_runner.derive.size_limits import Limits
 from assay_runner.errors import BadRecipe
 from assay_runner.facts.trace import Trace, plainly
 
@@ -74,7 +74,7 @@ def test_a_folder_that_cannot_be_written_costs_nothing(table, tmp_path):
 
 
 def test_every_stand_in_has_a_kernel_where_it_stands(table):
-    for name, target in rules.TARGETS.items():
+    for name, target in unlisted.TARGETS.items():
         there = listed.table(name) if name in listed.LISTS else table
         for own, instead in target.instead.items():
             assert table.has(own, "CPU")
@@ -94,7 +94,7 @@ def test_engines_list_what_they_take(engine):
 
 
 def test_engines_are_judged_by_their_own_lists():
-    got = sheet.of(recipe("fnet"), {"batch": 1}, "fp32", ["onnxruntime", "openvino"])["targets"]
+    got = platforms.of(recipe("fnet"), {"batch": 1}, "fp32", ["onnxruntime", "openvino"])["targets"]
     assert got["onnxruntime"]["verdict"] == "works"
     assert got["openvino"]["operators"][0]["operator"] == "aten._fft_c2c.default"
 
@@ -124,7 +124,7 @@ SMALL = Table("2.0", {
 )
 def test_verdicts_on_mps(rows, verdict, kind, names):
     census = [Row(name, dtypes, 2) for name, dtypes in rows] * 2
-    got = judge(census, rules.TARGETS["mps"], SMALL).report()
+    got = judge(census, unlisted.TARGETS["mps"], SMALL).report()
     assert (got["verdict"], got["class"], [f["operator"] for f in got["operators"]]) == (verdict, kind, names)
     assert all(f["count"] == 4 and f["why"] for f in got["operators"])
 
@@ -135,7 +135,7 @@ def test_an_operator_that_is_missing_comes_before_a_dtype_and_the_frequent_first
         Row("aten.mode.default", ("float32",), 1),
         Row("x.y.default", (), 5),
     ]
-    got = judge(rows, rules.TARGETS["mps"], SMALL).report()
+    got = judge(rows, unlisted.TARGETS["mps"], SMALL).report()
     assert got["class"] == "unsupported-operator"
     assert [(f["operator"], f["count"]) for f in got["operators"]] == [("x.y.default", 5), ("aten.mode.default", 1)]
 
@@ -149,14 +149,14 @@ def test_a_pooling_that_does_not_divide_is_refused_on_mps(given, wanted, refused
         torch.ops.aten._adaptive_avg_pool2d(torch.ones(1, 2, given, given), [wanted, wanted])
     assert [f.count for f in book.found("mps")] == [1] * refused
     assert book.found("rocm") == []
-    assert judge([], rules.TARGETS["mps"], SMALL, book.found("mps")).report()["verdict"] == (
+    assert judge([], unlisted.TARGETS["mps"], SMALL, book.found("mps")).report()["verdict"] == (
         "fails" if refused else "works"
     )
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "fp16", "bf16"])
 def test_a_plain_model_works_everywhere(dtype):
-    got = sheet.of(torch_recipes.BERT, {"batch": 1}, dtype, ["mps", "rocm", "cuda", "cpu"])
+    got = platforms.of(torch_recipes.BERT, {"batch": 1}, dtype, ["mps", "rocm", "cuda", "cpu"])
     assert got["evidence"] == "derived"
     assert got["torch"] == torch.__version__
     assert got["method"] == "shapes"
@@ -168,7 +168,7 @@ def test_a_plain_model_works_everywhere(dtype):
 
 
 def test_dtypes_that_do_not_go_together_fail_everywhere():
-    got = sheet.of(recipe("deberta"), {"batch": 1}, "fp16", ["mps", "rocm", "cpu"])
+    got = platforms.of(recipe("deberta"), {"batch": 1}, "fp16", ["mps", "rocm", "cpu"])
     assert (got["dtype"], got["method"], got["calls"]) == ("float16", None, 0)  # it went no further
     for row in got["targets"].values():
         assert (row["verdict"], row["class"]) == ("fails", "unsupported-dtype")
@@ -176,30 +176,30 @@ def test_dtypes_that_do_not_go_together_fail_everywhere():
 
 
 def test_what_only_the_cpu_refuses_is_not_said_of_others():
-    got = sheet.of(recipe("fnet"), {"batch": 1}, "fp16", ["mps", "cpu"])["targets"]
+    got = platforms.of(recipe("fnet"), {"batch": 1}, "fp16", ["mps", "cpu"])["targets"]
     assert got["cpu"]["verdict"] == "fails"
     assert got["mps"]["verdict"] is None
     assert "Unsupported dtype Half" in got["mps"]["why"]
 
 
 def test_a_model_that_looks_at_values_is_judged_by_its_operators():
-    got = sheet.of(recipe("bart"), {"batch": 1}, "fp16", ["mps", "cpu"])
+    got = platforms.of(recipe("bart"), {"batch": 1}, "fp16", ["mps", "cpu"])
     assert got["dtype"] == "float32"
     assert [row["verdict"] for row in got["targets"].values()] == ["works", "works"]
 
 
 @pytest.mark.full  # it is run three times
 def test_a_model_that_needs_its_values_is_run_for_its_dtypes():
-    got = sheet.of(recipe("fastspeech2_conformer"), {"batch": 1}, "fp16", ["rocm"])
+    got = platforms.of(recipe("fastspeech2_conformer"), {"batch": 1}, "fp16", ["rocm"])
     assert got["targets"]["rocm"]["class"] == "unsupported-dtype"
     assert got["targets"]["rocm"]["why"].startswith("run on the CPU: RuntimeError: Input type")
-    alone = sheet.of(recipe("fastspeech2_conformer"), {"batch": 1}, "fp16", ["cpu"])
+    alone = platforms.of(recipe("fastspeech2_conformer"), {"batch": 1}, "fp16", ["cpu"])
     assert alone["targets"]["cpu"]["verdict"] == "works"  # what the CPU itself says is no derivation
 
 
 def test_what_cannot_be_seen_has_no_verdict():
     unseen = torch_recipes.BERT | {"size": "full", "program": "generate"}
-    (row,) = sheet.of(unseen, {"batch": 1}, "fp32", ["mps"])["targets"].values()
+    (row,) = platforms.of(unseen, {"batch": 1}, "fp32", ["mps"])["targets"].values()
     assert row["verdict"] is None
     assert "more than one forward" in row["why"]
 
@@ -213,7 +213,7 @@ def test_jobs(tmp_path):
         "points": [{"batch": 1}],
         "options": {"platforms": ["rocm"], "tables": str(tmp_path)},
     }
-    assert child.function_for(job) == "derive.answer"
+    assert jobs.function_for(job) == "derive.answer"
     answer(job, emit)
     assert list(emit.answer["targets"]) == ["rocm"]
     assert list(tmp_path.iterdir())

@@ -6,9 +6,10 @@ import warnings
 import pytest
 import torch
 
-from assay_runner import context, devices, placement
-from assay_runner.devices import Device
+from assay_runner.checking import placement
 from assay_runner.errors import AbsentDevice
+from assay_runner.machine import context, devices
+from assay_runner.machine.devices import Device
 
 
 class Mps:

@@ -10,7 +10,10 @@ import torch_recipes
 from torch_emit import Emit, job
 from transformers.integrations import use_kernel_func_from_hub_with_fallback
 
-from assay_runner import experts, inputs, kernels, making, models, torch_engine
+from assay_runner.engines.torch import engine, kernels
+from assay_runner.subjects import experts, inputs
+from assay_runner.subjects.programs import building
+from assay_runner.subjects.recipes import making
 
 
 @functools.cache
@@ -20,7 +23,7 @@ def tiny(model_type):
 
 def checked(recipe):
     emit = Emit()
-    torch_engine.run(job(recipe), emit)
+    engine.run(job(recipe), emit)
     return emit.reports[0]
 
 
@@ -35,7 +38,7 @@ def test_a_tiny_mixture_uses_several_experts_of_every_layer(model_type):
 
 def test_an_expert_that_nobody_chooses_is_not_counted():
     recipe = tiny("mixtral")
-    model = models.build(recipe, torch.float32, 0).model
+    model = building.build(recipe, torch.float32, 0).model
     router = model.model.layers[0].mlp.gate
     router.weight.data.zero_()  # all logits are equal: the first two experts win for every token
     given = inputs.make(recipe, {"batch": 2}, 0, torch.float32)
@@ -47,7 +50,7 @@ def test_an_expert_that_nobody_chooses_is_not_counted():
 
 def test_a_mixture_is_checked_against_double_precision():
     assert checked(tiny("mixtral"))["numerics"]["reference"] == "cpu fp64"
-    model = models.build(tiny("mixtral"), torch.float32, 0).model
+    model = building.build(tiny("mixtral"), torch.float32, 0).model
     before = model.config._experts_implementation
     with experts.looped(model):
         assert model.config._experts_implementation == "eager"
@@ -68,7 +71,7 @@ def test_kernels_that_ran_are_named_and_others_are_not():
 
 def test_a_package_that_is_there_is_told_with_its_version(monkeypatch):
     recipe = tiny("mamba")
-    model = models.build(recipe, torch.float32, 0).model
+    model = building.build(recipe, torch.float32, 0).model
     module = sys.modules[type(model).__module__]
 
     @use_kernel_func_from_hub_with_fallback("broadcast_shapes", "numpy")
@@ -83,7 +86,7 @@ def test_a_package_that_is_there_is_told_with_its_version(monkeypatch):
 
 
 def test_older_releases_keep_the_function_or_none(monkeypatch):
-    model = models.build(tiny("mamba"), torch.float32, 0).model
+    model = building.build(tiny("mamba"), torch.float32, 0).model
     module = sys.modules[type(model).__module__]
     monkeypatch.setattr(module, "mamba_chunk_scan_combined", None, raising=False)
     with kernels.watching(model) as seen:

@@ -9,15 +9,18 @@ import pytest
 import torch
 import torch_recipes
 
-from assay_runner import export, inputs, models, outputs
+from assay_runner.engines.graphs.formats import ONNX
 from assay_runner.errors import BeyondAssay, ExportFailed, WrongExport
-from assay_runner.export import constants, exporters, following, naming, traces, ways, writing
-from assay_runner.export.subject import Subject
+from assay_runner.exporting import constants, exporters, following, naming, traces, ways, writing
+from assay_runner.exporting.call import Subject
+from assay_runner.exporting.graph import Options
+from assay_runner.subjects import inputs, outputs
+from assay_runner.subjects.programs import building
 
 
 def called(recipe, seed=0):
     """A recipe's model, its inputs and what they gave."""
-    model = models.build(recipe, torch.float32, seed).model
+    model = building.build(recipe, torch.float32, seed).model
     tensors = inputs.make(recipe, {"batch": 1}, seed, torch.float32)
     torch.manual_seed(seed)
     with torch.inference_mode():
@@ -53,13 +56,13 @@ def exported(function, folder, seed=0, **tensors):
     """A function of tensors as a graph."""
     torch.manual_seed(seed)
     expected = {"y": function(**tensors)}
-    return export.to_onnx(Subject(Plain(function), tensors, {}, expected, export.Options(seed=seed)), folder)
+    return ONNX.write(Subject(Plain(function), tensors, {}, expected, Options(seed=seed)), folder)
 
 
 def test_bert_as_its_manifest_says(bert, tmp_path):
     model, tensors, call, expected = bert
     before = {name: id(value) for name, value in vars(model).items()}
-    graph = export.to_onnx(Subject(*bert), tmp_path)
+    graph = ONNX.write(Subject(*bert), tmp_path)
     assert graph.check["pass"]
     assert 0 < graph.check["max_rel"] < 1e-5
     assert graph.inputs == [
@@ -82,7 +85,7 @@ def test_bert_as_its_manifest_says(bert, tmp_path):
 
 
 def test_masks_become_constants_where_that_is_asked_for(bert, tmp_path):
-    graph = export.to_onnx(Subject(*bert, export.Options(constant_masks=True)), tmp_path)
+    graph = ONNX.write(Subject(*bert, Options(constant_masks=True)), tmp_path)
     assert [row["name"] for row in graph.inputs] == ["input_ids"]
     assert graph.check["pass"]
     assert graph.steps[0] == {
@@ -99,7 +102,7 @@ def test_the_second_exporter_takes_over_with_the_asked_opset(bert, tmp_path, mon
 
     broken = dataclasses.replace(exporters.TRANSFORMERS, export=stopped)
     monkeypatch.setattr(ways, "WAYS", (ways.Way(broken, frozenset()), ways.Way(exporters.TORCH, frozenset())))
-    graph = export.to_onnx(Subject(*bert, export.Options(opset=18)), tmp_path)
+    graph = ONNX.write(Subject(*bert, Options(opset=18)), tmp_path)
     assert graph.exporter.startswith("torch.onnx ")
     assert graph.opset == 18
     assert graph.check["pass"]
@@ -110,7 +113,7 @@ def test_the_second_exporter_takes_over_with_the_asked_opset(bert, tmp_path, mon
 def test_wrong_numbers_are_refused(tmp_path):
     x = torch.ones(2, 2)
     with pytest.raises(WrongExport, match=r"differ from the model's by 0\.33") as caught:
-        export.to_onnx(Subject(Plain(lambda x: x + 1), {"x": x}, {}, {"y": x + 2}), tmp_path)
+        ONNX.write(Subject(Plain(lambda x: x + 1), {"x": x}, {}, {"y": x + 2}), tmp_path)
     assert caught.value.max_rel == pytest.approx(1 / 3)
     assert len(caught.value.tried) == 1
 
@@ -125,7 +128,7 @@ def test_what_no_exporter_can_write(tmp_path):
 
 def test_a_program_is_no_graph(tmp_path):
     with pytest.raises(BeyondAssay, match="several calls"):
-        export.to_onnx(Subject(torch.nn.Identity(), {}, {}, {}), tmp_path)
+        ONNX.write(Subject(torch.nn.Identity(), {}, {}, {}), tmp_path)
 
 
 @pytest.mark.usefixtures("by_torch")
@@ -180,7 +183,7 @@ class Striding(torch.nn.Module):
 @pytest.mark.usefixtures("by_torch")
 def test_numbers_in_buffers_are_known(tmp_path):
     model, x = Striding(), torch.randn(5)
-    graph = export.to_onnx(Subject(model, {"x": x}, {}, {"y": x[::2]}), tmp_path)
+    graph = ONNX.write(Subject(model, {"x": x}, {}, {"y": x[::2]}), tmp_path)
     assert graph.check["pass"]
     assert list(dict(model.named_buffers())) == ["stride"]
 
@@ -217,7 +220,7 @@ def test_companions(name, tensor, kind):
 
 def test_ways_that_do_not_differ_are_tried_once():
     def count(dynamic, **tensors):
-        return len(ways.possible(Subject(torch.nn.Identity(), tensors, {}, {}, export.Options(dynamic=dynamic))))
+        return len(ways.possible(Subject(torch.nn.Identity(), tensors, {}, {}, Options(dynamic=dynamic))))
 
     ids, mask = torch.tensor([[1]]), torch.tensor([[1]])
     assert count(False, input_ids=ids) < count(False, input_ids=ids, attention_mask=mask)
@@ -238,7 +241,7 @@ def test_a_failure_names_its_operator_or_line():
 
 
 def test_a_line_of_the_model_is_found_in_the_traceback():
-    model = models.build(torch_recipes.BERT, torch.float32, 0).model
+    model = building.build(torch_recipes.BERT, torch.float32, 0).model
     with pytest.raises((IndexError, ValueError, RuntimeError)) as caught:
         model(input_ids=torch.zeros(1, 2, 3, dtype=torch.int64))
     assert traces.where(caught.value).startswith("transformers/")
@@ -261,7 +264,7 @@ def test_known_tensors_stay_real_and_masks_are_counted():
 
 
 def test_free_axes(bert, tmp_path):
-    graph = export.to_onnx(Subject(*bert, export.Options(dynamic=True)), tmp_path)
+    graph = ONNX.write(Subject(*bert, Options(dynamic=True)), tmp_path)
     assert [row["shape"] for row in graph.inputs] == [["batch", "sequence"]] * 2
     assert graph.outputs[0]["shape"] == ["batch", "sequence", 256]
     assert not graph.tried
@@ -279,8 +282,8 @@ def test_axes_that_cannot_be_free_are_said(tmp_path):
         return ids.reshape(2, 3) * 2  # holds for six numbers only
 
     ids = torch.arange(6).reshape(2, 3)
-    subject = Subject(Plain(function), {"ids": ids}, {}, {"y": ids * 2}, export.Options(dynamic=True))
-    (step,) = [step for step in export.to_onnx(subject, tmp_path).steps if step["name"] == "fixed axes"]
+    subject = Subject(Plain(function), {"ids": ids}, {}, {"y": ids * 2}, Options(dynamic=True))
+    (step,) = [step for step in ONNX.write(subject, tmp_path).steps if step["name"] == "fixed axes"]
     assert step["count"] == 2
     assert "batch of ids, sequence of ids" in step["why"]
 

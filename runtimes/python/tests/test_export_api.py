@@ -78,9 +78,9 @@ def test_what_a_platform_cannot_goes_elsewhere():
 
 
 def test_numbers_that_are_not_torchs_are_refused(monkeypatch):
-    from assay_runner.exported import engine
+    from assay_runner.engines.graphs import driver
 
-    monkeypatch.setattr(engine.Session, "wrong_by", lambda self, running: 0.5)
+    monkeypatch.setattr(driver.Session, "wrong_by", lambda self, running: 0.5)
     with pytest.warns(UserWarning, match="not torch's"):
         model = assay.load("bert", "openvino")
     assert model.settings()["platform"] == "cpu"

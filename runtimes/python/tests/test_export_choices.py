@@ -4,9 +4,10 @@ import onnxruntime
 import pytest
 import torch
 
-from assay_runner import export
+from assay_runner.engines.graphs.formats import ONNX
 from assay_runner.errors import ExportFailed
-from assay_runner.export import exporters, ways
+from assay_runner.exporting import exporters, ways
+from assay_runner.exporting.call import Subject
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def exported(model, folder, **tensors):
     """A model as a graph, with its own numbers as those that are expected."""
     with torch.no_grad():
         expected = {name: t.clone() for name, t in model(**{n: t.clone() for n, t in tensors.items()}).items()}
-    return export.to_onnx(export.Subject(model, tensors, {}, expected), folder)
+    return ONNX.write(Subject(model, tensors, {}, expected), folder)
 
 
 def run(folder, **tensors):

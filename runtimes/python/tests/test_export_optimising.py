@@ -2,7 +2,7 @@ import pytest
 from onnxscript import rewriter
 from torch.onnx._internal.exporter import _registration
 
-from assay_runner.export import optimising
+from assay_runner.exporting import optimising
 
 
 def test_rules_that_see_the_whole_graph_are_left_out():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from assay_runner.export import plainer
+from assay_runner.exporting import plainer
 
 PLACES = torch.tensor([[0, 2, 2], [4, 1, 0]])
 SHARES = torch.linspace(-1.0, 2.0, 6).reshape(2, 3)

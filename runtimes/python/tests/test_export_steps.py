@@ -6,8 +6,8 @@ import onnx_ir
 import onnxruntime
 import pytest
 
-from assay_runner.export import steps, writing
-from assay_runner.export.steps import (
+from assay_runner.exporting import steps, writing
+from assay_runner.exporting.steps import (
     dead,
     einsums,
     folding,

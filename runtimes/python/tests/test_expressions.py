@@ -1,7 +1,7 @@
 import pytest
 
 from assay_runner.errors import BadRecipe
-from assay_runner.expressions import evaluate
+from assay_runner.subjects.expressions import evaluate
 
 NAMES = {"batch": 2, "seq": 16, "image": 32}
 

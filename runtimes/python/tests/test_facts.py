@@ -10,13 +10,15 @@ import torch_recipes
 from torch import nn
 from torch_emit import Emit
 
-from assay_runner import child, models
-from assay_runner.facts import answer, attempts, hollow, place, sheet
+from assay_runner import jobs
+from assay_runner.facts import answer, forwards, hollow, place, sheet
 from assay_runner.facts.census import MOST_SHAPES, Census
 from assay_runner.facts.flops import Flops
 from assay_runner.facts.liveness import Liveness
 from assay_runner.facts.trace import Trace, plainly
 from assay_runner.facts.traffic import Traffic, size
+from assay_runner.subjects import models
+from assay_runner.subjects.programs import building
 
 CATALOGUE = pathlib.Path(__file__).parents[3] / "internal/catalog/data/recipes.json"
 KB = 1024
@@ -105,22 +107,22 @@ TYPES = ["bert", "llama", "vit", "t5", "whisper", "wav2vec2", "detr", "clip", "l
 @pytest.mark.parametrize("model_type", TYPES)
 def test_shapes_alone_show_what_a_real_run_does(model_type):
     row, seen = recipe(model_type), {}
-    for method in (attempts.SHAPES, attempts.CPU):
-        seen[method] = attempts.Seen()
-        attempts._go(attempts._Way(method), row, {"batch": 2}, seen[method])
-    shapes, real = seen[attempts.SHAPES], seen[attempts.CPU]
+    for method in (forwards.SHAPES, forwards.CPU):
+        seen[method] = forwards.Seen()
+        forwards._go(forwards._Way(method), row, {"batch": 2}, seen[method])
+    shapes, real = seen[forwards.SHAPES], seen[forwards.CPU]
     assert shapes.books["operators"].report() == real.books["operators"].report()
     assert shapes.books["flops"].report() == real.books["flops"].report()
     assert shapes.books["bytes"].report() == real.books["bytes"].report()
     assert shapes.found == real.found
-    assert models.count(shapes.model) == models.count(real.model) == row["parameters"]
+    assert building.count(shapes.model) == building.count(real.model) == row["parameters"]
     # A real operator may keep a workspace in its result that shapes do not know of; nothing else differs.
     assert shapes.books["activations"].peak == pytest.approx(real.books["activations"].peak, rel=0.05)
 
 
 def test_tied_parameters_count_once_and_stay_tied():
     found = sheet.of(torch_recipes.LLAMA, {})
-    assert found["parameters"]["total"] == models.count(models.build(torch_recipes.LLAMA, torch.float32, 0).model)
+    assert found["parameters"]["total"] == building.count(building.build(torch_recipes.LLAMA, torch.float32, 0).model)
     built = hollow.model(torch_recipes.LLAMA, hollow.Hollow())
     assert built.lm_head.weight is built.model.embed_tokens.weight
 
@@ -255,7 +257,7 @@ def test_values_that_follow_from_inputs_stay():
 def test_a_job_is_answered():
     emit = Emit()
     job = {"kind": "facts", "recipe": torch_recipes.BERT, "points": [{"batch": 3, "seq": 8, "image": 0}]}
-    assert child.function_for(job) == "facts.answer"
+    assert jobs.function_for(job) == "facts.answer"
     answer(job, emit)
     assert emit.answer["sizes"] == {"batch": 3, "seq": 8}
     assert emit.answer["evidence"] == "derived"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from assay_runner import front_ends, inputs
 from assay_runner.errors import Unsuited
+from assay_runner.subjects import front_ends, inputs
 
 SHAPES = {
     "whisper": ["batch", 80, 20],

@@ -6,24 +6,26 @@ import torch
 import torch_recipes
 from torch_emit import Emit, job
 
-from assay_runner import generation, models, torch_engine
+from assay_runner.engines.graphs import driver
+from assay_runner.engines.torch import engine
 from assay_runner.errors import Unsuited, UnsupportedDType
-from assay_runner.export import encoder_decoder
-from assay_runner.exported import engine
+from assay_runner.exporting import encoder_decoder
+from assay_runner.subjects import generation
+from assay_runner.subjects.programs import building
 
 NEW = generation.NEW_TOKENS
 
 
 def on_torch(recipe, kind="check", **cell):
     emit = Emit()
-    torch_engine.run(job(recipe, kind, mode="generate", **cell), emit)
+    engine.run(job(recipe, kind, mode="generate", **cell), emit)
     return emit.reports[0]
 
 
 def on_openvino(exports, recipe, kind="check", **cell):
     where = {"platform": "openvino", "device": "CPU", "engine": "openvino", "mode": "generate"}
     emit = Emit()
-    engine.run(job(recipe, kind, **where, **cell) | {"options": {"exports": exports}}, emit)
+    driver.run(job(recipe, kind, **where, **cell) | {"options": {"exports": exports}}, emit)
     return emit.reports[0]
 
 
@@ -47,8 +49,8 @@ def test_what_is_no_generation_is_compared_whole():
 
 
 def test_weights_are_those_of_plain_inference():
-    plain = models.build(torch_recipes.LLAMA, torch.float32, 5).model.state_dict()
-    continued = models.build(generation.recipe(torch_recipes.LLAMA), torch.float32, 5).model.model.state_dict()
+    plain = building.build(torch_recipes.LLAMA, torch.float32, 5).model.state_dict()
+    continued = building.build(generation.recipe(torch_recipes.LLAMA), torch.float32, 5).model.model.state_dict()
     assert plain.keys() == continued.keys()
     assert all(torch.equal(t, continued[name]) for name, t in plain.items())
 
@@ -134,7 +136,7 @@ def test_openvino_encodes_once_and_decodes_with_a_cache(exports):
 
 def test_an_encoder_decoder_is_taken_apart():
     emit = Emit()
-    session = torch_engine.Session(job(torch_recipes.WHISPER, mode="generate"), emit)
+    session = engine.Session(job(torch_recipes.WHISPER, mode="generate"), emit)
     tensors = session.inputs({"batch": 1})
     whole = session.built().model
     parts = encoder_decoder.parts(whole.model, tensors)

@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from assay_runner import inputs
 from assay_runner.errors import BadRecipe
+from assay_runner.subjects import inputs
 
 
 def made(*specs, point=None, sizes=None, seed=0, dtype=torch.float32):

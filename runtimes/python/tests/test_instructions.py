@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from assay_runner import instruction_trials, instructions, linux
+from assay_runner.machine import instruction_trials, instructions
+from assay_runner.process import linux
 
 ILL = int(signal.SIGILL)
 FLAGS = "avx2 avx512f avx512_vnni avx512_bf16 avx512_fp16 avx_vnni amx_bf16 amx_tile amx_int8"
@@ -134,7 +135,7 @@ def test_importing_has_a_limit_of_its_own(monkeypatch):
 
 ASKER = """
 import os, signal, sys
-from assay_runner import instruction_trials
+from assay_runner.machine import instruction_trials
 instruction_trials._import = lambda engine: None
 def trial():
     print(os.getpid(), flush=True)
@@ -160,7 +161,7 @@ def gone(pid):
 
 @pytest.mark.skipif(not linux.IS_LINUX, reason="signals of Linux")
 def test_trials_die_with_who_asks():
-    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[1])}
+    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[2])}
     with subprocess.Popen([sys.executable, "-c", ASKER], stdout=subprocess.PIPE, env=environ) as asker:
         trial = asker.stdout.readline().decode().strip()
         asker.kill()
@@ -171,7 +172,7 @@ def test_trials_die_with_who_asks():
 @pytest.mark.parametrize("argv", [["trial", "torch", "bf16"], ["AVX2"]])
 def test_children_die_with_their_parent(argv):
     """Whose parent is gone already ends at once."""
-    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[1])}
+    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[2])}
     command = [sys.executable, "-m", "assay_runner", "instructions", "--parent", "1", *argv]
     done = subprocess.run(command, env=environ, capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (0, b"")
@@ -193,8 +194,8 @@ def test_every_trial_multiplies(monkeypatch):
     """The real products, in children of a child: whatever this processor can do, this process lives."""
     for name in (instructions.VARIABLE, instructions.OLD_VARIABLE):
         monkeypatch.delenv(name, raising=False)
-    code = "from assay_runner import instruction_trials as i; i.LIMIT_S = i.ALL_S = 300.0; i.main([])"
-    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[1])}
+    code = "from assay_runner.machine import instruction_trials as i; i.LIMIT_S = i.ALL_S = 300.0; i.main([])"
+    environ = {**os.environ, "PYTHONPATH": str(Path(instructions.__file__).parents[2])}
     answer = json.loads(subprocess.check_output([sys.executable, "-c", code.replace("[]", repr(LEVELS))], env=environ))
     assert set(answer["skipped"].values()) <= {"not installed"}, answer
     if answer["died"]:
@@ -203,7 +204,7 @@ def test_every_trial_multiplies(monkeypatch):
 
 def test_the_commands_of_a_fresh_interpreter(monkeypatch):
     """Where nothing can fork, each trial is an interpreter of its own."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(instructions.__file__).parents[1]))
+    monkeypatch.setenv("PYTHONPATH", str(Path(instructions.__file__).parents[2]))
     assert instruction_trials._spawned(("torch", "bf16"), "AVX2") == ""
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assay_runner import isolation
+from assay_runner.process import isolation
 
 
 def _act(what: str) -> str:

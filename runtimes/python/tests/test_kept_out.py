@@ -7,7 +7,7 @@ import sys
 import pytest
 from runner_process import Runner, library, noop
 
-from assay_runner import kept_out
+from assay_runner.process import kept_out
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forking runners are for Linux")
 

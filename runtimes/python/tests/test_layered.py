@@ -4,12 +4,13 @@ import pytest
 import torch
 import torch_recipes
 
-from assay_runner import inputs, layered, mapped, models, outputs
+from assay_runner.subjects import inputs, layered, mapped, outputs
+from assay_runner.subjects.programs import building
 
 
 def test_layer_by_layer_is_what_the_wide_model_gives():
     recipe = torch_recipes.BERT
-    narrow = models.build(recipe, torch.bfloat16, 0).model
+    narrow = building.build(recipe, torch.bfloat16, 0).model
     tensors = inputs.make(recipe, {"batch": 1}, 0, torch.float32)
     before = {name: t.data_ptr() for name, t in narrow.state_dict().items()}
     with torch.inference_mode(), layered.widened(narrow, torch.float32):
@@ -52,9 +53,9 @@ def test_one_layer_is_wide_at_a_time_and_what_raises_narrows_it():
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="this system does not tell what is mapped")
 def test_large_tensors_lie_in_files_and_hold_the_same_weights(tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "LEAST_BYTES", 1 << 10)
-    plain = models.build(torch_recipes.BERT, torch.bfloat16, 3).model.state_dict()
+    plain = building.build(torch_recipes.BERT, torch.bfloat16, 3).model.state_dict()
     with mapped.Files(tmp_path):
-        model = models.build(torch_recipes.BERT, torch.bfloat16, 3).model
+        model = building.build(torch_recipes.BERT, torch.bfloat16, 3).model
     assert all(torch.equal(t, plain[name]) for name, t in model.state_dict().items())
     assert not list(tmp_path.iterdir())  # a file's name is gone, and its pages stay for as long as the tensor
     assert f"{tmp_path}/weights.part (deleted)" in Path("/proc/self/maps").read_text()

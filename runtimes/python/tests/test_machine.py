@@ -4,9 +4,10 @@ import time
 
 import torch
 
-from assay_runner import context, devices, memory, timing
-from assay_runner.devices import Device
+from assay_runner.engines import timing
 from assay_runner.errors import AbsentDevice
+from assay_runner.machine import context, devices, memory
+from assay_runner.machine.devices import Device
 
 
 def test_host_memory_sees_an_allocation():

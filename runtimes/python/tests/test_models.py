@@ -9,8 +9,9 @@ import torch_recipes
 import transformers
 from safetensors.torch import load_file, save_file
 
-from assay_runner import checkpoints, models, subject, weights
 from assay_runner.errors import NotInRelease
+from assay_runner.subjects import checkpoints, identity, models, weights
+from assay_runner.subjects.programs import building
 
 GONE = "bert.encoder.layer.1.output.dense.weight"
 
@@ -18,7 +19,7 @@ GONE = "bert.encoder.layer.1.output.dense.weight"
 @pytest.fixture
 def folder(tmp_path):
     """A checkpoint on disk without one matrix, one bias and its head's transformation."""
-    model = models.build(torch_recipes.BERT, torch.float32, 3).model
+    model = building.build(torch_recipes.BERT, torch.float32, 3).model
     model.save_pretrained(tmp_path)
     file = tmp_path / "model.safetensors"
     kept = {k: v for k, v in load_file(file).items() if k != GONE and "predictions.transform" not in k}
@@ -32,32 +33,32 @@ def state(built):
 
 def test_gaps_of_real_weights_are_drawn_from_our_stream(folder):
     torch.manual_seed(1)
-    one = models.load(torch_recipes.BERT, str(folder), torch.float32, 0)
+    one = building.load(torch_recipes.BERT, str(folder), torch.float32, 0)
     torch.manual_seed(2)
-    two = models.load(torch_recipes.BERT, str(folder), torch.float32, 0, threads=2)
+    two = building.load(torch_recipes.BERT, str(folder), torch.float32, 0, threads=2)
     assert GONE in one.weights["missing"]
     first, second = state(one), state(two)
     assert all(torch.equal(first[name], second[name]) for name in first)
-    drawn = models.build({**torch_recipes.BERT, "gain": 1.0}, torch.float32, 0).model.state_dict()
+    drawn = building.build({**torch_recipes.BERT, "gain": 1.0}, torch.float32, 0).model.state_dict()
     assert all(torch.equal(first[name], drawn[name]) for name in one.weights["missing"])
-    there = models.build(torch_recipes.BERT, torch.float32, 3).model.state_dict()
+    there = building.build(torch_recipes.BERT, torch.float32, 3).model.state_dict()
     assert all(torch.equal(first[name], there[name]) for name in first if name not in one.weights["missing"])
 
 
 def test_gaps_depend_on_the_seed_and_so_does_the_subject(folder):
-    built = [models.load(torch_recipes.BERT, str(folder), torch.float32, seed) for seed in (0, 1)]
+    built = [building.load(torch_recipes.BERT, str(folder), torch.float32, seed) for seed in (0, 1)]
     assert not torch.equal(*(state(one)[GONE] for one in built))
-    hashes = {subject.digest(torch_recipes.BERT, one.weights, {"batch": 1}, i) for i, one in enumerate(built)}
+    hashes = {identity.digest(torch_recipes.BERT, one.weights, {"batch": 1}, i) for i, one in enumerate(built)}
     assert len(hashes) == 2
 
 
 def test_real_weights_with_another_attention(folder):
-    assert models.load(torch_recipes.BERT, str(folder), torch.float32, 0, attention="eager").attention == "eager"
+    assert building.load(torch_recipes.BERT, str(folder), torch.float32, 0, attention="eager").attention == "eager"
 
 
 def test_half_precision_gaps(folder):
-    built = models.load(torch_recipes.BERT, str(folder), torch.bfloat16, 0)
-    wide = models.load(torch_recipes.BERT, str(folder), torch.float32, 0)
+    built = building.load(torch_recipes.BERT, str(folder), torch.bfloat16, 0)
+    wide = building.load(torch_recipes.BERT, str(folder), torch.float32, 0)
     assert torch.equal(state(built)[GONE], state(wide)[GONE].bfloat16())
     assert built.weights == wide.weights
 
@@ -68,12 +69,12 @@ def test_only_what_is_asked_for_is_drawn():
 
 
 def test_the_subject_does_not_depend_on_the_order_of_modules():
-    facts = models.build(torch_recipes.BERT, torch.float32, 0).weights
+    facts = building.build(torch_recipes.BERT, torch.float32, 0).weights
     turned = {**facts, "drawn": dict(reversed(facts["drawn"].items()))}
     name = next(iter(facts["drawn"]))
     ((shape, mean, _),) = facts["drawn"][name][:1]
     other = {**facts, "drawn": {**facts["drawn"], name: [(shape, mean, "9")]}}
-    base, same, different = (subject.digest(torch_recipes.BERT, f, {"batch": 1}, 0) for f in (facts, turned, other))
+    base, same, different = (identity.digest(torch_recipes.BERT, f, {"batch": 1}, 0) for f in (facts, turned, other))
     assert base == same != different
 
 

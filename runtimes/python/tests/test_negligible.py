@@ -5,8 +5,9 @@ import torch
 import torch_recipes
 from torch_emit import Emit, job
 
-from assay_runner import comparing, numerics, reference, torch_engine
-from assay_runner.exported import artefact, engine
+from assay_runner.checking import consistency, numerics, reference
+from assay_runner.engines.graphs import artefact, driver
+from assay_runner.engines.torch import engine
 
 LOGITS = torch.tensor([0.6, -0.3, 0.1])
 SOUND = torch.tensor([5.7e-7, -2e-7, 1e-7])  # what a vocoder makes of drawn weights
@@ -67,13 +68,13 @@ def test_what_a_dtype_has_no_numbers_for_is_not_checked():
 
 def test_targets_that_agree_on_nothing():
     tiny = SOUND * 1e-38
-    assert comparing.difference({"y": tiny * 2}, {"y": tiny})["max_rel"] is None
+    assert consistency.difference({"y": tiny * 2}, {"y": tiny})["max_rel"] is None
 
 
 @pytest.fixture
 def whispering(monkeypatch):
     """A model that gives a second output close to zero, as its reference has it and as it comes out."""
-    computed, ran = reference.compute, torch_engine._run
+    computed, ran = reference.compute, engine._run
 
     def compute(*args):
         known = computed(*args)
@@ -81,16 +82,14 @@ def whispering(monkeypatch):
         return known
 
     monkeypatch.setattr(reference, "compute", compute)
-    monkeypatch.setattr(
-        torch_engine, "_run", lambda *args: (lambda seen, ms: ({**seen, "sound": OFF}, ms))(*ran(*args))
-    )
-    forward = torch_engine.Session.forward
-    monkeypatch.setattr(torch_engine.Session, "forward", lambda *args: {**forward(*args), "sound": SOUND})
+    monkeypatch.setattr(engine, "_run", lambda *args: (lambda seen, ms: ({**seen, "sound": OFF}, ms))(*ran(*args)))
+    forward = engine.Session.forward
+    monkeypatch.setattr(engine.Session, "forward", lambda *args: {**forward(*args), "sound": SOUND})
 
 
 def test_the_torch_engine_names_it(whispering):
     emit = Emit()
-    torch_engine.run(job(torch_recipes.BERT), emit)
+    engine.run(job(torch_recipes.BERT), emit)
     found = emit.reports[0]["numerics"]
     assert found["pass"] and found["output"] == "logits" and list(found["negligible"]) == ["sound"]
     assert found["control"]["pass"]
@@ -98,12 +97,12 @@ def test_the_torch_engine_names_it(whispering):
 
 def _engine(exports, monkeypatch, spoil, **cell):
     """A check of ONNX Runtime whose reference and outputs are spoilt after the graph was made."""
-    kept, made = artefact.Artefact.reference, engine._tensors
+    kept, made = artefact.Artefact.reference, driver._tensors
     monkeypatch.setattr(artefact.Artefact, "reference", lambda self: spoil(kept(self), SOUND))
-    monkeypatch.setattr(engine, "_tensors", lambda compiled: spoil(made(compiled), OFF))
+    monkeypatch.setattr(driver, "_tensors", lambda compiled: spoil(made(compiled), OFF))
     emit = Emit()
     asked = job(torch_recipes.BERT, **{"engine": "onnxruntime", **cell})
-    engine.run(asked | {"options": {"exports": exports}}, emit)
+    driver.run(asked | {"options": {"exports": exports}}, emit)
     return emit.reports[0]
 
 
@@ -114,12 +113,20 @@ def test_engines_of_graphs_name_it(exports, monkeypatch):
 
 def test_a_check_of_nothing_is_none(exports, monkeypatch):
     report = _engine(exports, monkeypatch, lambda tensors, sound: {"logits": sound * 1e-38})
-    assert report["numerics"] is None and report["constant"] is None and "too close to zero to judge" in report["numerics_note"]
+    assert (
+        report["numerics"] is None
+        and report["constant"] is None
+        and "too close to zero to judge" in report["numerics_note"]
+    )
 
 
 def test_a_check_of_nothing_is_none_in_torch_either(monkeypatch):
-    monkeypatch.setattr(torch_engine.outputs, "flatten", lambda output: {"logits": output.logits * 1e-12})
+    monkeypatch.setattr(engine.outputs, "flatten", lambda output: {"logits": output.logits * 1e-12})
     emit = Emit()
-    torch_engine.run(job(torch_recipes.BERT, dtype="fp16"), emit)
+    engine.run(job(torch_recipes.BERT, dtype="fp16"), emit)
     report = emit.reports[0]
-    assert report["numerics"] is None and report["constant"] is None and "too close to zero to judge" in report["numerics_note"]
+    assert (
+        report["numerics"] is None
+        and report["constant"] is None
+        and "too close to zero to judge" in report["numerics_note"]
+    )

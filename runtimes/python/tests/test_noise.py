@@ -9,8 +9,9 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
-from assay_runner import noise, reference, torch_engine
-from assay_runner.models import Built
+from assay_runner.checking import noise, reference
+from assay_runner.engines.torch import engine
+from assay_runner.subjects.programs.building import Built
 
 THERE = torch.device("meta")  # any device that torch takes without a driver
 PROBABILITIES = torch.tensor([[0.1, 0.2, 0.3, 0.4]])
@@ -212,7 +213,7 @@ class Noisy(nn.Module):
         return {"y": self.layer(x * kept) + torch.randn_like(x)}
 
 
-class Session(torch_engine.Session):
+class Session(engine.Session):
     """A session without a job: what is of interest is where its model draws."""
 
     def __init__(self, dtype, cpu):
@@ -231,8 +232,8 @@ def test_a_check_on_a_device_is_about_the_noise_of_its_reference(dtype):
         for name, parameter in list(layer.named_parameters()):
             setattr(layer, name, nn.Parameter(Held(parameter.data), requires_grad=False))
         placed = {"x": x["x"].to(THERE)}
-        seen, _ = torch_engine._run(session, built, placed)
-        counted = torch_engine._census(session, built, placed)
+        seen, _ = engine._run(session, built, placed)
+        counted = engine._census(session, built, placed)
         found = {name: t.to("cpu") for name, t in seen.items()}
     assert device.drawn == []
     assert torch.allclose(found["y"].float(), known.outputs[0]["y"], atol=3e-2)

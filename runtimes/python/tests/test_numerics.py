@@ -3,7 +3,8 @@ import math
 import pytest
 import torch
 
-from assay_runner import numerics, outputs
+from assay_runner.checking import numerics
+from assay_runner.subjects import outputs
 
 
 def t(*values):

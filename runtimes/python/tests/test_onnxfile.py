@@ -11,12 +11,12 @@ import pytest
 import torch_emit
 from onnx import TensorProto, helper
 
-from assay_runner import onnxfile
+from assay_runner.engines.graphs import driver
+from assay_runner.engines.graphs.files import FileExporter
 from assay_runner.errors import BadRecipe, UnreadableModel
-from assay_runner.export import Options
-from assay_runner.exported import engine
-from assay_runner.exported.files import FileExporter
-from assay_runner.exported.store import Store
+from assay_runner.exporting.graph import Options
+from assay_runner.exporting.store import Store
+from assay_runner.subjects.recipes import onnxfile
 
 
 class Emit:
@@ -105,7 +105,7 @@ def test_probabilities_of_nothing_are_not_compared(tmp_path, shift, silent):
     recipe, points = onnxfile.recipe(path), [{"batch": 1, "seq": 8}]
     job = {"kind": "check", "cell": asked, "recipe": recipe, "points": points, "threads": 1}
     emit = torch_emit.Emit()
-    engine.run(job | {"options": {"exports": str(tmp_path / "store")}}, emit)
+    driver.run(job | {"options": {"exports": str(tmp_path / "store")}}, emit)
     report = emit.reports[0]
     assert (report["numerics"] is None) == silent
     assert ("inputs.json" in report["numerics_note"]) == silent

@@ -12,12 +12,16 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 pytest.importorskip("diffusers")
 
-from assay_runner import inputs, making, models, outputs, torch_engine  # noqa: E402
-from assay_runner.diffusion import making as pipelines  # noqa: E402
-from assay_runner.diffusion import noise, recipes  # noqa: E402
+from assay_runner.engines.torch import engine  # noqa: E402
+from assay_runner.subjects import inputs, outputs  # noqa: E402
+from assay_runner.subjects.diffusion import drawing  # noqa: E402
+from assay_runner.subjects.pipelines import drafting as pipelines  # noqa: E402
+from assay_runner.subjects.pipelines import pipeline_recipes  # noqa: E402
+from assay_runner.subjects.programs import building  # noqa: E402
+from assay_runner.subjects.recipes import making  # noqa: E402
 
 FILE = Path(__file__).parents[3] / "internal/catalog/data/pipeline_recipes.json"
-RECIPES = {(row["type"], row["task"]): row for row in recipes.read(FILE)}
+RECIPES = {(row["type"], row["task"]): row for row in pipeline_recipes.read(FILE)}
 QUICK = [("ddpm", "unconditional-image-generation"), ("flux", "text-to-image"), ("stable-audio", "text-to-audio")]
 
 
@@ -30,7 +34,7 @@ def one_thread():
 
 
 def run(recipe: dict, seed: int = 0, batch: int = 1, dtype=torch.float32) -> outputs.Tensors:
-    model = models.build(recipe, dtype, seed).model
+    model = building.build(recipe, dtype, seed).model
     given = inputs.make(recipe, {"batch": batch}, seed, dtype)
     with torch.no_grad():
         return outputs.flatten(model(**given, **recipe["call"]))
@@ -45,7 +49,7 @@ def sound(found: outputs.Tensors, batch: int) -> bool:
 def checked(recipe: dict, dtype: str) -> dict:
     """The report of a check, as the engine makes it for any cell."""
     emit = Emit()
-    torch_engine.run(job(recipe, points=({"batch": 2},), dtype=dtype, size="tiny"), emit)
+    engine.run(job(recipe, points=({"batch": 2},), dtype=dtype, size="tiny"), emit)
     return emit.reports[0]
 
 
@@ -102,7 +106,7 @@ def test_noise_is_the_same_in_every_dtype_and_another_for_another_key() -> None:
     from diffusers.utils import torch_utils
 
     def drawn(key: str, dtype) -> torch.Tensor:
-        with noise.drawn_by_rule(key):
+        with drawing.drawn_by_rule(key):
             return torch_utils.randn_tensor((4, 64), dtype=dtype)
 
     wide, narrow, other = drawn("1", torch.float64), drawn("1", torch.bfloat16), drawn("2", torch.float64)

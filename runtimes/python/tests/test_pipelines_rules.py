@@ -10,9 +10,11 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from assay_runner import catalog, making
-from assay_runner.diffusion import asking, rows, rules, tasks, tokenizers
+from assay_runner.catalogue import model_types
 from assay_runner.errors import BadRecipe, NotInRelease
+from assay_runner.subjects.diffusion import tokenizers
+from assay_runner.subjects.pipelines import asking, narrowing, rows, tasks
+from assay_runner.subjects.recipes import making
 
 # One example for each row of the table, in its order: name, default, small.
 SHRUNK = [
@@ -33,37 +35,37 @@ SHRUNK = [
 
 
 def test_every_row_has_an_example() -> None:
-    assert [rules.rule_for(name) for name, _, _ in SHRUNK] == list(rules.RULES)
-    assert all(rule.why for rule in rules.RULES)
+    assert [narrowing.rule_for(name) for name, _, _ in SHRUNK] == list(narrowing.RULES)
+    assert all(rule.why for rule in narrowing.RULES)
 
 
 @pytest.mark.parametrize(
     ("name", "default", "small"), SHRUNK, ids=lambda value: value if isinstance(value, str) else ""
 )
 def test_shrink(name: str, default: object, small: object) -> None:
-    assert rules.shrink({name: default}) == {name: small}
-    assert rules.shrink({name: small}) == {name: small}, "what is small stays"
+    assert narrowing.shrink({name: default}) == {name: small}
+    assert narrowing.shrink({name: small}) == {name: small}, "what is small stays"
 
 
 @pytest.mark.parametrize("name", ["in_channels", "latent_channels", "patch_size", "num_embeds_ada_norm", "z_channels"])
 def test_what_no_row_names_stays(name: str) -> None:
-    assert rules.shrink({name: 1000, "flag": True, "open": None}) == {name: 1000, "flag": True, "open": None}
+    assert narrowing.shrink({name: 1000, "flag": True, "open": None}) == {name: 1000, "flag": True, "open": None}
 
 
 def test_axes_fill_a_head_and_are_even() -> None:
     for parts in [(16, 56, 56), (32, 48, 48), (32, 32, 32, 32), (256, 256), (44, 42, 42)]:
-        small = rules.axes(parts)
+        small = narrowing.axes(parts)
         assert sum(small) == 16 and all(part > 0 and part % 2 == 0 for part in small)
 
 
 def test_one_stage_of_each_kind() -> None:
     mixed = {"down_block_types": ("Cross", "Cross", "Plain"), "up_block_types": ("Up", "CrossUp", "CrossUp")}
     mixed["block_out_channels"] = (320, 640, 1280)
-    assert rules.shrink(mixed) == {
+    assert narrowing.shrink(mixed) == {
         "down_block_types": ["Cross", "Plain"], "up_block_types": ["Up", "CrossUp"], "block_out_channels": [32, 64],
     }  # fmt: skip
     alike = {"down_block_types": ("Plain", "Plain"), "block_out_channels": (128, 256)}
-    assert rules.shrink(alike)["down_block_types"] == ["Plain", "Plain"]
+    assert narrowing.shrink(alike)["down_block_types"] == ["Plain", "Plain"]
 
 
 def test_rows_have_reasons_and_mean_something() -> None:
@@ -95,12 +97,12 @@ def test_special_ids_are_apart_and_in_the_vocabulary(encoder: dict) -> None:
 
 def test_inputs_follow_the_task() -> None:
     pytest.importorskip("diffusers")
-    from assay_runner.diffusion import parts, release
+    from assay_runner.subjects.diffusion import components, release
 
     def names(cls: str, task: str) -> list[str]:
         found = release.find(cls)
-        made = [part.name for part in parts.read(found)]
-        return [spec["name"] for spec in asking.inputs(parts.accepted(found), made, task, 32)]
+        made = [part.name for part in components.read(found)]
+        return [spec["name"] for spec in asking.inputs(components.accepted(found), made, task, 32)]
 
     assert names("FluxKontextPipeline", "text-to-image") == ["prompt", "noise"]
     assert names("FluxKontextPipeline", "image-to-image") == ["prompt", "image", "noise"]
@@ -135,7 +137,7 @@ def test_own_name(cls: str, name: str) -> None:
 
 def test_catalogue() -> None:
     pytest.importorskip("diffusers")
-    found = catalog.pipelines()
+    found = model_types.pipelines()
     rows_of = {row["type"]: row for row in found["types"]}
     assert len(rows_of) == len(found["types"]) > 150
     row = rows_of["stable-diffusion"]

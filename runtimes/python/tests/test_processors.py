@@ -14,11 +14,12 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 pytest.importorskip("torchvision")
 
-from assay_runner import inputs, models  # noqa: E402
-from assay_runner.fitting import places  # noqa: E402
-from assay_runner.processors import comparing, finding, known, material, probing, report, settings  # noqa: E402
-from assay_runner.processors.probing import Seen  # noqa: E402
-from assay_runner.processors.verdict import Difference, Verdict, judge  # noqa: E402
+from assay_runner.subjects import inputs, models  # noqa: E402
+from assay_runner.subjects.fitting import places  # noqa: E402
+from assay_runner.subjects.processors import comparing, finding, known, material, probing, report, settings  # noqa: E402
+from assay_runner.subjects.processors.probing import Seen  # noqa: E402
+from assay_runner.subjects.processors.verdict import Difference, Verdict, judge  # noqa: E402
+from assay_runner.subjects.programs import building  # noqa: E402
 
 HAVE = {
     "CLIPImageProcessor": ["size", "crop_size"],
@@ -157,7 +158,7 @@ def test_what_is_left_out_changes_nothing(model_type: str, name: str, shape: tup
     """The reasons of the table hold: the model's output is the same with and without."""
     assert name in comparing.LEFT_OUT
     one = of(model_type)
-    model = models.build(one, torch.float32, 0).model
+    model = building.build(one, torch.float32, 0).model
     given = inputs.make(one, {"batch": 2}, 0, torch.float32)
     extra = {name: filled([2 if entry == "batch" else entry for entry in shape], dtype=torch.int64)}
     with torch.no_grad():

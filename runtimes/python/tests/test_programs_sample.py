@@ -7,10 +7,12 @@ import torch
 from torch_emit import Emit, job
 from transformers import BertModel, Qwen2_5OmniToken2WavModel
 
-from assay_runner import inputs, making, models, outputs, torch_engine
-from assay_runner.fitting import controls
-from assay_runner.fitting import programs as plans
-from assay_runner.programs import sample
+from assay_runner.engines.torch import engine
+from assay_runner.subjects import inputs, outputs
+from assay_runner.subjects.fitting import controls
+from assay_runner.subjects.fitting import program_choice as plans
+from assay_runner.subjects.programs import building, sample
+from assay_runner.subjects.recipes import making
 
 BATCHES = [{"batch": 1}, {"batch": 2}, {"batch": 3}]
 
@@ -52,7 +54,7 @@ def test_noise_outside_is_torchs_own():
 
 
 def test_another_noise_is_another_sound():
-    model = models.build(recipe(), torch.float32, 0).model
+    model = building.build(recipe(), torch.float32, 0).model
     given = inputs.make(recipe(), {"batch": 1}, 0, torch.float32)
     with torch.inference_mode():
         one, same = (outputs.flatten(model(**given, **recipe()["call"]))["output"] for _ in range(2))
@@ -65,7 +67,7 @@ def test_sound_that_is_clipped_throughout_is_no_sound_to_check():
     assert controls.clipped({"output": loud})
     assert not controls.clipped({"output": loud * torch.tensor([1.0, 1.0, 0.5])})
     assert not controls.clipped({"output": loud, "logits": torch.tensor([0.1, 0.2])})
-    model = models.build(recipe(), torch.float32, 0).model
+    model = building.build(recipe(), torch.float32, 0).model
     with torch.inference_mode():
         sound = model(**inputs.make(recipe(), {"batch": 1}, 0, torch.float32), **recipe()["call"])
     assert not controls.clipped({"output": sound})
@@ -73,7 +75,7 @@ def test_sound_that_is_clipped_throughout_is_no_sound_to_check():
 
 def test_sampling_runs_in_batches_and_its_check_can_fail():
     emit = Emit()
-    torch_engine.run(job(recipe(), points=BATCHES), emit)
+    engine.run(job(recipe(), points=BATCHES), emit)
     assert len(emit.reports) == len(BATCHES)
     for report in emit.reports.values():
         assert report["finite"] and not report["constant"]

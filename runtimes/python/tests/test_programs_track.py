@@ -14,9 +14,11 @@ from transformers import (
     Sam3VideoModel,
 )
 
-from assay_runner import inputs, making, models, outputs, torch_engine
-from assay_runner.fitting import programs as plans
-from assay_runner.programs import track
+from assay_runner.engines.torch import engine
+from assay_runner.subjects import inputs, outputs
+from assay_runner.subjects.fitting import program_choice as plans
+from assay_runner.subjects.programs import building, track
+from assay_runner.subjects.recipes import making
 
 BATCHES = [{"batch": 1}, {"batch": 2}, {"batch": 3}]
 TYPES = ["edgetam_video", "sam2_video", "sam3_tracker_video", "sam3_video"]
@@ -30,7 +32,7 @@ def tiny(model_type):
 
 @functools.cache
 def model_of(model_type):
-    return models.build(tiny(model_type), torch.float32, 0).model
+    return building.build(tiny(model_type), torch.float32, 0).model
 
 
 def given(model_type, batch=1, seed=0):
@@ -62,7 +64,7 @@ def test_films_run_in_batches_and_their_check_can_fail(model_type):
     recipe = tiny(model_type)
     assert recipe["program"] == "track" and recipe["parameters"] < making.TINY_LIMIT
     emit = Emit()
-    torch_engine.run(job(recipe, points=BATCHES), emit)
+    engine.run(job(recipe, points=BATCHES), emit)
     assert len(emit.reports) == len(BATCHES)
     for report in emit.reports.values():
         assert report["finite"] and not report["constant"]
@@ -126,12 +128,12 @@ def test_points_go_across_the_frame():
 
 def test_weights_from_a_folder_are_left_as_they_are(tmp_path):
     recipe = tiny("sam3_tracker_video")
-    made = models.build(recipe, torch.float32, 0).model
+    made = building.build(recipe, torch.float32, 0).model
     expected = made.model.state_dict()
     assert expected[f"mask_decoder.{track.SCORE}"].item() == 1.0
     expected[f"mask_decoder.{track.SCORE}"].fill_(3.0)
     made.model.save_pretrained(tmp_path)
-    loaded = models.load(recipe, str(tmp_path), torch.float32, 0).model
+    loaded = building.load(recipe, str(tmp_path), torch.float32, 0).model
     assert all(torch.equal(tensor, expected[name]) for name, tensor in loaded.model.state_dict().items())
     with torch.inference_mode():
         assert loaded(**given("sam3_tracker_video"))["scores"].sub(3).abs().max() < 0.1

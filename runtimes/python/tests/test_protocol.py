@@ -8,9 +8,9 @@ import os
 
 import pytest
 
-from assay_runner.emit import Emit
-from assay_runner.protocol import MAX_LINE, Lines, ProtocolError, Writer, decode, decode_event, encode
-from assay_runner.supervised import Log, Supervised
+from assay_runner.process.emit import Emit
+from assay_runner.process.protocol import MAX_LINE, Lines, ProtocolError, Writer, decode, decode_event, encode
+from assay_runner.process.supervision import Log, Supervised
 
 
 class Memory(Writer):

@@ -10,9 +10,11 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from assay_runner import models, published
-from assay_runner.introspect import classes
-from assay_runner.introspect.families import KEY_TYPES
+
+from assay_runner.catalogue import published
+from assay_runner.introspection import classes
+from assay_runner.introspection.families import KEY_TYPES
+from assay_runner.subjects.programs import building
 
 TREE = Path(__file__).resolve().parents[3]
 FIELDS = ["name", "type", "class", "task", "published", "sizes", "config", "source"]
@@ -34,7 +36,7 @@ def types() -> dict[str, dict]:
 def counts() -> dict[str, int]:
     """The parameters of every checkpoint that this release can build, counted without memory."""
     known = set(classes.all_types())
-    found = {row["name"]: models.parameter_count(row) for row in published.checkpoints() if row["type"] in known}
+    found = {row["name"]: building.parameter_count(row) for row in published.checkpoints() if row["type"] in known}
     return {name: count for name, count in found.items() if count is not None}
 
 

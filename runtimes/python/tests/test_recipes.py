@@ -10,16 +10,23 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from assay_runner import given, making, models, published, recipes, special  # noqa: E402
+from assay_runner.catalogue import published  # noqa: E402
 from assay_runner.errors import BadRecipe, NotInRelease  # noqa: E402
-from assay_runner.fitting import controls, places, verify  # noqa: E402
-from assay_runner.fitting.attempt import Attempt, Subject, write  # noqa: E402
-from assay_runner.fitting.layouts import COMPANIONS, PARAMETERS  # noqa: E402
-from assay_runner.fitting.repairs import repair  # noqa: E402
-from assay_runner.fitting.search import Fitted, NoFit, fit  # noqa: E402
-from assay_runner.introspect import classes, defaults  # noqa: E402
-from assay_runner.introspect.modalities import modalities_of  # noqa: E402
-from assay_runner.shrink import LADDER, shrink  # noqa: E402
+from assay_runner.introspection import classes, defaults  # noqa: E402
+from assay_runner.introspection.modalities import modalities_of  # noqa: E402
+from assay_runner.subjects.fitting import (  # noqa: E402
+    controls,
+    places,
+    special,
+    verify,
+)
+from assay_runner.subjects.fitting.guess import Forward, Guess, write  # noqa: E402
+from assay_runner.subjects.fitting.layouts import COMPANIONS, PARAMETERS  # noqa: E402
+from assay_runner.subjects.fitting.repairs import repair  # noqa: E402
+from assay_runner.subjects.fitting.search import Fitted, NoFit, fit  # noqa: E402
+from assay_runner.subjects.programs import building  # noqa: E402
+from assay_runner.subjects.recipes import given, making, on_demand  # noqa: E402
+from assay_runner.subjects.shrinking import LADDER, shrink  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,8 +47,8 @@ class Heard:
 @pytest.mark.parametrize("model_type", ["bert", "vit", "llava", "whisper"])
 def test_tiny_recipe_runs_and_can_fail(model_type: str) -> None:
     recipe = making.tiny(model_type)
-    assert recipe["parameters"] == models.parameter_count(recipe) < 1_000_000
-    model = models.build(recipe, torch.float32, 0).model
+    assert recipe["parameters"] == building.parameter_count(recipe) < 1_000_000
+    model = building.build(recipe, torch.float32, 0).model
     fitted = Fitted(recipe["inputs"], recipe["sizes"], recipe["call"])
     assert verify.check(model, fitted) == fitted
     chosen = controls.choose(recipe)
@@ -101,8 +108,8 @@ def test_companions_go_along() -> None:
     from transformers import Qwen2VLForConditionalGeneration as Model
 
     parameters = classes.signature(Model)
-    subject = Subject(parameters, modalities_of(Model, parameters), {"C": 3, "T": 2, "P": 14, "H": 56, "W": 56}, 256)
-    written = write(Attempt(("input_ids", "pixel_values")), subject)
+    forward = Forward(parameters, modalities_of(Model, parameters), {"C": 3, "T": 2, "P": 14, "H": 56, "W": 56}, 256)
+    written = write(Guess(("input_ids", "pixel_values")), forward)
     assert written is not None
     shapes = {spec["name"]: spec.get("shape", spec.get("value")) for spec in written[0]}
     assert shapes["pixel_values"] == ["batch*16", 3 * 2 * 14 * 14]
@@ -111,15 +118,15 @@ def test_companions_go_along() -> None:
 
 
 def test_messages_repair() -> None:
-    subject = Subject({}, frozenset({"image", "text"}), {"C": 3, "P": 16, "M": 80, "D": 64}, 256)
-    attempt = Attempt(("input_ids", "pixel_values"))
+    forward = Forward({}, frozenset({"image", "text"}), {"C": 3, "P": 16, "M": 80, "D": 64}, 256)
+    guess = Guess(("input_ids", "pixel_values"))
     unequal = "Image features and image tokens do not match: tokens: 4, features 16"
-    counted = repair(ValueError(unequal), attempt, subject)
+    counted = repair(ValueError(unequal), guess, forward)
     assert counted is not None and counted.places == {"image": 16}
     message = "Given groups=1, weight of size [8, 1, 3, 3], expected input[1, 3, 8, 8] to have 1 channels, but got 3"
-    grey = repair(RuntimeError(message), attempt, subject)
+    grey = repair(RuntimeError(message), guess, forward)
     assert grey is not None and grey.sizes == {"C": 1}
-    assert repair(RuntimeError("something else"), attempt, subject) is None
+    assert repair(RuntimeError("something else"), guess, forward) is None
 
 
 def test_special_rows_have_reasons() -> None:
@@ -226,10 +233,10 @@ def test_answer_from_a_config(tmp_path: Path) -> None:
     }  # fmt: skip
     (tmp_path / "config.json").write_text(json.dumps(values))
     heard = Heard()
-    recipes.answer({"kind": "recipe", "cell": {"type": "bert"}, "options": {"config": str(tmp_path)}}, heard)
+    on_demand.answer({"kind": "recipe", "cell": {"type": "bert"}, "options": {"config": str(tmp_path)}}, heard)
     assert heard.answer["class"] == "BertForSequenceClassification"
     assert heard.answer["config"]["num_hidden_layers"] == 5
-    assert heard.answer["parameters"] == models.parameter_count(heard.answer)
+    assert heard.answer["parameters"] == building.parameter_count(heard.answer)
 
 
 def test_shrink_leaves_its_argument_alone() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from assay_runner.shrink import LADDER, images, layers, relations, shrink, timm
-from assay_runner.shrink.rules import FRACTIONS, NUMBERS, Node, small_fraction, small_number
-from assay_runner.shrink.tokens import TokenIds, is_token
+from assay_runner.subjects.shrinking import LADDER, images, layers, relations, shrink, timm
+from assay_runner.subjects.shrinking.rules import FRACTIONS, NUMBERS, Node, small_fraction, small_number
+from assay_runner.subjects.shrinking.tokens import TokenIds, is_token
 
 SMALL = LADDER[0]
 # A row of the table, found by a name it matches: (default, small).

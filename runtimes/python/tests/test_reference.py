@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from assay_runner import models, reference
+from assay_runner.checking import reference
+from assay_runner.subjects.programs import building
 
 
 class Cache:
@@ -26,7 +27,7 @@ class Remembering(nn.Module):
 
 
 def built(model):
-    return models.Built(model.eval(), 20, None, {})
+    return building.Built(model.eval(), 20, None, {})
 
 
 def forward(model, inputs):

@@ -4,8 +4,8 @@ import math
 import numpy as np
 import pytest
 
-from assay_runner import stream
-from assay_runner.stream import BLOCK, Draw, Fill
+from assay_runner.subjects import stream
+from assay_runner.subjects.stream import BLOCK, Draw, Fill
 
 
 def test_bits_are_pinned():

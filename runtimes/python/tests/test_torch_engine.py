@@ -9,15 +9,18 @@ import torch
 import torch_recipes
 from torch_emit import Emit, job
 
-from assay_runner import control, models, noise, torch_engine
+from assay_runner.checking import control, noise
+from assay_runner.engines.torch import engine
 from assay_runner.errors import AbsentDevice, BadRecipe, NotInRelease, TooLarge, Unsuited, UnsupportedDType
+from assay_runner.subjects import models
+from assay_runner.subjects.programs import building
 
 RECIPES = list(torch_recipes.ALL.values())
 
 
 def run(*args, **kwargs):
     emit = Emit()
-    torch_engine.run(job(*args, **kwargs), emit)
+    engine.run(job(*args, **kwargs), emit)
     return emit
 
 
@@ -46,7 +49,7 @@ def test_check(recipe, dtype):
     assert not report["constant"]
     assert report["outputs"][0]["shape"][0] == 1
     assert report["placement"]["device"] == "cpu"
-    assert report["parameters"] == models.parameter_count(recipe)
+    assert report["parameters"] == building.parameter_count(recipe)
     assert report["attn_implementation"] == "sdpa"
     assert report["memory"]["device_peak_bytes"] is None
     assert report["memory"]["host_peak_bytes"] >= report["memory"]["host_baseline_bytes"] > 0
@@ -83,7 +86,7 @@ def test_tolerance_follows_size_and_weights():
     recipe = {**torch_recipes.BERT, "type": "clip"}
 
     def tolerance(**cell):
-        return torch_engine.Session(job(recipe, dtype="fp16", **cell), Emit()).tolerance
+        return engine.Session(job(recipe, dtype="fp16", **cell), Emit()).tolerance
 
     assert tolerance() == tolerance(size="full", weights="hub") == 1e-2
     assert tolerance(size="full") == 3e-2
@@ -100,20 +103,20 @@ def test_what_a_control_lacks_is_in_its_note():
 
 def test_a_damaged_model_fails(monkeypatch):
     # The model that is run is damaged after its reference was computed.
-    right = torch_engine._run
+    right = engine._run
 
     def damaged(session, built, placed):
         with control.zeroed(control.targets(built.model, "zero-attention")):
             return right(session, built, placed)
 
-    monkeypatch.setattr(torch_engine, "_run", damaged)
+    monkeypatch.setattr(engine, "_run", damaged)
     numerics = run(torch_recipes.BERT).reports[0]["numerics"]
     assert not numerics["pass"]
     assert numerics["max_rel"] > 0.1
 
 
 def test_numbers_that_are_none_fail(monkeypatch):
-    right = torch_engine._run
+    right = engine._run
 
     def poisoned(session, built, placed):
         seen, ms = right(session, built, placed)
@@ -121,7 +124,7 @@ def test_numbers_that_are_none_fail(monkeypatch):
         logits.view(-1)[7] = float("nan")
         return {"logits": logits}, ms
 
-    monkeypatch.setattr(torch_engine, "_run", poisoned)
+    monkeypatch.setattr(engine, "_run", poisoned)
     report = run(torch_recipes.BERT).reports[0]
     assert not report["finite"]
     assert not report["numerics"]["pass"]
@@ -148,7 +151,7 @@ def test_another_attention_is_the_reference_where_float64_cannot_be(monkeypatch)
 
 def test_a_reference_that_does_not_fit_is_a_note(monkeypatch):
     rooms = iter([None, None, 1000])  # asked twice while building, then for the reference
-    monkeypatch.setattr(torch_engine.memory, "available", lambda limit, baseline: next(rooms))
+    monkeypatch.setattr(engine.memory, "available", lambda limit, baseline: next(rooms))
     report = run(torch_recipes.BERT, dtype="bf16").reports[0]
     assert report["numerics"] is None
     assert "more than is free" in report["numerics_note"]
@@ -189,7 +192,7 @@ def test_time():
 )
 def test_bad_jobs(change, error):
     with pytest.raises(error):
-        torch_engine.run({**job(torch_recipes.BERT), **change}, Emit())
+        engine.run({**job(torch_recipes.BERT), **change}, Emit())
 
 
 def test_ten_terabytes_are_refused_before_anything_is_allocated():
@@ -198,7 +201,7 @@ def test_ten_terabytes_are_refused_before_anything_is_allocated():
     for parameters in (2_500_000_000_000, 0, 1000):  # stated, not stated, and a lie
         emit = Emit()
         with pytest.raises(TooLarge):
-            torch_engine.run(job({**recipe, "parameters": parameters}), emit)
+            engine.run(job({**recipe, "parameters": parameters}), emit)
         assert emit.failed_in == "build"
         assert not emit.reports
 
@@ -207,7 +210,7 @@ def test_a_models_own_exception_keeps_its_type_and_phase():
     recipe = {**torch_recipes.BERT, "inputs": [{**torch_recipes.TEXT[0], "high": 100_000}]}
     emit = Emit()
     with pytest.raises(IndexError):
-        torch_engine.run(job(recipe), emit)
+        engine.run(job(recipe), emit)
     assert emit.failed_in == "run"
 
 

@@ -14,10 +14,10 @@ import torch
 import transformers
 from runner_process import Runner, gone, noop
 
-from assay_runner import turns
-from assay_runner.forked import Forked
-from assay_runner.protocol import Writer
-from assay_runner.zygote import Zygote
+from assay_runner.process import turns
+from assay_runner.process.forked import Forked
+from assay_runner.process.protocol import Writer
+from assay_runner.process.zygote import Zygote
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forking runners are for Linux")
 

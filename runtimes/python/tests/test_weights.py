@@ -10,8 +10,9 @@ import torch
 import torch_recipes
 from torch import nn
 
-from assay_runner import models, weights
-from assay_runner.operators import truncated
+from assay_runner.subjects import models, weights
+from assay_runner.subjects.operators import truncated
+from assay_runner.subjects.programs import building
 
 RECIPES = list(torch_recipes.ALL.values())
 
@@ -54,11 +55,11 @@ def test_same_bits_whatever_the_process(tmp_path):
     program.write_text(
         f"import sys; sys.path[:0] = [{str(here)!r}, {str(here.parent)!r}]\n"
         "import torch, test_weights, torch_recipes\n"
-        "from assay_runner import models\n"
+        "from assay_runner.subjects.programs import building\n"
         "seed, threads = int(sys.argv[1]), int(sys.argv[2])\n"
         "torch.manual_seed(seed); torch.set_num_threads(threads)\n"
         "for recipe in (torch_recipes.BERT, torch_recipes.WHISPER):\n"
-        "    print(test_weights.digest(models.build(recipe, torch.float32, 0, threads=threads).model))\n"
+        "    print(test_weights.digest(building.build(recipe, torch.float32, 0, threads=threads).model))\n"
     )
 
     def output(seed, threads):
@@ -70,13 +71,13 @@ def test_same_bits_whatever_the_process(tmp_path):
     first = output("1", "1")
     assert len(set(first)) == 2
     assert first == output("99", "2")
-    assert first[0] == digest(models.build(torch_recipes.BERT, torch.float32, 0).model)
+    assert first[0] == digest(building.build(torch_recipes.BERT, torch.float32, 0).model)
 
 
 def test_seed_gain_and_name_matter():
-    base = models.build(torch_recipes.BERT | {"gain": 1.0}, torch.float32, 0).model
-    other = models.build(torch_recipes.BERT | {"gain": 1.0}, torch.float32, 1).model
-    strong = models.build(torch_recipes.BERT | {"gain": 4.0}, torch.float32, 0).model
+    base = building.build(torch_recipes.BERT | {"gain": 1.0}, torch.float32, 0).model
+    other = building.build(torch_recipes.BERT | {"gain": 1.0}, torch.float32, 1).model
+    strong = building.build(torch_recipes.BERT | {"gain": 4.0}, torch.float32, 0).model
     name = "bert.encoder.layer.0.intermediate.dense.weight"
     a, b, c = (m.get_parameter(name).detach() for m in (base, other, strong))
     assert not torch.equal(a, b)
@@ -85,15 +86,15 @@ def test_seed_gain_and_name_matter():
 
 
 def test_tied_weights_stay_tied():
-    model = models.build(torch_recipes.LLAMA, torch.float32, 0).model
+    model = building.build(torch_recipes.LLAMA, torch.float32, 0).model
     assert model.lm_head.weight is model.model.embed_tokens.weight
     assert model.lm_head.weight.std() > 0
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_rounds_the_same_stream(dtype):
-    wide = models.build(torch_recipes.LLAMA, torch.float32, 0).model
-    half = models.build(torch_recipes.LLAMA, dtype, 0).model
+    wide = building.build(torch_recipes.LLAMA, torch.float32, 0).model
+    half = building.build(torch_recipes.LLAMA, dtype, 0).model
     assert half.dtype == dtype
     for name, value in wide.named_parameters():
         assert torch.equal(value.to(dtype), half.get_parameter(name)), name

@@ -15,8 +15,12 @@ import torch_recipes
 from safetensors.torch import load_file, save_file
 from torch_emit import Emit
 
-from assay_runner import checkpoints, given, imports, models, torch_engine
+from assay_runner.engines import preimporting
+from assay_runner.engines.torch import engine
 from assay_runner.errors import BadRecipe, MissingCode, MissingWeights
+from assay_runner.subjects import checkpoints
+from assay_runner.subjects.programs import building
+from assay_runner.subjects.recipes import given
 
 OWN = {
     "configuration_own.py": """
@@ -66,7 +70,7 @@ class OwnModel(PreTrainedModel):
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A tiny BERT, saved as its users do."""
-    models.build(torch_recipes.BERT, torch.float32, 3).model.save_pretrained(tmp_path)
+    building.build(torch_recipes.BERT, torch.float32, 3).model.save_pretrained(tmp_path)
     return tmp_path
 
 
@@ -81,13 +85,13 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def load(folder: Path, **options: object) -> models.Built:
-    return models.load(torch_recipes.BERT, str(folder), torch.float32, 0, **options)
+def load(folder: Path, **options: object) -> building.Built:
+    return building.load(torch_recipes.BERT, str(folder), torch.float32, 0, **options)
 
 
 def run(job: dict[str, object]) -> Emit:
     emit = Emit()
-    torch_engine.run(job, emit)
+    engine.run(job, emit)
     return emit
 
 
@@ -98,7 +102,7 @@ def change(folder: Path, edit: object) -> None:
 
 
 def test_what_was_saved_is_what_is_loaded(folder: Path) -> None:
-    source, loaded = models.build(torch_recipes.BERT, torch.float32, 3).model, load(folder)
+    source, loaded = building.build(torch_recipes.BERT, torch.float32, 3).model, load(folder)
     for name, value in source.named_parameters():
         assert torch.equal(value, loaded.model.get_parameter(name)), name
     assert (loaded.weights["missing"], loaded.unused) == ([], [])
@@ -139,7 +143,7 @@ def test_weights_of_another_width(folder: Path) -> None:
 
 
 def test_shards_that_the_index_names_are_the_weights(folder: Path) -> None:
-    models.build(torch_recipes.BERT, torch.float32, 3).model.save_pretrained(folder, max_shard_size="100KB")
+    building.build(torch_recipes.BERT, torch.float32, 3).model.save_pretrained(folder, max_shard_size="100KB")
     (folder / "model.safetensors").unlink(missing_ok=True)
     files = checkpoints.files(str(folder))
     assert len(files) > 1 and all(file.is_file() for file in files)
@@ -173,7 +177,7 @@ def test_a_pickle_only_when_asked_for(pickled: Path) -> None:
         load(pickled)
     loaded = load(pickled, pickle=True)
     assert loaded.weights["missing"] == []
-    source = models.build(torch_recipes.BERT, torch.float32, 3).model
+    source = building.build(torch_recipes.BERT, torch.float32, 3).model
     assert all(torch.equal(value, loaded.model.get_parameter(name)) for name, value in source.named_parameters())
 
 
@@ -207,14 +211,14 @@ def test_own_code_that_was_asked_for_runs(own: Path, tmp_path: Path) -> None:
     recipe = given.recipe(own / "config.json", trusted=True)
     assert (recipe["class"], recipe["config_class"], recipe["task"]) == ("OwnModel", "OwnConfig", "feature-extraction")
     assert recipe["parameters"] == 64 * 48 + 2 * (48 * 48 + 48)
-    source = models.build(recipe, torch.float32, 5).model
+    source = building.build(recipe, torch.float32, 5).model
     source.save_pretrained(tmp_path / "saved")
     for name in OWN:
         shutil.copy(own / name, tmp_path / "saved" / name)
     job = {"kind": "check", "cell": {"weights": "hub"}, "recipe": recipe, "threads": 1}
     report = run({**job, "weights": {"folder": str(tmp_path / "saved")}}).reports[0]
     assert report["weights_missing"] == [] and report["numerics"]["pass"]
-    imports.preload(job)  # must not import it: that is for children
+    preimporting.preload(job)  # must not import it: that is for children
 
 
 @pytest.mark.parametrize(
@@ -291,7 +295,7 @@ def test_weights_of_another_model_are_refused(tmp_path):
     BertForMaskedLM(BertConfig(num_hidden_layers=2, **sizes)).save_pretrained(tmp_path)
     asked = {"type": "bert", "class": "BertForMaskedLM", "config_class": "BertConfig", "size": "full"}
     with pytest.raises(BadRecipe, match="num_hidden_layers is 2, and 3 was asked for"):
-        models.load({**asked, "config": {**sizes, "num_hidden_layers": 3}}, str(tmp_path), torch.float32, 0)
-    assert models.load(
+        building.load({**asked, "config": {**sizes, "num_hidden_layers": 3}}, str(tmp_path), torch.float32, 0)
+    assert building.load(
         {**asked, "config": {**sizes, "num_hidden_layers": 2}}, str(tmp_path), torch.float32, 0
     ).parameters

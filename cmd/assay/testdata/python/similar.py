@@ -5,13 +5,15 @@ import sys
 from pathlib import Path
 
 import torch
-from assay_runner import given, models
 from transformers import AutoTokenizer
+
+from assay_runner.subjects.programs import building
+from assay_runner.subjects.recipes import given
 
 
 def main(folder: str, sentences: list[str]) -> None:
     """Means over the tokens of each sentence, and the cosines between them."""
-    loaded = models.load(given.recipe(Path(folder)), folder, torch.float32, 0)
+    loaded = building.load(given.recipe(Path(folder)), folder, torch.float32, 0)
     batch = AutoTokenizer.from_pretrained(folder)(sentences, padding=True, return_tensors="pt")
     with torch.inference_mode():
         hidden = loaded.model(**batch).last_hidden_state

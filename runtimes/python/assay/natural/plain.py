@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from assay_runner import models
-from assay_runner.expressions import evaluate
-from assay_runner.fitting import read as config_read
-from assay_runner.processors import finding, settings
+from assay_runner.subjects import models
+from assay_runner.subjects.expressions import evaluate
+from assay_runner.subjects.fitting import read as config_read
+from assay_runner.subjects.processors import finding, settings
 
 from .. import feeding
 from ..errors import BadInput

@@ -3,30 +3,30 @@
 A forward is traced without memory (`facts`), in the dtype that is asked for, and every
 operator that reaches the dispatcher is counted with the dtypes of its tensors. That
 census is held against what the installed torch says of the device: `dispatch` is its
-list of kernels, `rules` what the list does not say (dtypes that a device has not,
+list of kernels, `unlisted` what the list does not say (dtypes that a device has not,
 operators for which torch calls another there), `judge` compares. The verdict is
 derived: nothing ran. What it cannot see stands in docs/platforms/mps.md. How far such
 verdicts can be trusted is measured where the truth is known; `listed` is for that.
 
 The trace is made of CPU tensors. Functions that are composed of others may be taken
-apart in another way on another device; where that matters `rules` has a row.
+apart in another way on another device; where that matters `unlisted` has a row.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..emit import Emit
+from assay_runner.process.emit import Emit
 
 
 def answer(job: dict[str, Any], emit: Emit) -> None:
     """Answers a ``derive`` job: the recipe at its first point, for each of the options' platforms."""
-    from . import sheet
+    from . import platforms
 
     options = job.get("options") or {}
     points = job.get("points") or [{}]
     emit.data(
-        sheet.of(
+        platforms.of(
             job.get("recipe") or {},
             points[0],
             str((job.get("cell") or {}).get("dtype") or "fp32"),

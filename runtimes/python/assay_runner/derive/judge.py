@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-from . import rules
+from . import unlisted
 
 
 class Table(Protocol):
@@ -59,7 +59,7 @@ def report(verdict: str | None, kind: str = "", found: Sequence[Finding] = (), w
     return {"verdict": verdict, "class": kind, "operators": [vars(f) for f in frequent], "why": why}
 
 
-def judge(census: Iterable[Row], target: rules.Target, table: Table, refused: Iterable[Finding] = ()) -> Verdict:
+def judge(census: Iterable[Row], target: unlisted.Target, table: Table, refused: Iterable[Finding] = ()) -> Verdict:
     """Looks every row up; calls that were seen to be refused for their sizes are missing too."""
     verdict = Verdict(missing=list(refused))
     for row in census:
@@ -73,7 +73,7 @@ def judge(census: Iterable[Row], target: rules.Target, table: Table, refused: It
     return verdict
 
 
-def _missing(operator: str, target: rules.Target, table: Table) -> str:
+def _missing(operator: str, target: unlisted.Target, table: Table) -> str:
     if operator in target.elsewhere:
         return ""
     known = table.has(operator, target.key)
@@ -82,12 +82,12 @@ def _missing(operator: str, target: rules.Target, table: Table) -> str:
     return "" if known else table.lacking(target.title)
 
 
-def _refused(operator: str, dtypes: Sequence[str], target: rules.Target) -> str:
+def _refused(operator: str, dtypes: Sequence[str], target: unlisted.Target) -> str:
     for dtype in dtypes:
         if dtype in target.lacks:
             return f"{dtype}: {target.lacks[dtype]}"
     floating = sorted({dtype for dtype in dtypes if "float" in dtype})
-    if operator in rules.SAME_DTYPE and len(floating) > 1:
+    if operator in unlisted.SAME_DTYPE and len(floating) > 1:
         return f"its tensors are of different dtypes: {', '.join(floating)}"
     return ""
 

@@ -9,7 +9,7 @@ what met a weight has no values.
 Every operator that reaches the dispatcher passes through a `trace`, and small books
 are kept of it: `census` (operators, dtypes, shapes), `flops`, `traffic` (bytes read
 and written) and `liveness` (activations). `parameters` counts what the model holds.
-Where code asks for a value that a weight decided, `attempts` tries what else there
+Where code asks for a value that a weight decided, `forwards` tries what else there
 is, and otherwise says which class and line asked: a fact that is not known is null,
 with its reason.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..emit import Emit
+from assay_runner.process.emit import Emit
 
 
 def answer(job: dict[str, Any], emit: Emit) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from assay_runner import inputs
-from assay_runner.expressions import evaluate
+from assay_runner.subjects import inputs
+from assay_runner.subjects.expressions import evaluate
 
 from .hollow import MOST_BYTES, Hollow
 

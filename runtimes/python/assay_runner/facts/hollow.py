@@ -16,7 +16,8 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
-from assay_runner import models
+from assay_runner.subjects import models
+from assay_runner.subjects.programs import building
 
 from .trace import Trace, storage_key, tensors, written
 
@@ -93,9 +94,9 @@ def model(
     made = models.config(recipe)
     if experts is not None:
         made._experts_implementation = experts
-    with models.default_dtype(dtype), Trace(run, ()), _unsampled():
+    with building.default_dtype(dtype), Trace(run, ()), _unsampled():
         built = models.model_class(recipe)(made).eval()
-    models.keep_float32(built, dtype)
+    building.keep_float32(built, dtype)
     _empty_parameters(built, run)
     return built
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
-from assay_runner import inputs, models
 from assay_runner.errors import BadRecipe
+from assay_runner.subjects import inputs
+from assay_runner.subjects.programs import building
 
-from . import attempts, parameters
+from . import forwards, parameters
 
 SCHEMA = 1
 _TRACED = ("flops", "bytes", "activations", "operators")
@@ -25,7 +26,7 @@ def of(recipe: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
     """Every fact; what is not known is null and has its reason under ``missing``."""
     if not recipe.get("class"):
         raise BadRecipe("the job has no recipe that names a class")
-    seen = attempts.see(recipe, point)
+    seen = forwards.see(recipe, point)
     sheet: dict[str, Any] = {
         "schema": SCHEMA,
         "evidence": "derived",
@@ -33,7 +34,7 @@ def of(recipe: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
         "sizes": _sizes(recipe, point),
         "dtype": "float32",
         "method": seen.method or None,
-        "attention": models.attention_of(seen.model),
+        "attention": building.attention_of(seen.model),
         "experts": _experts(seen.experts),
         "inputs": seen.given,
         "outputs": seen.found,

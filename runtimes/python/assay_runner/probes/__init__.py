@@ -15,11 +15,12 @@ import threading
 from typing import Any
 
 PROBES: dict[str, str] = {
-    "nvml": "nvml",
-    "torch": "torch_probe",
-    "openvino": "openvino_probe",
-    "onnxruntime": "onnxruntime_probe",
+    "nvml": "machine.nvml",
+    "torch": "probes.torch_probe",
+    "openvino": "probes.openvino_probe",
+    "onnxruntime": "probes.onnxruntime_probe",
 }
+"""Probe → module of this package, whose `answer` it is."""
 
 LONGEST_REASON = 500
 
@@ -48,7 +49,7 @@ def ask(name: str) -> dict[str, Any]:
     if module is None:
         return {"error": f"unknown probe {name!r}: the probes are {', '.join(PROBES)}"}
     try:
-        return importlib.import_module(f"{__name__}.{module}").answer()
+        return importlib.import_module(f"assay_runner.{module}").answer()
     except ImportError as problem:
         return {"absent": reason(problem)}
     except Exception as problem:

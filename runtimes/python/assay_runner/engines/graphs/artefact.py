@@ -1,0 +1,211 @@
+"""The artefact of a model at one input size: its graph, torch's own outputs, and what a damaged model gave."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay_runner.checking import control, numerics, reference
+from assay_runner.engines.contract import Arrays, Exported
+from assay_runner.engines.torch import engine
+from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.exporting.call import Subject
+from assay_runner.exporting.graph import Options
+from assay_runner.exporting.store import Entry, Store, key_of
+from assay_runner.subjects import checkpoints, identity, inputs, layered, mapped, stream
+from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.programs import building
+
+from .formats import ONNX, Form
+
+INPUTS = "inputs.npz"
+REFERENCE = "reference.npz"
+_LIBRARIES = ("torch", "transformers", "onnx", "onnxscript", "onnx-ir", "timm", "numpy")
+_FAILURES = {kind.__name__: kind for kind in (ExportFailed, WrongExport)}
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """An entry of the store that is a model."""
+
+    entry: Entry
+    form: Form
+
+    @property
+    def graph(self) -> Path:
+        """The file of the graph."""
+        return self.entry.path(self.entry.manifest["graph"]["file"])
+
+    @property
+    def silent(self) -> str:
+        """Why outputs cannot be compared with the reference; "" where they can."""
+        return self.entry.manifest.get("silent", "")
+
+    def __getitem__(self, name: str) -> Any:
+        return self.entry.manifest[name]
+
+    def exported(self, calibration: Callable[[int], list[Arrays]]) -> Exported:
+        """What a backend sees of it."""
+        key, graph = self["key"], self["graph"]
+        once = graph.get("encoder")
+        encoder = once and Exported(
+            f"{key}-encoder", self.entry.path(once["file"]), once["inputs"], once["outputs"], calibration
+        )
+        return Exported(key, self.graph, graph["inputs"], graph["outputs"], calibration, encoder)
+
+    def reference(self) -> Tensors:
+        """What torch gave, on the CPU in float32."""
+        with np.load(self.entry.path(REFERENCE), allow_pickle=False) as arrays:
+            return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
+
+
+class Exporter:
+    """Finds or makes the artefacts of one job."""
+
+    def __init__(self, job: Mapping[str, Any], emit: Any, store: Store, options: Options) -> None:
+        cell = {**(job.get("cell") or {}), "platform": "cpu", "device": "", "engine": "torch", "dtype": "fp32"}
+        self.session = engine.Session({**job, "cell": cell}, emit)
+        self._emit, self._store, self._options = emit, store, options
+        self.made: set[str] = set()  # keys of what was not there before this job
+
+    @contextmanager
+    def artefact(self, point: Mapping[str, Any], form: Form = ONNX) -> Iterator[Artefact]:
+        """The artefact of a point in a form, held while the context lasts. A model that could not be exported with the
+        same versions before is not tried again: the same exception is raised."""
+        key = key_of(self._facts(point, form))
+        with self._store.entry(form.kind, key, lambda folder: self._make(point, form, folder)) as entry:
+            if entry.made:
+                self.made.add(key)
+                _give_back()
+            if failed := entry.manifest.get("failed"):
+                raise _FAILURES[failed["type"]](failed["message"])
+            yield Artefact(entry, form)
+
+    def _facts(self, point: Mapping[str, Any], form: Form) -> dict[str, Any]:
+        session = self.session
+        return {
+            "subject": identity.digest(session.recipe, self._weights(), point, session.seed),
+            "options": asdict(self._options),
+            "form": form.kind,
+            "versions": versions(form.libraries),
+        }
+
+    def _weights(self) -> dict[str, Any]:
+        """What decides the weights, known without building the model."""
+        session = self.session
+        if (session.cell.get("weights") or "random") == "random":
+            gain = float(session.recipe.get("gain", 1.0))
+            return {"weights": "random", "stream": stream.VERSION, "seed": session.seed, "gain": gain}
+        given = session.job["weights"]
+        return {"weights": checkpoints.digest(checkpoints.files(given["folder"], bool(given.get("pickle"))))}
+
+    def _make(self, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
+        if not form.narrow:
+            return self._written(self.session.built(), point, form, folder)
+        built = self._narrow(folder)
+        with layered.widened(built.model, torch.float32):
+            return self._written(built, point, form, folder)
+
+    def _narrow(self, folder: Path) -> building.Built:
+        """The model with drawn weights of 16 bits, which lie in files beside what is made of them."""
+        session = self.session
+        if (session.cell.get("weights") or "random") != "random":
+            return session.built()  # which says that it does not fit
+        with self._emit.in_phase("build"), mapped.Files(folder):
+            return building.build(session.recipe, torch.bfloat16, session.seed, threads=session.threads)
+
+    def _expected(self, built: building.Built, tensors: Mapping[str, Any], form: Form) -> tuple[Tensors, str]:
+        """What torch gives, and how that is called."""
+        session = self.session
+        if form.narrow:
+            return session.forward(built.model, tensors), "cpu fp32, layer by layer"
+        known = reference.compute(built, True, [tensors], session.forward, session.rebuilt, session.available)
+        return known.outputs[0] if known.outputs else session.forward(built.model, tensors), known.label
+
+    def _written(self, built: building.Built, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
+        session, emit = self.session, self._emit
+        tensors = session.inputs(point)
+        with emit.in_phase("reference"):
+            expected, label = self._expected(built, tensors, form)
+        facts = {
+            "subject_hash": identity.digest(session.recipe, built.weights, point, session.seed),
+            "type": session.recipe.get("type"),
+            "size": session.recipe.get("size"),
+            "checkpoint": session.recipe.get("checkpoint"),
+            "recipe": session.recipe,
+            "sizes": inputs.sizes(session.recipe, point),
+            "seed": session.seed,
+            "parameters": built.parameters,
+            "attention": built.attention,
+            "unused": built.unused,
+            "missing": built.weights.get("missing", []),
+            "weights_digest": built.weights["weights"] if "missing" in built.weights else "",
+            "versions": versions(form.libraries),
+            "reference": label,
+        }
+        try:
+            with emit.in_phase("convert"):
+                call = session.recipe.get("call", {})
+                graph = form.write(Subject(built.model, tensors, call, expected, self._options), folder)
+        except (ExportFailed, WrongExport) as error:
+            return facts | {"failed": {"type": type(error).__name__, "message": str(error)}}
+        for name, arrays in ((INPUTS, tensors), (REFERENCE, expected)):  # so that anyone can check it elsewhere
+            np.savez(folder / name, **{key: t.numpy() for key, t in arrays.items()})
+        with emit.in_phase("control"):
+            damaged = self._control(built.model, point, tensors, expected)
+        return facts | {"graph": asdict(graph), "control": damaged}
+
+    def _control(
+        self, model: torch.nn.Module, point: Mapping[str, Any], tensors: Mapping[str, Any], expected: Tensors
+    ) -> dict[str, Any] | None:
+        """What damage does to the outputs: how far they are from the reference then, by both measures."""
+        session = self.session
+        kind = (session.recipe.get("control") or {}).get("kind") or "none"
+        if kind == "none":
+            return None
+        seen: list[Tensors] = []
+
+        def kept(run: Callable[[], Tensors]) -> Tensors:
+            seen.append(run())
+            return seen[-1]
+
+        measured = control.measure(
+            model,
+            kind,
+            lambda: kept(lambda: session.forward(model, tensors)),
+            lambda: kept(lambda: session.forward(model, session.inputs(point, other=1))),
+            expected,
+            0.0,
+            restore=False,
+        )
+        snr = numerics.signal_to_noise_db(seen[0], expected) if seen else None
+        return {"kind": kind, "change": measured.change, "snr_db": snr, "note": measured.note}
+
+
+def versions(more: Sequence[str] = ()) -> dict[str, str]:
+    """The versions of what an exported graph depends on."""
+    found = {}
+    for name in (*_LIBRARIES, *more):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _give_back() -> None:
+    """Frees what building and exporting held, so that the engine has the memory."""
+    gc.collect()
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except (OSError, AttributeError, TypeError):  # another C library
+        return

@@ -1,0 +1,302 @@
+"""Carries `check` and `time` jobs out for every engine that runs an exported graph.
+
+`check` compares each point's outputs with those that torch gave when the model was exported; `time` finds the artefact
+that the check left and needs no torch model at all. What both report is what torch's own engine reports.
+
+Where throughput is measured one run is many inferences in flight. A sample is then its time divided by their number:
+the time that an inference costs, which is less than the time that one takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay_runner.checking import numerics
+from assay_runner.engines import timing
+from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Placement, backend
+from assay_runner.errors import BadRecipe
+from assay_runner.exporting.graph import Options, opset
+from assay_runner.exporting.store import Store
+from assay_runner.machine import memory
+from assay_runner.process import linux
+from assay_runner.subjects import front_ends, generation, inputs, outputs
+from assay_runner.subjects.outputs import Tensors
+
+from .artefact import Artefact, Exporter, versions
+from .attempts import Attempt, attempts
+from .choosing import Chooser, Running
+from .files import FileExporter
+
+INSIDE = "inference only; inputs bound before"
+WHOLE = "front end and inference; raw input bound before"
+IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound before"
+
+
+def run(job: Mapping[str, Any], emit: Any) -> None:
+    """Carries a job out and reports through emit."""
+    kinds: dict[str, Callable[[Session, Mapping[str, Any]], dict[str, Any]]] = {"check": _checked, "time": _timed}
+    if job.get("kind") not in kinds:
+        raise BadRecipe(f"engines of exported graphs have no job {job.get('kind')!r}: they have {', '.join(kinds)}")
+    session = Session(job, emit)
+    for index, point in enumerate(session.points):
+        emit.index = index
+        emit.point(index, kinds[job["kind"]](session, point))
+
+
+class Session:
+    """One job under way."""
+
+    def __init__(self, job: Mapping[str, Any], emit: Any) -> None:
+        self.job, self.emit = job, emit
+        self.cell: Mapping[str, Any] = job.get("cell") or {}
+        self.options: Mapping[str, Any] = job.get("options") or {}
+        if not self.options.get("exports"):
+            raise BadRecipe("the job does not say in which folder exported models lie: options.exports")
+        self.store = Store(Path(self.options["exports"]))
+        options = Options(
+            opset=opset(self.options.get("opset")),
+            dynamic=self.cell.get("shapes") == "dynamic",
+            seed=int(self.cell.get("seed") or 0),
+        )
+        maker = FileExporter if (job.get("recipe") or {}).get("graph") else Exporter
+        self.exporter = maker(job, emit, self.store, options)
+        self.torch = self.exporter.session
+        self.points = self.torch.points
+        self.host = memory.Host()
+        self.attempts = attempts(self.cell)
+        self.asked = Asked(
+            platform=str(self.cell.get("platform") or ""),
+            device=str(self.cell.get("device") or ""),
+            dtype=str(self.cell.get("dtype") or "fp32"),
+            threads=int(job.get("threads") or 0),
+            scenario=str(self.cell.get("scenario") or "latency"),
+            profile=job.get("kind") == "check",
+            mode=str(self.cell.get("mode") or "infer"),
+            warm=self.cell.get("start") == "warm",
+            blocks={name: int(self.cell.get(name) or 0) for name in ("block", "accuracy")},
+            options=self.options,
+        )
+        with emit.in_phase("import"):
+            self.backend: Backend = backend(str(self.cell["engine"]))(self.asked, self.store)
+
+    @property
+    def limit(self) -> float | None:
+        """The tolerance of the cell's dtype; None where its noise is what counts."""
+        if self.asked.dtype in numerics.LEAST_SNR_DB:
+            return None
+        cell, recipe = self.cell, self.torch.recipe
+        size = cell.get("size") or recipe.get("size") or ""
+        weights = cell.get("weights") or "random"
+        return numerics.tolerance(recipe.get("type", ""), size, weights, self.asked.dtype, str(cell["engine"]))
+
+    def feeds(self, artefact: Artefact, point: Mapping[str, Any], other: int = 0) -> Arrays:
+        """The graph's inputs at a point, as arrays."""
+        made = inputs.make(self.torch.recipe, point, self.torch.seed + other, torch.float32)
+        feeds = {spec["name"]: _plain(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
+        return feeds | inputs.raw(self.torch.recipe, point, self.torch.seed + other)
+
+    def chooser(self) -> Chooser:
+        """What chooses among the engine's attempts. A dtype with noise of its own says nothing about them."""
+        engine = str(self.cell["engine"])
+        asked = {"device": self.asked.device, "dtype": self.asked.dtype, "scenario": self.asked.scenario}
+        asked |= {
+            "platform": self.asked.platform,
+            "browser": self.cell.get("browser"),
+            "guest": self.options.get("guest"),
+        }
+        return Chooser(
+            self.attempts,
+            self.exporter,
+            self.store,
+            self.compiled,
+            None if self.limit is None else self.wrong_by,
+            {"engine": engine, "versions": versions((engine,)), "limit": self.limit, **asked},
+        )
+
+    def wrong_by(self, running: Running) -> float | None:
+        """How far the numbers of a first run are off where they are wrong, None where without bound; 0 otherwise."""
+        if running.run_ms is None or running.artefact.silent:
+            return 0.0
+        found, expected = generation.comparable(_tensors(running.compiled), running.artefact.reference())
+        compared = numerics.compare(found, expected, self.asked.dtype).report(self.limit or 0.0, "")
+        return 0.0 if compared["pass"] else compared["max_rel"]
+
+    def compiled(self, artefact: Artefact, point: Mapping[str, Any], attempt: Attempt) -> Compiled:
+        """The artefact on its engine, each step in its phase."""
+        exported = replace(
+            artefact.exported(lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)]),
+            front_end=front_ends.of_graph(self.torch.recipe, artefact["graph"]["inputs"]),
+        )
+        made_for = self._backend(attempt)
+        with self.emit.in_phase("convert"):
+            prepared = made_for.prepare(exported)
+        with self.emit.in_phase("compile"):
+            return made_for.compile(prepared)
+
+    def _backend(self, attempt: Attempt) -> Backend:
+        """The job's backend, or another one of its kind for an attempt with settings."""
+        if not attempt.settings:
+            return self.backend
+        return type(self.backend)(replace(self.asked, settings=attempt.settings), self.store)
+
+    def clock(self, compiled: Compiled) -> timing.Clock:
+        """Who times the runs: what is compiled, where it has a clock of its own, else the harness."""
+        return getattr(compiled, "clock", None) or timing.Harness(compiled.run, self.torch.device)
+
+    def _memory(self, compiled: Compiled) -> dict[str, int | None]:
+        """What an engine in processes of its own held there, else what this process did."""
+        return compiled.memory() if hasattr(compiled, "memory") else self.host.report()
+
+    def _inside(self, items: int) -> str:
+        """What a sample's time is of."""
+        if self.cell.get("front_end"):
+            return WHOLE
+        return INSIDE if items == 1 else IN_FLIGHT.format(items)
+
+    def report(self, running: Running, found: Tensors, placement: Placement | None) -> dict[str, Any]:
+        """What the reports of both kinds have in common."""
+        artefact, compiled = running.artefact, running.compiled
+        graph, facts = artefact["graph"], compiled.facts()
+        return {
+            "outputs": outputs.describe(found),
+            "numerics": None,
+            "numerics_note": "",
+            "evidence": compiled.evidence,
+            "placement": placement.report() if placement else None,
+            "export": {
+                "key": artefact["key"],
+                "prepared": compiled.key,
+                "found": artefact["key"] not in self.exporter.made,
+                "via": artefact.form.via,
+                "earlier": running.report(),
+                **{name: graph[name] for name in ("opset", "exporter", "steps", "check")},
+            },
+            "memory": {"device_peak_bytes": None, "framework_peak_bytes": None} | self._memory(compiled),
+            "subject_hash": artefact["subject_hash"],
+            "parameters": artefact["parameters"],
+            "threads": self.torch.threads,
+            "attn_implementation": artefact["attention"],
+            "weights_digest": artefact["weights_digest"],
+            "weights_missing": artefact["missing"],
+            "weights_unused": artefact["unused"],
+            "inputs_inside": self._inside(compiled.items),
+            "energy_j": None,
+            "generation": compiled.generation() if hasattr(compiled, "generation") else None,
+            "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,
+        }
+
+
+def _phases(compiled: Compiled) -> dict[str, float]:
+    """The parts of the phase `compile`, where an engine tells them."""
+    return compiled.phases() if hasattr(compiled, "phases") else {}
+
+
+def _by_device(compiled: Compiled) -> list[float] | None:
+    """Milliseconds of an inference by the device's own clock, in runs beside the timed ones; None where it has none."""
+    told = compiled.device_ms() if hasattr(compiled, "device_ms") else None
+    return told and [ms / compiled.items for ms in told]
+
+
+def _share(ms: float | None, items: int) -> float | None:
+    return None if ms is None else ms / items
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """The array in one piece of memory. np.ascontiguousarray would make a list of a single number."""
+    return np.asarray(array, order="C")
+
+
+def _tensors(compiled: Compiled) -> Tensors:
+    """What a run gave, as torch's tensors, so that the same code compares it."""
+    return {name: torch.from_numpy(_plain(array)) for name, array in compiled.outputs().items()}
+
+
+def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
+    def start(artefact: Artefact, compiled: Compiled) -> float:
+        linux.reset_peak()
+        compiled.bind(session.feeds(artefact, point))
+        with session.emit.in_phase("run"):
+            return session.clock(compiled).once()
+
+    with session.chooser().chosen(point, start) as running:
+        artefact, compiled = running.artefact, running.compiled
+        if running.run_ms is None:
+            return session.report(running, {}, compiled.placement()) | {"outputs": artefact["graph"]["outputs"]}
+        found, expected = _tensors(compiled), artefact.reference()
+        outputs.keep(session.job, session.emit.index or 0, found)
+        report = session.report(running, found, compiled.placement())
+        report["phases_ms"] = {"run": running.run_ms} | _phases(compiled)
+        report["finite"] = numerics.finite(found, expected)
+        report["constant"] = None if artefact.silent else outputs.constant(found)
+        if report["generation"]:
+            report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
+        if artefact.silent:
+            return report | {"numerics_note": artefact.silent}
+        compared = numerics.compare(*generation.comparable(found, expected), session.asked.dtype)
+        if compared.unchecked:
+            return report | {"constant": None, "numerics_note": compared.unchecked}
+        report["numerics"] = _numerics(session, artefact, found, expected, compared)
+        if hasattr(compiled, "around"):  # a library that does more than to run the model
+            report["numerics"]["around"] = compiled.around({name: t.numpy() for name, t in found.items()})
+        return report
+
+
+def _numerics(
+    session: Session, artefact: Artefact, found: Tensors, expected: Tensors, comparison: numerics.Comparison
+) -> dict[str, Any]:
+    """The comparison and the negative control, by the measure that the dtype has."""
+    found, expected = generation.comparable(found, expected)
+    limit, least = session.limit, numerics.LEAST_SNR_DB.get(session.asked.dtype)
+    compared = comparison.report(limit or 0.0, artefact["reference"])
+    compared["output_hash"] = outputs.digest(found)
+    damaged = artefact["control"]
+    if least is not None:
+        snr = numerics.signal_to_noise_db(found, expected, session.asked.dtype)
+        compared |= {"snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
+        passed = damaged is not None and (damaged["snr_db"] is None or damaged["snr_db"] <= numerics.CONTROL_SNR_DB)
+    else:
+        passed = damaged is not None and damaged["change"] >= numerics.CONTROL_FACTOR * limit
+    if damaged is not None:
+        compared["control"] = {**damaged, "pass": passed}
+    return compared
+
+
+def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
+    emit = session.emit
+
+    def start(artefact: Artefact, compiled: Compiled) -> float:
+        compiled.bind(session.feeds(artefact, point))
+        with timing.quiet(), emit.in_phase("first"):
+            return session.clock(compiled).once()
+
+    linux.reset_peak()
+    with session.chooser().chosen(point, start) as running:
+        compiled = running.compiled
+        rule, clock = timing.Rule.of(session.job.get("timing")).shared(compiled.items), session.clock(compiled)
+        with timing.quiet():
+            with emit.in_phase("warmup"):
+                warm = clock.warm_up(rule)
+            emit.timed("begin")
+            samples = clock.sample(rule, warm.last_ms)
+            emit.timed("end")
+        by_device = _by_device(compiled)
+        report = session.report(running, _tensors(compiled), None)
+        return report | {
+            "samples_ms": [ms / compiled.items for ms in samples.ms],
+            "device_samples_ms": by_device,
+            "cpu_ms_per_iter": _share(samples.cpu_ms_per_iter, compiled.items),
+            "warmup": {
+                "count": warm.count * compiled.items,
+                "mean_ms": _share(warm.mean_ms, compiled.items),
+                "stable": warm.stable,
+            },
+            "sync": "",
+            "hidden": samples.hidden,
+            "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count} | _phases(compiled),
+        }

@@ -1,0 +1,1 @@
+"""ONNX Runtime, and the sessions that every engine on top of it shares."""

@@ -1,0 +1,323 @@
+"""The torch engine: carries `check` and `time` jobs out, as docs/protocol.md has them.
+
+A `Session` is what both kinds share: threads, device, model, inputs, context.
+`check` runs each point once and compares it with a reference and with a damaged
+model; `time` loads once and samples each point. Wrong numbers are reported, not
+raised; every exception that reaches the caller is a failure with its own type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+
+from assay_runner.checking import control, numerics, placement, reference
+from assay_runner.engines import preimporting, timing
+from assay_runner.engines.torch import kernels
+from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
+from assay_runner.machine import context, devices, memory
+from assay_runner.process import linux
+from assay_runner.subjects import experts, front_ends, generation, identity, inputs, outputs
+from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.programs import building
+
+INSIDE = "forward only; inputs resident on the device"
+
+
+def run(job: Mapping[str, Any], emit: Any) -> None:
+    """Carries a job out and reports through emit."""
+    kinds: dict[str, Callable[[Session], None]] = {"check": check, "time": measure}
+    if job.get("kind") not in kinds:
+        raise BadRecipe(f"the torch engine has no job {job.get('kind')!r}: it has {', '.join(kinds)}")
+    kinds[job["kind"]](Session(job, emit))
+
+
+class Session:
+    """One job under way."""
+
+    def __init__(self, job: Mapping[str, Any], emit: Any) -> None:
+        if job.get("threads"):
+            torch.set_num_threads(int(job["threads"]))
+        self.job, self.emit = job, emit
+        self.cell: Mapping[str, Any] = job.get("cell") or {}
+        self.recipe: Mapping[str, Any] = job.get("recipe") or {}
+        if not self.recipe.get("class"):
+            raise BadRecipe("the job has no recipe that names a class")
+        mode = self.cell.get("mode") or "infer"
+        if mode not in ("infer", generation.MODE):
+            raise Unsuited(f"the torch engine has no mode {mode!r}: it has infer, {generation.MODE}")
+        if mode == generation.MODE:
+            self.recipe = generation.recipe(self.recipe)
+        if self.cell.get("front_end"):
+            self.recipe = front_ends.recipe(self.recipe)
+        self.points: list[Mapping[str, Any]] = job.get("points") or [{"batch": 1}]
+        self.seed = int(self.cell.get("seed") or 0)
+        self.dtype_name = self.cell.get("dtype") or "fp32"
+        self.dtype = devices.dtype(self.dtype_name)
+        self.host = memory.Host()
+        self.precision = devices.exact_float32()
+        self.device = devices.Device(self.cell.get("platform") or "cpu", str(self.cell.get("device") or ""))
+        self.watch = context.Watch(self.device)
+        with emit.in_phase("import"):  # where the parent did not; late imports are the harness's, not the model's
+            preimporting.preload(job)
+        self.threads = torch.get_num_threads()
+
+    @property
+    def available(self) -> int | None:
+        """Bytes of host memory that the job may still take."""
+        return memory.available(int(self.job.get("memory_limit_bytes") or 0), self.host.baseline)
+
+    def built(self) -> building.Built:
+        """The cell's model, on the CPU, each step in its phase."""
+        weights = self.cell.get("weights") or "random"
+        if weights == "random":
+            with self.emit.in_phase("build"):
+                building.refuse_too_large(self.recipe, self.dtype.itemsize, self.available)
+                return self._make()
+        with self.emit.in_phase("read"):
+            return self._load()
+
+    def _make(self, attention: str | None = None) -> building.Built:
+        return building.build(
+            self.recipe, self.dtype, self.seed, attention=attention, threads=self.threads, available=self.available
+        )
+
+    def _load(self, attention: str | None = None) -> building.Built:
+        given = self.job.get("weights") or {}
+        if not given.get("folder"):
+            raise MissingWeights("the job does not say in which folder the weights lie")
+        return building.load(
+            self.recipe,
+            given["folder"],
+            self.dtype,
+            self.seed,
+            attention=attention,
+            threads=self.threads,
+            pickle=bool(given.get("pickle")),
+        )
+
+    def rebuilt(self, attention: str) -> building.Built:
+        """The same model with another attention implementation."""
+        weights = self.cell.get("weights") or "random"
+        return self._make(attention) if weights == "random" else self._load(attention)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether float32 on the CPU is reference enough."""
+        return not self.device.cpu or self.dtype is not torch.float32
+
+    def drawing(self, model: torch.nn.Module) -> AbstractContextManager[Any]:
+        """Inside, the model draws what it draws in its reference. Never around a timed run: it takes time."""
+        return reference.drawing(model, torch.float32) if self.narrow else nullcontext()
+
+    @property
+    def tolerance(self) -> float:
+        """How far the cell's outputs may be from the reference's."""
+        size = self.cell.get("size") or self.recipe.get("size") or ""
+        weights = self.cell.get("weights") or "random"
+        return numerics.tolerance(self.recipe.get("type", ""), size, weights, self.dtype_name)
+
+    def inputs(self, point: Mapping[str, Any], other: int = 0) -> dict[str, torch.Tensor]:
+        """A point's inputs on the CPU; other chooses another stream."""
+        return inputs.make(self.recipe, point, self.seed + other, self.dtype)
+
+    def placed(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """The same tensors on the device."""
+        return {name: t.to(self.device.torch) for name, t in tensors.items()}
+
+    def forward(self, model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Tensors:
+        """One inference, its outputs brought to the CPU. What the model draws inside is the same each time."""
+        torch.manual_seed(self.seed)
+        with torch.inference_mode():
+            return outputs.home(outputs.flatten(model(**tensors, **self.recipe.get("call", {}))))
+
+    def to_device(self, built: building.Built) -> None:
+        """Opens the device and moves the model there, in phases of their own."""
+        if self.device.cpu:
+            return
+        with self.emit.in_phase("device"):
+            self.device.open()
+            self.watch.opened()
+        with self.emit.in_phase("to_device"):
+            built.model.to(self.device.torch)
+            self.device.synchronize()
+
+    def report(self, built: building.Built, point: Mapping[str, Any], found: Tensors) -> dict[str, Any]:
+        """What the reports of both kinds have in common."""
+        return {
+            "outputs": outputs.describe(found),
+            "numerics": None,
+            "numerics_note": "",
+            "placement": {"device": placement.seen(built.model, found), "nodes": None},
+            "memory": {
+                **self.host.report(),
+                "device_baseline_bytes": self.device.baseline,
+                "device_peak_bytes": self.device.used(),
+                "framework_peak_bytes": None,
+            },
+            "subject_hash": identity.digest(self.recipe, built.weights, point, self.seed),
+            "parameters": built.parameters,
+            "threads": self.threads,
+            "attn_implementation": built.attention,
+            "weights_digest": built.weights["weights"] if "missing" in built.weights else "",
+            "weights_missing": built.weights.get("missing", []),
+            "weights_unused": built.unused,
+            "inputs_inside": INSIDE,
+            "energy_j": None,
+            "generation": built.model.generation() if hasattr(built.model, "generation") else None,
+            "context": self.watch.report(self.threads, self.precision),
+        }
+
+
+def check(session: Session) -> None:
+    """Runs each point once, against a reference and against a damaged model."""
+    emit, cell_inputs = session.emit, [session.inputs(p) for p in session.points]
+    built = session.built()
+    with emit.in_phase("reference"):
+        how = session.forward, session.rebuilt, session.available
+        known = reference.compute(built, session.narrow, cell_inputs, *how)
+    session.to_device(built)
+    for index, point in enumerate(session.points):
+        emit.index = index
+        expected = known.outputs[index] if known.outputs else None
+        last = index == len(session.points) - 1
+        emit.point(index, _checked(session, built, point, cell_inputs[index], known, expected, last))
+
+
+def _checked(
+    session: Session,
+    built: building.Built,
+    point: Mapping[str, Any],
+    tensors: Mapping[str, torch.Tensor],
+    known: reference.Reference,
+    expected: Tensors | None,
+    last: bool,
+) -> dict[str, Any]:
+    linux.reset_peak()  # each point has a peak of its own, and the reference is the harness's; the model counts in all
+    placed = session.placed(tensors)
+    watched = experts.watching(built.model), kernels.watching(built.model)
+    # The phase is not "first": the reference and other points have run before.
+    with watched[0] as mixture, watched[1] as chosen, session.emit.in_phase("run"):
+        seen, run_ms = _run(session, built, placed)
+    found = outputs.home(seen)
+    outputs.keep(session.job, session.emit.index or 0, found)
+    report = session.report(built, point, seen) | {"experts": mixture.report(), "kernels": chosen or None}
+    report["phases_ms"] = {"run": run_ms}
+    report["finite"] = numerics.finite(found, expected)
+    report["constant"] = outputs.constant(found)
+    if not session.device.cpu:
+        report["placement"] |= _census(session, built, placed)
+    if expected is None:
+        report["numerics_note"] = known.note or "no reference could be computed"
+        return report
+    limit = session.tolerance
+    if report["generation"]:
+        report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
+    compared = numerics.compare(*generation.comparable(found, expected), session.dtype_name)
+    if compared.unchecked:
+        return report | {"constant": None, "numerics_note": compared.unchecked}
+    report["numerics"] = compared.report(limit, known.label)
+    report["numerics"]["note"] = known.note
+    report["numerics"]["output_hash"] = outputs.digest(found)
+    report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
+    return report
+
+
+def _run(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor]) -> tuple[Tensors, float]:
+    torch.manual_seed(session.seed)
+    seen: Tensors = {}
+
+    def call() -> None:
+        seen.update(outputs.flatten(built.model(**placed, **session.recipe.get("call", {}))))
+
+    with torch.inference_mode(), session.drawing(built.model):
+        return seen, timing.once(call, session.device)
+
+
+def _census(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    drawing = session.drawing(built.model)  # outermost: the census sees what the model asks for
+    with placement.fallbacks() as elsewhere, torch.inference_mode(), drawing, placement.Census() as census:
+        built.model(**placed, **session.recipe.get("call", {}))
+    return {"nodes": dict(census.nodes), "left_over": elsewhere}
+
+
+def _control(
+    session: Session,
+    built: building.Built,
+    point: Mapping[str, Any],
+    placed: Mapping[str, torch.Tensor],
+    expected: Tensors,
+    limit: float,
+    last: bool,
+) -> dict[str, Any] | None:
+    kind = (session.recipe.get("control") or {}).get("kind") or "none"
+    if kind == "none":
+        return None
+    with session.emit.in_phase("control"), session.drawing(built.model):
+        return control.measure(
+            built.model,
+            kind,
+            lambda: session.forward(built.model, placed),
+            lambda: session.forward(built.model, session.placed(session.inputs(point, other=1))),
+            expected,
+            limit,
+            restore=not last,
+            dtype=session.dtype_name,
+        ).report()
+
+
+def measure(session: Session) -> None:
+    """Loads once, then times each point and looks at memory afterwards."""
+    rule = timing.Rule.of(session.job.get("timing"))
+    built = session.built()
+    session.to_device(built)
+    for index, point in enumerate(session.points):
+        session.emit.index = index
+        session.emit.point(index, _timed(session, built, point, rule))
+
+
+def _timed(session: Session, built: building.Built, point: Mapping[str, Any], rule: timing.Rule) -> dict[str, Any]:
+    emit, device, model = session.emit, session.device, built.model
+    linux.reset_peak()  # each point has a peak of its own; what is loaded counts in all
+    arguments = {**session.placed(session.inputs(point)), **session.recipe.get("call", {})}
+
+    def call() -> None:
+        model(**arguments)
+
+    with torch.inference_mode(), timing.quiet():
+        with emit.in_phase("first"):
+            first_ms = timing.once(call, device)
+        with emit.in_phase("warmup"):
+            warm = timing.warm_up(call, device, rule)
+        emit.timed("begin")
+        before = session.watch.energy_j()
+        samples = timing.sample(call, device, rule, warm.last_ms)
+        after = session.watch.energy_j()
+        emit.timed("end")
+        found, peak = _afterwards(device, model, arguments)
+    report = session.report(built, point, found)
+    report["memory"]["framework_peak_bytes"] = peak
+    if before is not None and after is not None:
+        report["energy_j"] = (after - before) / len(samples.ms)
+    return report | {
+        "samples_ms": samples.ms,
+        "device_samples_ms": samples.device_ms,
+        "cpu_ms_per_iter": samples.cpu_ms_per_iter,
+        "warmup": {"count": warm.count, "mean_ms": warm.mean_ms, "stable": warm.stable},
+        "sync": "",
+        "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
+    }
+
+
+def _afterwards(
+    device: devices.Device, model: torch.nn.Module, arguments: dict[str, Any]
+) -> tuple[Tensors, int | None]:
+    """One more inference, apart from the timed ones, for the outputs' shapes and the allocator's peak."""
+    device.empty_cache()
+    device.reset_framework_peak()
+    found = outputs.flatten(model(**arguments))
+    device.synchronize()
+    return found, device.framework_peak()

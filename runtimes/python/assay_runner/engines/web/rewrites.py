@@ -1,0 +1,117 @@
+"""Rewriting steps that only the web platforms need, of the same kind as those of the export, which all share."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import onnx_ir
+
+from assay_runner.exporting import steps
+from assay_runner.exporting.steps import Step, clips, editing, gathers
+
+from . import convolutions, elements, integers, spatial
+
+_INT64 = onnx_ir.DataType.INT64
+
+
+def gathers_of_one_value(model: onnx_ir.Model) -> int:
+    """What is gathered of a constant that is the same everywhere is known, whatever the indices."""
+    done = 0
+    for node in editing.nodes(model, "GatherElements", "Gather", "GatherND"):
+        array, target = editing.constant(node.inputs[0]), editing.shape(node.outputs[0])
+        if array is None or not array.size or target is None or (array != array.flat[0]).any():
+            continue
+        known = editing.known(node.graph, np.full(target, array.flat[0]), node.outputs[0])
+        known.dtype = node.outputs[0].dtype
+        done += editing.bypass_to(node, known)
+    return done
+
+
+def gathers_along_one_axis(model: onnx_ir.Model) -> int:
+    """GatherND becomes a Gather of rows, whose number is computed of its indices."""
+    done = 0
+    for node in editing.nodes(model, "GatherND"):
+        data, index = node.inputs
+        shape, places = editing.shape(data), editing.shape(index)
+        if shape is None or places is None or node.attributes.get_int("batch_dims", 0):
+            continue
+        depth = places[-1]
+        rows = _row_numbers(node, index, shape[:depth], places)
+        editing.replace(node, "Gather", [gathers.table(node, depth), rows], {"axis": 0})
+        done += 1
+    return done
+
+
+def _row_numbers(node: onnx_ir.Node, index: onnx_ir.Value, sizes: tuple[int, ...], places: tuple[int, ...]) -> Any:
+    """The number of the row that each group of indices names, counted from the end where one is negative."""
+    like, kind = node.outputs[0], index.dtype
+    dtype = kind.numpy()
+    index = elements.counted_from_the_start(node, index, sizes, places)
+    strides = editing.known(node.graph, np.asarray([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype), like)
+    far = editing.before(node, "Mul", [index, strides], shape=places, dtype=kind)
+    last = editing.known(node.graph, np.asarray([-1], np.int64), like)
+    return editing.before(node, "ReduceSum", [far, last], {"keepdims": 0}, shape=places[:-1], dtype=kind)
+
+
+def largest_by_comparing(model: onnx_ir.Model) -> int:
+    """ArgMax becomes the first place whose value is the largest one."""
+    done = 0
+    for node in editing.nodes(model, "ArgMax"):
+        source, target = node.inputs[0], node.outputs[0]
+        wide = editing.shape(source)
+        if wide is None or node.attributes.get_int("select_last_index", 0):
+            continue
+        axis, keep = node.attributes.get_int("axis", 0) % len(wide), node.attributes.get_int("keepdims", 1)
+        kept = [1 if i == axis else size for i, size in enumerate(wide)]
+        axes = editing.known(node.graph, np.asarray([axis], np.int64), target)
+        largest = editing.before(node, "ReduceMax", [source, axes], {"keepdims": 1}, kept, source.dtype)
+        same = editing.before(node, "Equal", [source, largest], shape=wide, dtype=onnx_ir.DataType.BOOL)
+        order = np.arange(wide[axis], dtype=np.float32).reshape([-1 if i == axis else 1 for i in range(len(wide))])
+        places = editing.known(node.graph, order, target)
+        beyond = editing.known(node.graph, np.asarray(wide[axis], np.float32), target)
+        chosen = editing.before(node, "Where", [same, places, beyond], None, wide, onnx_ir.DataType.FLOAT)
+        shape = kept if keep else [size for i, size in enumerate(wide) if i != axis]
+        first = editing.before(node, "ReduceMin", [chosen, axes], {"keepdims": keep}, shape, onnx_ir.DataType.FLOAT)
+        editing.replace(node, "Cast", [first], {"to": _INT64.value})
+        done += 1
+    return done
+
+
+def negations_by_subtracting(model: onnx_ir.Model) -> int:
+    """A whole number is negated by taking it from zero."""
+    done = 0
+    for node in editing.nodes(model, "Neg"):
+        value = node.inputs[0]
+        if value is None or value.dtype is None or not value.dtype.is_integer():
+            continue
+        zero = editing.known(node.graph, np.zeros((), value.dtype.numpy()), node.outputs[0])
+        editing.replace(node, "Sub", [zero, value])
+        done += 1
+    return done
+
+
+STEPS = (
+    Step("gathers of one value are known", "WebNN gathers elements by constant indices only", gathers_of_one_value),
+    Step("elements gathered of the flat tensor", "WebNN gathers elements by constant indices only", elements.gather),
+    Step("elements scattered by comparing", "WebNN scatters by constant indices only", elements.scatter),
+    Step("slices in steps are gathers", "WebNN's slices want steps that divide the size", spatial.strided_slices),
+    Step("pads of edges are gathers", "WebNN's back ends lack them", spatial.edge_pads),
+    Step(
+        "transposed convolutions are plain",
+        "WebNN's back ends have no groups or padding in them",
+        convolutions.plain,
+    ),
+    Step("resizes are products of matrices", "WebNN resizes by one rule alone", spatial.resizes),
+    Step("places of the largest by comparing", "WebGPU gives them in 64 bits only", largest_by_comparing),
+    Step("gathers along one axis", "WebGPU's GatherND wants indices of 64 bits", gathers_along_one_axis),
+    Step("whole numbers negated by subtracting", "WebGPU negates no whole numbers", negations_by_subtracting),
+    Step("clips by comparing", "neither platform clips whole numbers", clips.to_limits),
+)
+NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", integers.narrow)
+
+
+def apply(model: onnx_ir.Model, narrow: bool = True) -> list[dict[str, Any]]:
+    """Applies all steps, the narrowing of whole numbers only if asked for, and gives those that changed something."""
+    return steps.apply(model, (*STEPS, *([NARROWING] if narrow else [])))

@@ -1,0 +1,81 @@
+"""What an exporter gets: the model, one call of it, and what that call gave."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from assay_runner.exporting import buffers, casts, constants, masks, mixtures, plainer, values
+from assay_runner.exporting.following import Known, Place
+from assay_runner.exporting.graph import Options
+from assay_runner.exporting.notes import Notes
+from assay_runner.subjects import outputs
+from assay_runner.subjects.outputs import Tensors
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model and one call of it: its inputs, what stands fixed beside them, and the outputs in float32."""
+
+    model: torch.nn.Module
+    tensors: Mapping[str, torch.Tensor]
+    call: Mapping[str, Any]
+    expected: Tensors
+    options: Options = field(default_factory=Options)
+    chosen: bool = False  # what the model decides by values is fixed to what it is in this call
+    notes: Notes = field(default_factory=Notes, compare=False)
+
+    def fixed(self, kinds: frozenset[str]) -> Subject:
+        """The same call with the companions of these kinds as fixed arguments."""
+        found = constants.companions(self.tensors, kinds)
+        free = {name: t for name, t in self.tensors.items() if name not in found}
+        return replace(self, tensors=free, call={**self.call, **found})
+
+
+@contextmanager
+def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Iterator[None]:
+    """Inside, the model's forward has the subject's inputs as its parameters, makes the subject's call and returns its
+    tensors by their flattened names, each a value of its own: a graph cannot give an input, or one tensor twice.
+    With fixed shapes, more is known. `traced` are the lines of `following.Filled`."""
+    model, own, fixed = subject.model, subject.model.forward, not subject.options.dynamic
+    replaced = vars(model).get("forward")
+    beside = values.beside(model, subject.tensors, subject.notes) if subject.chosen else _nothing
+
+    def forward(**kwargs: Any) -> Tensors:
+        torch.manual_seed(subject.options.seed)
+        with Known(traced), plainer.Functions(), masks.decided() if fixed else nullcontext(), beside(kwargs):
+            found = outputs.flatten(own(**{**subject.call, **kwargs}))
+        return {name: found[name].clone() for name in subject.expected}
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in subject.tensors])
+    model.forward = forward
+    try:
+        with _settled(subject, fixed):
+            yield
+    finally:
+        if replaced is None:
+            del model.forward
+        else:
+            model.forward = replaced
+
+
+@contextmanager
+def _settled(subject: Subject, fixed: bool) -> Iterator[None]:
+    """Inside, the parts of a model do what a tracer can follow."""
+    with (
+        buffers.known(subject.model) if fixed else nullcontext(),
+        casts.unneeded(),
+        mixtures.dense(subject.model, subject.notes),
+    ):
+        yield
+
+
+def _nothing(traced: Mapping[str, torch.Tensor]) -> AbstractContextManager[None]:
+    """No second forward beside a trace."""
+    return nullcontext()

@@ -1,0 +1,70 @@
+"""Rewriting steps: what makes a graph friendlier to accelerators and keeps its numbers.
+
+A step is a function that changes an ONNX model in place and returns how often it did. They run in the table's order,
+each once; the table says why each one is there, and a graph's manifest names those that changed something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import onnx_ir
+
+from assay_runner.exporting.steps import (
+    dead,
+    einsums,
+    folding,
+    gathers,
+    idle,
+    indices,
+    joins,
+    nans,
+    pools,
+    powers,
+    spectra,
+    ties,
+    wraps,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the table."""
+
+    name: str
+    why: str
+    apply: Callable[[onnx_ir.Model], int]
+
+
+STEPS = (
+    Step("constants folded", "masks and positions of fixed shapes need no computing", folding.fold),
+    Step("gathers of everything are reshapes", "QNN gathers no truth values", gathers.to_reshapes),
+    Step("sums over products are matrix products", "QNN has no Einsum", einsums.to_products),
+    Step("windows of pools clipped", "OpenVINO refuses a window larger than its image", pools.clip),
+    Step("circular pads are slices", "OpenVINO pads with no other end", wraps.to_slices),
+    Step("spectra along the first axis", "OpenVINO transforms along no other", spectra.along_the_first),
+    Step("sorting without ties", "OpenVINO puts what is equal in no order", ties.to_places),
+    Step("splits that undo a join removed", "OpenVINO stumbles over some, and all cost copies", joins.undo),
+    Step("small powers are products", "QNN's HTP cannot finalise an RMS norm written with Pow", powers.to_products),
+    Step("idle nodes removed", "they change nothing and cost a copy on engines that keep them", idle.remove),
+    Step("idle guards against NaN removed", "no row of these softmaxes can be masked whole unseen", nans.remove),
+    Step("indices in 32 bits", "accelerators have no 64-bit integers", indices.narrow),
+    Step("dead nodes removed", "nothing uses them any more", dead.remove),
+)
+
+
+def apply(model: onnx_ir.Model, steps: Sequence[Step] = STEPS) -> list[dict[str, Any]]:
+    """Applies steps, each once and in order, and gives those that changed something."""
+    done = [(step, step.apply(model)) for step in steps]
+    return [{"name": step.name, "count": count, "why": step.why} for step, count in done if count]
+
+
+def joined(*parts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What was done to several graphs of one model: each step once, with the sum of its counts."""
+    total: dict[str, dict[str, Any]] = {}
+    for row in (row for part in parts for row in part):
+        known = total.setdefault(row["name"], {**row, "count": 0})
+        known["count"] += row["count"]
+    return list(total.values())

@@ -1,0 +1,153 @@
+"""Tries one way to export after the other, until a graph gives the model's numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import onnx_ir
+
+from assay_runner.checking import reference
+from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.exporting import axes, comparison, exporters, naming, steps, traces, writing
+from assay_runner.exporting.call import Subject
+from assay_runner.exporting.graph import Graph
+from assay_runner.exporting.notes import Notes
+from assay_runner.exporting.ways import Way, possible
+from assay_runner.process import blame
+
+
+@dataclass
+class Trials:
+    """What came out so far of the ways that gave no good graph."""
+
+    tried: list[dict[str, str]] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
+    wrong: list[float | None] = field(default_factory=list)
+    unrun: tuple[Any, Graph] | None = None  # a graph that the checking engine could not run
+
+    def failed(self, way: Way, error: Exception) -> None:
+        """A way raised."""
+        self.errors.append(error)
+        self.tried.append({"exporter": way.label(), "error": traces.line(error)})
+
+    def doubted(self, way: Way, model: Any, graph: Graph) -> None:
+        """A way gave a graph that did not pass its check."""
+        if "error" in graph.check:
+            self.unrun = self.unrun or (model, graph)
+            said = f"{graph.check['engine']} cannot run it: {graph.check['error']}"
+        else:
+            self.wrong.append(graph.check["max_rel"])
+            said = f"its numbers are wrong by {graph.check['max_rel']}"
+        self.tried.append({"exporter": way.label(), "error": said[:300]})
+
+    def failure(self) -> BaseException:
+        """What to raise when no way is left. Where one of them broke for another reason than the model, that is no
+        answer about the model: the next run tries again."""
+        if blamed := next(filter(None, map(blame.blamed, self.errors)), None):
+            return blamed
+        if self.wrong:
+            best = min(self.wrong, key=lambda error: float("inf") if error is None else error)
+            size = "without bound" if best is None else f"by {best:.2g}"
+            return WrongExport(
+                f"the exported graph's numbers differ from the model's {size}, with every exporter", best, self.tried
+            )
+        place = next(filter(None, map(traces.where, self.errors)), "")
+        first = self.tried[0]
+        stopped = f"{first['exporter']} stopped{f' at {place}' if place else ''}: {first['error']}"
+        return ExportFailed(f"no exporter could write this model as a graph; {stopped}", place, self.tried)
+
+
+Export = Callable[[Way, Subject, Path], tuple[Any, Graph]]
+"""Exports by one way, writes what came out and checks it."""
+
+
+def first_good(subject: Subject, folder: Path) -> Graph:
+    """Writes the first graph in ONNX that passes its check. Where none does, one that the checking engine could not
+    run is kept: that is no proof against it."""
+    trials = Trials()
+    if graph := first_passing(subject, folder, possible(subject), _export, trials):
+        return graph
+    if trials.unrun is None:
+        raise trials.failure()
+    model, graph = trials.unrun
+    writing.write(model, folder)
+    return replace(graph, tried=trials.tried, steps=graph.steps + not_free(subject, graph, trials))
+
+
+def only_passing(subject: Subject, folder: Path, ways: Sequence[Way], export: Export) -> Graph:
+    """Writes the first model that passes its check, in a form that no engine is needed to judge."""
+    trials = Trials()
+    graph = first_passing(subject, folder, possible(subject, ways), export, trials)
+    if graph is None:
+        raise trials.failure()
+    return graph
+
+
+def first_passing(subject: Subject, folder: Path, ways: Sequence[Way], export: Export, trials: Trials) -> Graph | None:
+    """The first graph that passes its check; the trials have what the others said."""
+    for way in ways:
+        try:
+            model, graph = export(way, subject, folder)
+        except Exception as error:  # noqa: BLE001 - what stops one exporter, the next one may not meet
+            trials.failed(way, error)
+            continue
+        if graph.check.get("pass"):
+            return replace(graph, tried=trials.tried, steps=graph.steps + not_free(subject, graph, trials))
+        trials.doubted(way, model, graph)
+    return None
+
+
+def not_free(subject: Subject, graph: Graph, trials: Trials) -> list[dict[str, Any]]:
+    """The step that says which axes were to stay free and did not, and what stood against it."""
+    names = axes.fixed(subject.tensors, graph.inputs) if subject.options.dynamic else []
+    if not names:
+        return []
+    why = f"asked to stay free, and the graph holds for one size of them: {', '.join(names)}"
+    if trials.tried:
+        why += f" ({trials.tried[0]['exporter']}: {trials.tried[0]['error'][:200]})"
+    return [{"name": "fixed axes", "count": len(names), "why": why}]
+
+
+def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Graph]:
+    model, fixed = exported(way, subject)
+    with exporters.quiet():
+        naming.settle(model, fixed.tensors)
+        axes.named(model)
+        done = frozen(subject, fixed) + steps.apply(model)
+    writing.write(model, folder)
+    names = list(subject.expected)
+    found = writing.describe(model.graph.outputs)
+    return model, Graph(
+        file=writing.FILE,
+        opset=model.opset_imports[""],
+        inputs=writing.describe(model.graph.inputs),
+        outputs=[{**row, "name": name} for row, name in zip(found, names, strict=True)],
+        exporter=way.exporter.name(),
+        steps=done,
+        tried=[],
+        operators=writing.operators(model),
+        check=comparison.check(folder / writing.FILE, subject, names),
+    )
+
+
+def exported(way: Way, subject: Subject) -> tuple[Any, Subject]:
+    """What an exporter makes of the subject, and the subject as it saw it."""
+    options = replace(subject.options, dynamic=way.dynamic)
+    fixed = replace(subject.fixed(way.constants), options=options, chosen=way.chosen, notes=Notes())
+    # What exporters leave in a model, tensors without numbers above all, is forgotten afterwards.
+    with reference.forgetting(subject.model), way.kernels(subject.model), exporters.quiet():
+        return way.exporter.export(fixed), fixed
+
+
+def frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
+    """The steps that were done while a model was traced: which inputs became constants, and what was noted."""
+    names = [name for name in subject.tensors if name not in fixed.tensors]
+    step = {
+        "name": "constant inputs",
+        "count": len(names),
+        "why": f"{', '.join(names)} say how the other inputs are laid out: fixed as the shapes are",
+    }
+    return ([step] if names else []) + fixed.notes.steps()

@@ -1,8 +1,0 @@
-"""What the installed transformers says of its own model types.
-
-``heads`` reads the auto mappings: which class does which task. ``classes`` finds
-a type's configuration and model classes, also those that only its modelling
-module knows. ``facts`` reads one type: modalities, inputs, checkpoint, experts,
-state spaces. ``families`` turns facts into family, pipeline and priority by
-tables. ``processors`` reads which classes prepare a type's inputs. Nothing here looks at words in a type's name.
-"""

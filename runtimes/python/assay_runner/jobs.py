@@ -1,0 +1,42 @@
+"""Who carries jobs out: the table by which a child finds the module and function, imported when there is a job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+KINDS = {
+    "noop": "process.noop.run",
+    "recipe": "subjects.recipes.on_demand.answer",
+    "catalog": "catalogue.model_types.answer",
+    "probe": "probes.answer",
+    "facts": "facts.answer",
+    "compare": "checking.consistency.answer",
+    "parts": "engines.graphs.parts.answer",
+    "derive": "derive.answer",
+}
+"""The jobs that need no engine: kind → module and function of this package."""
+
+ENGINES = {
+    "noop": "process.noop.run",
+    "torch": "engines.torch.engine.run",
+    "onnxruntime": "engines.graphs.driver.run",
+    "openvino": "engines.graphs.driver.run",
+    "qnn": "engines.graphs.driver.run",
+    "coreml": "engines.graphs.driver.run",
+    "ort-web": "engines.graphs.driver.run",
+    "wasm": "engines.graphs.driver.run",
+}
+"""Who carries out `check` and `time`: the cell's engine → module and function of this package."""
+
+
+def function_for(job: dict[str, Any]) -> str:
+    """The module and function that carry the job out."""
+    kind = job.get("kind")
+    if kind in KINDS:
+        return KINDS[kind]
+    if kind not in ("check", "time"):
+        raise ValueError(f"unknown kind of job {kind!r}")
+    engine = job.get("cell", {}).get("engine")
+    if engine not in ENGINES:
+        raise ValueError(f"the engine {engine!r} is not one of this runner's: {', '.join(ENGINES)}")
+    return ENGINES[engine]

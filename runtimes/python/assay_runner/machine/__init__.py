@@ -1,0 +1,1 @@
+"""What this machine has, and the state it is in: devices, memory, sensors, instructions that really execute."""

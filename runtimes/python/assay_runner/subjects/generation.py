@@ -1,0 +1,111 @@
+"""Generation of a fixed length: what the engines that generate share.
+
+A prompt is continued by NEW_TOKENS tokens, greedily, and never ends early: the end of a text is switched off, so that
+every engine does the same work. An output is the logits of each step (`logits`) and what was chosen (`generated`).
+Once two engines choose differently they continue different texts, so logits are compared up to there. `greedy` is the
+loop of every engine that has none of its own: how an engine takes a step, and where it keeps its past, is its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from assay_runner.subjects.outputs import Tensors
+
+MODE = "generate"
+PROGRAM = "continue"
+NEW_TOKENS = 16
+LOGITS, IDS = "logits", "generated"
+PROMPT = "prompt"  # of an encoder, the output that the decoder begins with
+
+Step = Callable[[np.ndarray, int], np.ndarray]
+"""New ids (batch, n), and how many tokens stand before them → the logits after the last one (batch, vocabulary)."""
+
+
+def recipe(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """The recipe of the same model, continued: its call was one for a forward."""
+    return {**plain, "program": PROGRAM, "call": {}}
+
+
+def prompted(given: Mapping[str, Any]) -> tuple[int, int]:
+    """How many texts are continued by these inputs, and how long what is given of them is."""
+    first = next(iter(given.values()))
+    prompt = given.get("decoder_input_ids", given.get("input_ids"))
+    return first.shape[0], 1 if prompt is None else prompt.shape[-1]
+
+
+def comparable(found: Tensors, expected: Tensors | None) -> tuple[Tensors, Tensors | None]:
+    """Both outputs up to the step, that one included, at which their choices part. What is no generation stays."""
+    agreed_on = agreed(found, expected)
+    if expected is None or agreed_on is None:
+        return found, expected
+    return _first(found, agreed_on + 1), _first(expected, agreed_on + 1)
+
+
+def agreed(found: Tensors, expected: Tensors | None) -> int | None:
+    """How many tokens both chose before they parted; None where there is nothing to compare."""
+    if expected is None or IDS not in found or IDS not in expected or found[IDS].shape != expected[IDS].shape:
+        return None
+    same = (found[IDS] == expected[IDS]).all(dim=0).tolist()
+    return same.index(False) if False in same else len(same)
+
+
+def greedy(step: Step, prompt: np.ndarray, new: int, clock: Clock) -> dict[str, np.ndarray]:
+    """Continues a prompt by so many tokens. The clock has begun: what an engine does before its first step (encoding
+    what is read beside the prompt) belongs to the first token."""
+    ids, seen = prompt, 0
+    logits, chosen = [], []
+    for _ in range(new):
+        last = step(ids, seen)
+        seen += ids.shape[1]
+        ids = last.argmax(-1)[:, None].astype(np.int64)
+        clock.step()
+        logits.append(last)
+        chosen.append(ids)
+    return {LOGITS: np.stack(logits, 1), IDS: np.concatenate(chosen, 1)}
+
+
+def _first(tensors: Tensors, steps: int) -> Tensors:
+    return {name: t[:, :steps] if name in (LOGITS, IDS) else t for name, t in tensors.items()}
+
+
+class Clock:
+    """When the steps of each generation ended."""
+
+    def __init__(self) -> None:
+        self._runs: list[list[int]] = []
+
+    def begin(self) -> None:
+        """A generation begins."""
+        self._runs.append([time.perf_counter_ns()])
+
+    def step(self) -> None:
+        """A token is chosen."""
+        self._runs[-1].append(time.perf_counter_ns())
+
+    def told(self, stamps_ms: Sequence[float]) -> None:
+        """A generation as an engine with a clock of its own tells it: when it began, and when each token was there."""
+        self._runs.append([round(ms * 1e6) for ms in stamps_ms])
+
+    def report(self, prompt: int, new: int, batch: int) -> dict[str, Any]:
+        """Medians over all generations so far: the first token, which the prompt is read for, and the later ones."""
+        spans = [_spans(run) for run in self._runs if len(run) == new + 1]
+        later = [ms for run in spans for ms in run[1:]]
+        token = statistics.median(later) if later else None
+        return {
+            "prompt_tokens": prompt,
+            "new_tokens": new,
+            "prefill_ms": statistics.median(run[0] for run in spans) if spans else None,
+            "token_ms_median": token,
+            "tokens_per_s": batch * 1e3 / token if token else None,
+        }
+
+
+def _spans(stamps: Sequence[int]) -> list[float]:
+    return [(after - before) / 1e6 for before, after in itertools.pairwise(stamps)]
