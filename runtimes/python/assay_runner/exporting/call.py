@@ -16,6 +16,7 @@ from assay_runner.exporting.graph import Options
 from assay_runner.exporting.notes import Notes
 from assay_runner.subjects import outputs
 from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.replacing import replaced
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,6 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
     tensors by their flattened names, each a value of its own: a graph cannot give an input, or one tensor twice.
     With fixed shapes, more is known. `traced` are the lines of `following.Filled`."""
     model, own, fixed = subject.model, subject.model.forward, not subject.options.dynamic
-    replaced = vars(model).get("forward")
     beside = values.beside(model, subject.tensors, subject.notes) if subject.chosen else _nothing
 
     def forward(**kwargs: Any) -> Tensors:
@@ -54,15 +54,8 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
 
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     forward.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in subject.tensors])
-    model.forward = forward
-    try:
-        with _settled(subject, fixed):
-            yield
-    finally:
-        if replaced is None:
-            del model.forward
-        else:
-            model.forward = replaced
+    with replaced(model, "forward", lambda own: forward), _settled(subject, fixed):
+        yield
 
 
 @contextmanager

@@ -13,22 +13,23 @@ from typing import Any
 
 import torch
 
+from assay_runner.subjects.replacing import replaced
+
 
 @contextmanager
 def unneeded() -> Iterator[None]:
     """Inside, a conversion that changes no dtype and no device of a module leaves it alone."""
-    own = torch.nn.Module._apply
+    with replaced(torch.nn.Module, "_apply", _where_needed):
+        yield
 
+
+def _where_needed(own: Callable[..., torch.nn.Module]) -> Callable[..., torch.nn.Module]:
     def apply(module: torch.nn.Module, convert: Callable[[torch.Tensor], torch.Tensor], *args: Any) -> torch.nn.Module:
         if all(_same(t, convert(t)) for t in chain(module.parameters(), module.buffers())):
             return module
         return own(module, convert, *args)
 
-    torch.nn.Module._apply = apply
-    try:
-        yield
-    finally:
-        torch.nn.Module._apply = own
+    return apply
 
 
 def _same(before: torch.Tensor, after: torch.Tensor) -> bool:

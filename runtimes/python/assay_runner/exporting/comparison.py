@@ -1,4 +1,4 @@
-"""Runs a written graph in ONNX Runtime on the CPU and compares it with torch."""
+"""Compares what a written graph gives with torch. ONNX Runtime on the CPU runs those in ONNX."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from assay_runner.subjects import generation
 from assay_runner.subjects.outputs import Tensors
 
 LIMIT = numerics.TOLERANCE["fp32"]
+REFERENCE = "torch cpu fp32"
 
 
 def check(path: Path, subject: Subject, names: Sequence[str]) -> dict[str, Any]:
@@ -22,7 +23,13 @@ def check(path: Path, subject: Subject, names: Sequence[str]) -> dict[str, Any]:
     return held(lambda: dict(zip(names, ran(path, subject.tensors).values(), strict=True)), subject.expected)
 
 
-def held(run: Callable[[], Tensors], expected: Tensors, reference: str = "torch cpu fp32") -> dict[str, Any]:
+def judged(engine: str, found: Tensors, expected: Tensors, reference: str = REFERENCE) -> dict[str, Any]:
+    """What an engine gave, against the expected outputs: the `check` of a graph."""
+    report = numerics.compare(found, expected).report(LIMIT, reference)
+    return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}
+
+
+def held(run: Callable[[], Tensors], expected: Tensors, reference: str = REFERENCE) -> dict[str, Any]:
     """What comes out of a run of ONNX Runtime, held against the expected outputs."""
     import onnxruntime
 
@@ -31,15 +38,13 @@ def held(run: Callable[[], Tensors], expected: Tensors, reference: str = "torch 
         found = run()
     except Exception as error:  # noqa: BLE001 - the runtime raises types of its own for each status
         return {"engine": engine, "error": f"{type(error).__name__}: {error}".strip()[:500]}
-    report = numerics.compare(found, expected).report(LIMIT, reference)
-    return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}
+    return judged(engine, found, expected, reference)
 
 
 def continued(engine: str, made: Mapping[str, np.ndarray], expected: Tensors) -> dict[str, Any]:
     """What an engine generated, held against the expected steps up to where the choices part."""
     found = {name: torch.from_numpy(array) for name, array in made.items()}
-    report = numerics.compare(*generation.comparable(found, expected)).report(LIMIT, "torch cpu fp32")
-    return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}
+    return judged(engine, *generation.comparable(found, expected))
 
 
 def ran(path: Path, tensors: Mapping[str, torch.Tensor], optimised: bool = True) -> Tensors:

@@ -18,6 +18,7 @@ from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
 from assay_runner.errors import ExportFailed
 from assay_runner.subjects.generation import PROMPT
 from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.wrapping import Wrapped
 
 IDS, PAST = "decoder_input_ids", "past_key_values"
 ENCODED, CROSS = "encoder_outputs", "cross_attention"  # before the names of what decoding reads of the encoding
@@ -34,18 +35,12 @@ class Parts:
     step: Mapping[str, Any]  # inputs of the decoding: ids, past and what it reads of the encoding
 
 
-class Encoding(torch.nn.Module):
+class Encoding(Wrapped):
     """What is computed once."""
 
     def __init__(self, model: PreTrainedModel, begin: torch.Tensor) -> None:
-        super().__init__()
-        self.model = model
+        super().__init__(model)
         self.register_buffer("begin", begin, persistent=False)  # ids that a generation puts before those given
-
-    @property
-    def config(self) -> Any:
-        """The model's own."""
-        return self.model.config
 
     def forward(self, **given: torch.Tensor) -> Tensors:
         """The prompt, and by name what the decoding reads."""
@@ -63,17 +58,12 @@ class Encoding(torch.nn.Module):
         return out, {PROMPT: prompt, **_tensors(seen[0]), **_cross(out.past_key_values)}
 
 
-class Decoding(torch.nn.Module):
+class Decoding(Wrapped):
     """What is computed for each token."""
 
     def __init__(self, model: PreTrainedModel, call: Mapping[str, Any], encoded: type) -> None:
-        super().__init__()
-        self.model, self.call, self.encoded = model, dict(call), encoded
-
-    @property
-    def config(self) -> Any:
-        """The model's own."""
-        return self.model.config
+        super().__init__(model)
+        self.call, self.encoded = dict(call), encoded
 
     def forward(self, **given: Any) -> dict[str, Any]:
         """Logits, and the past with the new ids in it."""

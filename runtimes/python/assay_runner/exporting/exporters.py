@@ -6,10 +6,6 @@ serves releases of transformers that have none.
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +18,7 @@ import torch
 from assay_runner.exporting import axes, optimising
 from assay_runner.exporting.call import Subject, traceable
 from assay_runner.exporting.following import Place, retraced
-from assay_runner.exporting.replacing import replaced
+from assay_runner.subjects.replacing import replaced
 
 
 @dataclass(frozen=True)
@@ -115,16 +111,3 @@ def _has_exporters() -> bool:
 
 TRANSFORMERS = Exporter(_has_exporters, _transformers, _by_transformers)
 TORCH = Exporter(lambda: True, _torch, _by_torch)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Inside, exporters do not print: what they say on success concerns their own developers."""
-    before = logging.root.manager.disable
-    logging.disable(logging.ERROR)
-    try:
-        with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)

@@ -9,12 +9,12 @@ something else with the mask than without it, and what they compute in an ordina
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 from assay_runner.exporting.following import known
+from assay_runner.subjects.replacing import replaced
 
 # What the library asks before it reads a mask's values, by the module that asks.
 _ASKED: tuple[tuple[str, str, Callable[..., bool]], ...] = (
@@ -26,16 +26,8 @@ _ASKED: tuple[tuple[str, str, Callable[..., bool]], ...] = (
 @contextmanager
 def decided() -> Iterator[None]:
     """Inside, transformers decides on a mask that is known, or absent, as in an ordinary call."""
-    own: list[tuple[Any, str, Any]] = []
-    try:
+    with ExitStack() as stack:
         for name, asked, answer in _ASKED if find_spec("transformers") else ():
-            if find_spec(name) is None:  # releases before 4.53 write masks elsewhere, and leave none out
-                continue
-            module = import_module(name)
-            if hasattr(module, asked):
-                own.append((module, asked, getattr(module, asked)))
-                setattr(module, asked, answer)
+            if find_spec(name) is not None:  # releases before 4.53 write masks elsewhere, and leave none out
+                stack.enter_context(replaced(import_module(name), asked, lambda own, answer=answer: answer))
         yield
-    finally:
-        for module, asked, answer in own:
-            setattr(module, asked, answer)

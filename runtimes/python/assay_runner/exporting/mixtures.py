@@ -10,6 +10,7 @@ slots and tokens that chose one, `index_add_` adds what it gave to them. These t
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -19,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 
 from assay_runner.exporting.notes import Notes
 from assay_runner.subjects import experts
+from assay_runner.subjects.replacing import replaced
 
 _NONZERO = frozenset({torch.nonzero, torch.Tensor.nonzero})
 _WHERE = torch.where  # torch's own: transformers' exporter puts another one in its place while it traces
@@ -29,26 +31,17 @@ def dense(model: torch.nn.Module, notes: Notes) -> Iterator[None]:
     """Inside, loops over chosen experts run over all of them; which layers have one is noted."""
     with ExitStack() as stack:
         for name, module, count in experts.layers(model):
-            stack.enter_context(_replaced(module, count, lambda name=name: notes.mixture(name)))
+            note = functools.partial(notes.mixture, name)
+            stack.enter_context(replaced(module, "forward", functools.partial(_densely, count, note)))
         yield
 
 
-@contextmanager
-def _replaced(module: torch.nn.Module, count: int, note: Callable[[], None]) -> Iterator[None]:
-    own, before = module.forward, vars(module).get("forward")
-
+def _densely(count: int, note: Callable[[], None], own: Callable[..., Any]) -> Callable[..., Any]:
     def forward(*args: Any, **kwargs: Any) -> Any:
         with _Dense(count, note):
             return own(*args, **kwargs)
 
-    module.forward = forward
-    try:
-        yield
-    finally:
-        if before is None:
-            del module.forward
-        else:
-            module.forward = before
+    return forward
 
 
 class _Dense(TorchFunctionMode):

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from assay_runner.exporting.replacing import replaced
+from assay_runner.subjects.replacing import replaced
 
 _RULES = "_DEFAULT_REWRITE_RULES"
 _OPERATORS = "get_torchlib_ops"

@@ -11,10 +11,11 @@ import onnx_ir
 
 from assay_runner.checking import reference
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.exporting import axes, comparison, exporters, naming, steps, traces, writing
+from assay_runner.exporting import axes, comparison, naming, steps, traces, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
 from assay_runner.exporting.notes import Notes
+from assay_runner.exporting.quieting import quiet
 from assay_runner.exporting.ways import Way, possible
 from assay_runner.process import blame
 
@@ -113,7 +114,7 @@ def not_free(subject: Subject, graph: Graph, trials: Trials) -> list[dict[str, A
 
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Graph]:
     model, fixed = exported(way, subject)
-    with exporters.quiet():
+    with quiet():
         naming.settle(model, fixed.tensors)
         axes.named(model)
         done = frozen(subject, fixed) + steps.apply(model)
@@ -138,7 +139,7 @@ def exported(way: Way, subject: Subject) -> tuple[Any, Subject]:
     options = replace(subject.options, dynamic=way.dynamic)
     fixed = replace(subject.fixed(way.constants), options=options, chosen=way.chosen, notes=Notes())
     # What exporters leave in a model, tensors without numbers above all, is forgotten afterwards.
-    with reference.forgetting(subject.model), way.kernels(subject.model), exporters.quiet():
+    with reference.forgetting(subject.model), way.kernels(subject.model), quiet():
         return way.exporter.export(fixed), fixed
 
 

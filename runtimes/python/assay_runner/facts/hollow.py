@@ -18,6 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from assay_runner.subjects import models
 from assay_runner.subjects.programs import building
+from assay_runner.subjects.replacing import replaced
 
 from .trace import Trace, storage_key, tensors, written
 
@@ -104,25 +105,18 @@ def model(
 @contextmanager
 def _unsampled() -> Iterator[None]:
     """Truncated normals are not drawn inside: torch draws them by rejection, which looks at values."""
-    init = torch.nn.init
-    original = getattr(init, "_no_grad_trunc_normal_", None)  # torch's own; not every release has it
-    if original is not None:
-        init._no_grad_trunc_normal_ = lambda tensor, *_, **__: tensor
-    try:
+    with replaced(torch.nn.init, "_no_grad_trunc_normal_", lambda own: lambda tensor, *_, **__: tensor):
         yield
-    finally:
-        if original is not None:
-            init._no_grad_trunc_normal_ = original
 
 
 def _empty_parameters(built: torch.nn.Module, run: Hollow) -> None:
     """Takes the values of weights that were made with some. Tied ones stay tied."""
-    replaced: dict[int, torch.nn.Parameter] = {}
+    emptied: dict[int, torch.nn.Parameter] = {}
     for module in built.modules():
         for name, parameter in module._parameters.items():
             if parameter is None or isinstance(parameter, FakeTensor):
                 continue
-            if id(parameter) not in replaced:
+            if id(parameter) not in emptied:
                 empty = run.emptied(parameter.data)
-                replaced[id(parameter)] = torch.nn.Parameter(empty, requires_grad=parameter.requires_grad)
-            module._parameters[name] = replaced[id(parameter)]
+                emptied[id(parameter)] = torch.nn.Parameter(empty, requires_grad=parameter.requires_grad)
+            module._parameters[name] = emptied[id(parameter)]

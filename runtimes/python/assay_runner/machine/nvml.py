@@ -1,4 +1,4 @@
-"""Asks NVIDIA's management library, without torch and without any package: what the driver itself says."""
+"""NVIDIA's management library, without torch and without any package: what the driver itself says."""
 
 from __future__ import annotations
 
@@ -11,32 +11,23 @@ LIBRARIES: dict[str, list[str]] = {
     "linux": ["libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1"],
     "win32": ["nvml.dll", r"C:\Program Files\NVIDIA Corporation\NVSMI\nvml.dll"],
 }
-NAME_SIZE = 96
 SUCCESS = 0
+_TEXT_SIZE = 96
 
 
-class Memory(ctypes.Structure):
-    """nvmlMemory_t."""
-
-    _fields_ = [("total", ctypes.c_ulonglong), ("free", ctypes.c_ulonglong), ("used", ctypes.c_ulonglong)]
+class NotStarted(Exception):
+    """The library is there and does not start: no driver, or no permission."""
 
 
-def answer() -> dict[str, Any]:
-    """Return driver, CUDA version and devices."""
+def started() -> ctypes.CDLL | None:
+    """The library, ready to be asked; None where there is none."""
     library = _load()
     if library is None:
-        return {"absent": "the NVIDIA management library is not installed: there is no NVIDIA driver here"}
+        return None
     status = library.nvmlInit_v2()
     if status != SUCCESS:
-        return {"absent": f"the NVIDIA management library does not start: {_message(library, status)}"}
-    try:
-        return {
-            "driver": _text(library.nvmlSystemGetDriverVersion),
-            "cuda": _cuda(library),
-            "devices": _devices(library),
-        }
-    finally:
-        library.nvmlShutdown()
+        raise NotStarted(_message(library, status))
+    return library
 
 
 def _load() -> ctypes.CDLL | None:
@@ -55,39 +46,14 @@ def _message(library: ctypes.CDLL, status: int) -> str:
     return raw.decode(errors="replace") if raw else f"status {status}"
 
 
-def _text(call: Any, *first: Any) -> str | None:
-    buffer = ctypes.create_string_buffer(NAME_SIZE)
-    if call(*first, buffer, ctypes.c_uint(NAME_SIZE)) != SUCCESS:
+def text(call: Any, *first: Any) -> str | None:
+    """What a function writes into the text that it is given last; None where it does not."""
+    buffer = ctypes.create_string_buffer(_TEXT_SIZE)
+    if call(*first, buffer, ctypes.c_uint(_TEXT_SIZE)) != SUCCESS:
         return None
     return buffer.value.decode(errors="replace")
 
 
-def _cuda(library: ctypes.CDLL) -> str | None:
-    number = ctypes.c_int()
-    if library.nvmlSystemGetCudaDriverVersion_v2(ctypes.byref(number)) != SUCCESS:
-        return None
-    return f"{number.value // 1000}.{number.value % 1000 // 10}"
-
-
-def _devices(library: ctypes.CDLL) -> list[dict[str, Any]]:
-    count = ctypes.c_uint()
-    if library.nvmlDeviceGetCount_v2(ctypes.byref(count)) != SUCCESS:
-        return []
-    return [device for index in range(count.value) if (device := _device(library, index)) is not None]
-
-
-def _device(library: ctypes.CDLL, index: int) -> dict[str, Any] | None:
-    handle = ctypes.c_void_p()
-    if library.nvmlDeviceGetHandleByIndex_v2(ctypes.c_uint(index), ctypes.byref(handle)) != SUCCESS:
-        return None
-    memory = Memory()
-    total = memory.total if library.nvmlDeviceGetMemoryInfo(handle, ctypes.byref(memory)) == SUCCESS else None
-    major, minor = ctypes.c_int(), ctypes.c_int()
-    known = library.nvmlDeviceGetCudaComputeCapability(handle, ctypes.byref(major), ctypes.byref(minor)) == SUCCESS
-    return {
-        "index": index,
-        "name": _text(library.nvmlDeviceGetName, handle),
-        "uuid": _text(library.nvmlDeviceGetUUID, handle),
-        "memory_bytes": total,
-        "capability": [major.value, minor.value] if known else None,
-    }
+def number(call: Any, value: Any, *first: Any) -> int | None:
+    """What a function writes into the number that it is given last; None where it does not."""
+    return value.value if call(*first, ctypes.byref(value)) == SUCCESS else None

@@ -7,12 +7,10 @@ reading is None where the driver, the library or the sensor is not there.
 from __future__ import annotations
 
 import ctypes
-import sys
 from typing import Any
 
-from assay_runner.machine.nvml import LIBRARIES
+from . import nvml
 
-_OK = 0
 _TEMPERATURE_GPU = 0
 _CLOCK_SM = 1
 # Slowed by heat (software, hardware), by the power brake, or by hardware protection; the power cap is the normal state
@@ -24,15 +22,18 @@ class Nvidia:
     """One device, by the UUID that torch gives."""
 
     def __init__(self, uuid: str) -> None:
-        self._library = _load()
         self._handle = ctypes.c_void_p()
         name = uuid if uuid.startswith(("GPU-", "MIG-")) else f"GPU-{uuid}"
-        if self._library is None or self._library.nvmlDeviceGetHandleByUUID(name.encode(), _ref(self._handle)) != _OK:
-            self._library = None
+        try:
+            library = nvml.started()
+        except nvml.NotStarted:
+            library = None
+        found = library and library.nvmlDeviceGetHandleByUUID(name.encode(), ctypes.byref(self._handle)) == nvml.SUCCESS
+        self._library = library if found else None
 
     def _read(self, function: str, value: Any, *arguments: Any) -> int | None:
         call = getattr(self._library, function, None)
-        return value.value if call is not None and call(self._handle, *arguments, _ref(value)) == _OK else None
+        return None if call is None else nvml.number(call, value, self._handle, *arguments)
 
     def temperature_c(self) -> int | None:
         """The chip's temperature."""
@@ -53,21 +54,4 @@ class Nvidia:
 
     def driver(self) -> str | None:
         """The driver's version."""
-        if self._library is None:
-            return None
-        text = ctypes.create_string_buffer(96)
-        return text.value.decode() if self._library.nvmlSystemGetDriverVersion(text, ctypes.c_uint(96)) == _OK else None
-
-
-def _load() -> ctypes.CDLL | None:
-    for name in LIBRARIES.get(sys.platform, []):
-        try:
-            library = ctypes.CDLL(name)
-        except OSError:
-            continue
-        return library if library.nvmlInit_v2() == _OK else None
-    return None
-
-
-def _ref(value: Any) -> Any:
-    return ctypes.byref(value)
+        return None if self._library is None else nvml.text(self._library.nvmlSystemGetDriverVersion)

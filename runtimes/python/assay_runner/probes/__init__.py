@@ -15,7 +15,7 @@ import threading
 from typing import Any
 
 PROBES: dict[str, str] = {
-    "nvml": "machine.nvml",
+    "nvml": "probes.nvml_probe",
     "torch": "probes.torch_probe",
     "openvino": "probes.openvino_probe",
     "onnxruntime": "probes.onnxruntime_probe",

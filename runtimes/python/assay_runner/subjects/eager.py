@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
+
+from assay_runner.subjects.replacing import replaced
 
 ATTENTION = "_attn_implementation_internal"
 EXPERTS = "_experts_implementation_internal"
@@ -15,11 +18,7 @@ EXPERTS = "_experts_implementation_internal"
 def eager(model: torch.nn.Module, *choices: str) -> Iterator[None]:
     """Inside, what a model's configurations choose for ATTENTION or EXPERTS is the eager one."""
     configs = {id(module.config): module.config for module in model.modules() if hasattr(module, "config")}
-    own = [(c, name, getattr(c, name)) for c in configs.values() for name in choices if hasattr(c, name)]
-    try:
-        for config, name, _ in own:
-            setattr(config, name, "eager")
+    with ExitStack() as stack:
+        for config, name in itertools.product(configs.values(), choices):
+            stack.enter_context(replaced(config, name, lambda own: "eager"))
         yield
-    finally:
-        for config, name, value in own:
-            setattr(config, name, value)

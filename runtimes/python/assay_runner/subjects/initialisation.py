@@ -40,6 +40,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from assay_runner.errors import TooLarge
 from assay_runner.subjects import operators
 from assay_runner.subjects.operators import aten
+from assay_runner.subjects.replacing import replaced
 from assay_runner.subjects.stream import Draw
 
 
@@ -259,17 +260,9 @@ def _tensors(a: Any) -> list[torch.Tensor]:
 def recording(recorder: Recorder) -> Iterator[Recorder]:
     """Constructs under the recorder. Truncated normals are noted where torch samples them by rejection,
     which would read (and so force) every tensor."""
-    init = torch.nn.init
-    original = getattr(init, "_no_grad_trunc_normal_", None)
 
     def noted(tensor: torch.Tensor, mean: float, std: float, a: float, b: float, generator: Any = None) -> torch.Tensor:
         return recorder.note(tensor, operators.truncated(mean, std, a, b))
 
-    if original is not None:
-        init._no_grad_trunc_normal_ = noted
-    try:
-        with recorder:
-            yield recorder
-    finally:
-        if original is not None:
-            init._no_grad_trunc_normal_ = original
+    with replaced(torch.nn.init, "_no_grad_trunc_normal_", lambda own: noted), recorder:
+        yield recorder

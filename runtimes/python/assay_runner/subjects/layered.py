@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
+
+from assay_runner.subjects.replacing import replaced
 
 Owned = list[tuple[dict[str, Any], str]]
 """Tables of tensors, parameters or buffers of one module each, and the names in them."""
@@ -22,17 +24,11 @@ Owned = list[tuple[dict[str, Any], str]]
 def widened(model: torch.nn.Module, dtype: torch.dtype) -> Iterator[None]:
     """Inside, a call of the model computes in the dtype."""
     units = [model, *_layers(model)]
-    before = [(unit, vars(unit).get("forward")) for unit in units]
-    for unit in units:
-        unit.forward = _wide(unit.forward, _owned(unit, frozenset(map(id, units)) - {id(unit)}, dtype), dtype)
-    try:
+    with ExitStack() as stack:
+        for unit in units:
+            owned = _owned(unit, frozenset(map(id, units)) - {id(unit)}, dtype)
+            stack.enter_context(replaced(unit, "forward", lambda own, owned=owned: _wide(own, owned, dtype)))
         yield
-    finally:
-        for unit, own in before:
-            if own is None:
-                del unit.forward
-            else:
-                unit.forward = own
 
 
 def _layers(module: torch.nn.Module) -> Iterator[torch.nn.Module]:

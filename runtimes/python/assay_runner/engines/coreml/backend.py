@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import logging
 import sys
-import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +21,7 @@ import torch
 
 from assay_runner.engines.contract import Arrays, Asked, Exported, LeftOver, Placement
 from assay_runner.errors import AbsentDevice, LibraryAbsent, RefusedGraph, UnsupportedDType, UnsupportedOperators
+from assay_runner.exporting.quieting import quiet
 from assay_runner.exporting.store import Entry, Store, key_of
 
 PACKAGE = "model.mlpackage"
@@ -67,7 +67,7 @@ class CoreML:
 
     def _convert(self, exported: Exported, folder: Path) -> dict[str, Any]:
         fitting = _fitting()
-        with _quiet():
+        with quiet(logging.WARNING):
             program = fitting.friendly(torch.export.load(exported.graph))
             if missing := fitting.unknown(program):
                 raise UnsupportedOperators(f"Core ML has no {_listed(missing)}")
@@ -189,23 +189,8 @@ def _fitting() -> ModuleType:
 
 def _tools() -> Any:
     try:
-        with _quiet():
+        with quiet(logging.WARNING):
             import coremltools
     except ImportError as error:
         raise LibraryAbsent("coremltools is not installed: pip install coremltools, on Linux or macOS") from error
     return coremltools
-
-
-@contextmanager
-def _quiet(names: Sequence[str] = ("coremltools",)) -> Iterator[None]:
-    """Inside, coremltools does not tell of its progress, nor of the parts that only macOS has."""
-    before = [(logging.getLogger(name), logging.getLogger(name).level) for name in names]
-    try:
-        for logger, _ in before:
-            logger.setLevel(logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for logger, level in before:
-            logger.setLevel(level)

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from assay_runner.checking import numerics
 from assay_runner.exporting import comparison, exporters, trying, ways
 from assay_runner.exporting.call import Subject, traceable
 from assay_runner.exporting.following import Place, retraced
@@ -63,8 +62,7 @@ def _check(program: ExportedProgram, subject: Subject) -> dict[str, Any]:
     """What torch makes of the program."""
     with torch.inference_mode():
         found: Tensors = program.module()(**subject.tensors)
-    report = numerics.compare(found, subject.expected).report(comparison.LIMIT, "torch cpu fp32")
-    return {"engine": f"torch {torch.__version__}", "max_rel": report["max_rel"], "pass": report["pass"]}
+    return comparison.judged(f"torch {torch.__version__}", found, subject.expected)
 
 
 def _by_transformers(subject: Subject) -> ExportedProgram:

@@ -20,9 +20,11 @@ import torch
 
 from assay_runner.engines.torch import engine
 from assay_runner.errors import BadRecipe
-from assay_runner.exporting import comparison, exporters, steps, traces, writing
+from assay_runner.exporting import comparison, steps, traces, writing
+from assay_runner.exporting.quieting import quiet
 from assay_runner.exporting.store import Store, key_of
 from assay_runner.process import blame
+from assay_runner.subjects.replacing import replaced
 
 from .artefact import versions
 
@@ -118,17 +120,15 @@ class _Half:
 
     @contextmanager
     def watched(self, see: Callable[[dict[str, Any]], object]) -> Iterator[None]:
-        way = getattr(self.network, self.way)
+        def told(way: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*args: Any, **kwargs: Any) -> Any:
+                see(_given(way, args, kwargs))
+                return way(*args, **kwargs)
 
-        def call(*args: Any, **kwargs: Any) -> Any:
-            see(_given(way, args, kwargs))
-            return way(*args, **kwargs)
+            return call
 
-        setattr(self.network, self.way, call)
-        try:
+        with replaced(self.network, self.way, told):
             yield
-        finally:
-            delattr(self.network, self.way)
 
 
 def _encoder(model: torch.nn.Module, modality: str | None) -> torch.nn.Module | None:
@@ -209,7 +209,7 @@ def _exported(part: Part, folder: Path) -> dict[str, Any]:
     try:
         feeds = utils.get_leaf_tensors(copy.deepcopy(dict(part.inputs)))
         expected = utils.get_leaf_tensors(part.module(**copy.deepcopy(dict(part.inputs))))
-        with exporters.quiet():
+        with quiet():
             model = OnnxExporter().export(part.module, copy.deepcopy(dict(part.inputs)), OnnxConfig()).model
         row["steps"] = steps.apply(model)
         writing.write(model, folder / part.name)

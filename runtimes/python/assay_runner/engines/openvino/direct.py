@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 
-from assay_runner.checking import numerics
 from assay_runner.exporting import comparison, exporters, trying, ways
 from assay_runner.exporting.call import Subject, traceable
 from assay_runner.exporting.exporters import Exporter
@@ -79,17 +78,15 @@ def _check(path: Path, subject: Subject, names: Sequence[str]) -> dict[str, Any]
     """What OpenVINO's CPU makes of a model whose outputs have these names."""
     import openvino as ov
 
-    engine = f"openvino {ov.get_version().partition('-')[0]}"
     settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()}
     try:
         compiled = ov.Core().compile_model(path, "CPU", settings)
         feeds = [subject.tensors[_name(port, subject.tensors)].numpy() for port in compiled.inputs]
         results = compiled(feeds)
     except RuntimeError as error:
-        return {"engine": engine, "error": str(error).strip()[-500:]}
+        return {"engine": version(), "error": str(error).strip()[-500:]}
     found = {name: torch.from_numpy(results[i]) for i, name in enumerate(names)}
-    report = numerics.compare(found, subject.expected).report(comparison.LIMIT, "torch cpu fp32")
-    return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}
+    return comparison.judged(version(), found, subject.expected)
 
 
 def _by_transformers(subject: Subject) -> Any:
@@ -117,13 +114,14 @@ def _by_openvino(subject: Subject) -> Any:
     return ov.convert_model(retraced(trace))
 
 
-def _openvino() -> str:
+def version() -> str:
+    """OpenVINO's name and version, as results have it."""
     import openvino as ov
 
     return f"openvino {ov.get_version().partition('-')[0]}"
 
 
 TRANSFORMERS = replace(exporters.TRANSFORMERS, export=_by_transformers)
-OPENVINO = Exporter(lambda: find_spec("openvino") is not None, _openvino, _by_openvino)
+OPENVINO = Exporter(lambda: find_spec("openvino") is not None, version, _by_openvino)
 
 WAYS = ways.table(TRANSFORMERS, OPENVINO)

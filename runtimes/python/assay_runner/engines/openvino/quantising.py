@@ -6,11 +6,8 @@ finds on inputs: they are drawn by the recipe's own rule, and none of them is th
 
 from __future__ import annotations
 
-import contextlib
-import io
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -20,8 +17,9 @@ import torch
 
 from assay_runner.engines.contract import Exported
 from assay_runner.errors import LibraryAbsent
-from assay_runner.exporting.replacing import replaced
+from assay_runner.exporting.quieting import quiet
 from assay_runner.machine import instructions
+from assay_runner.subjects.replacing import replaced
 
 SETS = 32  # of inputs to see the ranges of activations on
 FEW = 8  # of inputs to fit scales on, which takes far longer for each
@@ -30,7 +28,7 @@ GROUP = 32  # weights that share a scale where they have 4 bits: tiny models hav
 
 def quantise(model: ov.Model, method: str, exported: Exported) -> ov.Model:
     """The model quantised by a row of METHODS."""
-    with _quiet(), replaced(ov.Core, "compile_model", _bounded):  # which ov.compile_model calls too
+    with quiet(logging.WARNING), replaced(ov.Core, "compile_model", _bounded):  # which ov.compile_model calls too
         return METHODS[method](model, exported)
 
 
@@ -100,15 +98,3 @@ METHODS: dict[str, Callable[[ov.Model, Exported], ov.Model]] = {
     "int8 of 7 bits": partial(_full, narrow=True),
 }
 """What a precision names → what makes it."""
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """NNCF reports each step with bars and tables that nobody reads in a log."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            yield
-    finally:
-        logging.disable(before)

@@ -22,6 +22,7 @@ from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.exporting import comparison, encoder_decoder, exporters, traces, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
+from assay_runner.exporting.quieting import quiet
 from assay_runner.process import blame
 from assay_runner.subjects import generation
 
@@ -38,7 +39,7 @@ def write(subject: Subject, folder: Path) -> Graph:
     if not model.config.is_encoder_decoder and "input_ids" not in subject.tensors:
         raise ExportFailed("generation on OpenVINO goes for models that continue a text: this one reads more")
     try:
-        with exporters.quiet():
+        with quiet():
             graph, encoder = (_two if model.config.is_encoder_decoder else _one)(model, subject, folder)
     except (ExportFailed, WrongExport):
         raise
@@ -100,4 +101,4 @@ def _check(folder: Path, subject: Subject, encoder: Mapping[str, Any] | None) ->
     feeds = {name: t.numpy() for name, t in subject.tensors.items()}
     new = subject.expected[generation.IDS].shape[1]
     made = generating.continued(request(FILE), once, feeds, new, generation.Clock())
-    return comparison.continued(f"openvino {ov.get_version().partition('-')[0]}", made, subject.expected)
+    return comparison.continued(direct.version(), made, subject.expected)

@@ -8,8 +8,7 @@ every score to nothing.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from onnxruntime.quantization import CalibrationDataReader, QuantType, quantize
 from onnxruntime.quantization.execution_providers.qnn import get_qnn_qdq_config, qnn_preprocess_model
 
 from assay_runner.engines.contract import Arrays
+from assay_runner.exporting.quieting import quiet
 
 FILE = "model_qdq.onnx"
 
@@ -56,7 +56,7 @@ class Samples(CalibrationDataReader):
 def quantised(graph: Path, samples: Sequence[Arrays], dtype: str, folder: Path) -> list[str]:
     """Writes the quantised graph into a folder and gives the names of the nodes that stay in floating point."""
     simple = folder / "simple.onnx"
-    with _quiet():
+    with quiet(logging.WARNING):
         beside = graph.with_name(f"{graph.name}.data").exists()
         source = simple if qnn_preprocess_model(graph, simple, save_as_external_data=beside) else graph
         kept = floating(onnx.load(source, load_external_data=False))
@@ -94,14 +94,3 @@ def _mask(tensor: onnx.TensorProto) -> bool:
         return False  # what lies in a file of its own is a weight
     array = onnx.numpy_helper.to_array(tensor)
     return bool(array.size) and float(np.abs(array).max()) > LARGEST
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Inside, the quantiser does not warn of what is done here on purpose."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(before)

@@ -11,12 +11,14 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from importlib import metadata
 from types import ModuleType
 from typing import Any
 
 import torch
+
+from assay_runner.subjects.replacing import replaced
 
 REFERENCE = "reference"
 _DISTRIBUTIONS = {"fla": "flash-linear-attention", "mamba_ssm": "mamba-ssm", "causal_conv1d": "causal-conv1d"}
@@ -32,19 +34,15 @@ _RESOLVED = (
 def watching(model: torch.nn.Module) -> Iterator[dict[str, str]]:
     """Inside, kernels that run are noted by name: `reference`, or `fast:` with the package and its version."""
     seen: dict[str, str] = {}
-    undo: list[tuple[ModuleType, str, Any]] = []
-    for module in _modelling(model):
-        for name, value in list(vars(module).items()):
-            if (choice := _chosen(value)) is not None:
-                undo.append((module, name, value))
-                setattr(module, name, _noted(value, seen, *choice))
-            elif name in _RESOLVED and (value is None or _package(value) in _DISTRIBUTIONS):
-                seen[name] = REFERENCE if value is None else _fast(_package(value))
-    try:
+    with ExitStack() as stack:
+        for module in _modelling(model):
+            for name, value in list(vars(module).items()):
+                if (choice := _chosen(value)) is not None:
+                    noted = _noted(value, seen, *choice)
+                    stack.enter_context(replaced(module, name, lambda own, noted=noted: noted))
+                elif name in _RESOLVED and (value is None or _package(value) in _DISTRIBUTIONS):
+                    seen[name] = REFERENCE if value is None else _fast(_package(value))
         yield seen
-    finally:
-        for module, name, value in undo:
-            setattr(module, name, value)
 
 
 def _modelling(model: torch.nn.Module) -> list[ModuleType]:

@@ -7,9 +7,7 @@ blocks that share a scale, and computed with by one operator (MatMulNBits); ever
 from __future__ import annotations
 
 import logging
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 import onnx
@@ -18,6 +16,7 @@ import onnxruntime
 from onnx_ir.passes import common
 
 from assay_runner.errors import UnsupportedDType
+from assay_runner.exporting.quieting import quiet
 
 BLOCK = 32
 """Weights that share a scale where nobody says how many: tiny models have rows no longer than that."""
@@ -114,7 +113,7 @@ def convert(model: onnx_ir.Model, dtype: str, blocks: Blocks | None = None) -> o
         return model
     common.NameFixPass()(model)  # nodes are told apart by their names
     onnx_ir.external_data.load_to_model(model)
-    with _quiet():
+    with quiet(logging.WARNING):
         return onnx_ir.from_proto(row.convert(onnx_ir.to_proto(model), blocks or Blocks()))
 
 
@@ -136,16 +135,3 @@ def _kept(model: onnx.ModelProto, bits: int, left: Sequence[str], blocks: Blocks
     quantiser = MatMulNBitsQuantizer(model, bits=bits, nodes_to_exclude=list(left), **asdict(blocks))
     quantiser.process()
     return quantiser.model.model
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Inside, the converters do not tell of each node that they saw."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)

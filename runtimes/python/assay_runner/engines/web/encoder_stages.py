@@ -15,12 +15,13 @@ import torch
 from transformers import DynamicCache, EncoderDecoderCache, PreTrainedModel
 from transformers.cache_utils import Cache, DynamicLayer
 
-from assay_runner.engines.web.stages import LOGITS, PAST, PLACE, TOKEN, Stage, Stages, first, named, past, ran
+from assay_runner.engines.web.stages import LOGITS, PAST, PLACE, TOKEN, Stages, first, named, past, ran
 from assay_runner.errors import ExportFailed
 from assay_runner.exporting import constants, encoder_decoder
 from assay_runner.exporting.encoder_decoder import CROSS, ENCODED, IDS, Encoding
 from assay_runner.subjects.generation import PROMPT
 from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.wrapping import Wrapped
 
 _MASK, _POSITIONS = "decoder_attention_mask", "decoder_position_ids"
 """What a decoder is told where it can be: that no slot is padding (the empty ones lie ahead of the token), and where
@@ -77,7 +78,7 @@ class Opening(Encoding):
         return torch.nn.functional.pad(tensor, (0, 0, 0, self._slots - tensor.shape[2]))
 
 
-class Token(Stage):
+class Token(Wrapped):
     """What is computed for each token."""
 
     def __init__(self, model: PreTrainedModel, call: Mapping[str, Any], encoded: type) -> None:

@@ -19,6 +19,7 @@ from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.exporting import comparison, exporters, steps, traces, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
+from assay_runner.exporting.quieting import quiet
 from assay_runner.process import blame
 from assay_runner.subjects import generation
 
@@ -34,7 +35,7 @@ def write(subject: Subject, folder: Path) -> Graph:
     if not set(subject.tensors) <= {IDS, MASK} or IDS not in subject.tensors:
         raise ExportFailed("generation with a growing past goes for models that continue a text: this one reads more")
     try:
-        with exporters.quiet():
+        with quiet():
             model = _exported(subject)
     except Exception as error:  # noqa: BLE001 - exporters raise anything
         if blamed := blame.blamed(error):

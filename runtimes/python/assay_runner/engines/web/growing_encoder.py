@@ -17,22 +17,23 @@ from transformers import DynamicCache, EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from assay_runner.engines.web import growing
-from assay_runner.engines.web.stages import Stage
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.exporting import comparison, encoder_decoder, exporters, steps, traces, trying, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
+from assay_runner.exporting.quieting import quiet
 from assay_runner.process import blame
 from assay_runner.subjects import generation
 from assay_runner.subjects.generation import PROMPT
 from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.wrapping import Wrapped
 
 ENCODER, DECODER = "encoder_model.onnx", "decoder_model_merged.onnx"  # as the library calls them
 HIDDEN, STATES, SEEN = "last_hidden_state", "encoder_hidden_states", "encoder_attention_mask"
 _PAST = "past_key_values"
 
 
-class Encoder(Stage):
+class Encoder(Wrapped):
     """What is computed once."""
 
     def forward(self, **given: torch.Tensor) -> Tensors:
@@ -40,7 +41,7 @@ class Encoder(Stage):
         return {HIDDEN: self.model.get_encoder()(**given, return_dict=True).last_hidden_state}
 
 
-class Decoder(Stage):
+class Decoder(Wrapped):
     """What is computed for new ids after any number of past ones."""
 
     def forward(self, input_ids: torch.Tensor, past_key_values: DynamicCache, **read: torch.Tensor) -> dict[str, Any]:
@@ -63,7 +64,7 @@ def write(subject: Subject, folder: Path) -> tuple[Graph, list[list[int]]]:
     model = subject.model.model
     read = {name: t for name, t in subject.tensors.items() if name != encoder_decoder.IDS}
     try:
-        with exporters.quiet():
+        with quiet():
             begun = encoder_decoder.parts(model, subject.tensors).encoded[PROMPT]
             encoder = _encoder(model, read, subject, folder)
             decoder = _decoder(model, read, begun)

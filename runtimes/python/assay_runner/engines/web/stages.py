@@ -18,6 +18,7 @@ from transformers import DynamicCache, PreTrainedModel
 
 from assay_runner.errors import ExportFailed
 from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.wrapping import Wrapped
 
 IDS, MASK, LOGITS = "input_ids", "attention_mask", "logits"
 TOKEN, PLACE, SEEN = "token", "place", "seen"
@@ -42,20 +43,7 @@ class Stages:
     later: Mapping[str, torch.Tensor]  # inputs of the first step
 
 
-class Stage(torch.nn.Module):
-    """A part of a model, with the model's own configuration."""
-
-    def __init__(self, model: PreTrainedModel) -> None:
-        super().__init__()
-        self.model = model
-
-    @property
-    def config(self) -> Any:
-        """The model's own."""
-        return self.model.config
-
-
-class Prompt(Stage):
+class Prompt(Wrapped):
     """What is computed once."""
 
     def __init__(self, model: PreTrainedModel, slots: int) -> None:
@@ -71,7 +59,7 @@ class Prompt(Stage):
         return torch.nn.functional.pad(tensor, (0, 0, self._slots - tensor.shape[2], 0))
 
 
-class Step(Stage):
+class Step(Wrapped):
     """What is computed for each token."""
 
     def __init__(self, model: PreTrainedModel) -> None:

@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from typing import Any
 
 import torch
 
 from assay_runner.subjects import stream
+from assay_runner.subjects.replacing import replaced
 
 _NAME = "randn_tensor"
 _UNIT = stream.Draw(0.0, 1.0)
@@ -42,10 +43,7 @@ def drawn_by_rule(key: str) -> Iterator[None]:
         for name, module in list(sys.modules.items())
         if name.startswith("diffusers.") and vars(module).get(_NAME) is original
     ]
-    for module in holders:
-        setattr(module, _NAME, drawn)
-    try:
-        yield
-    finally:
+    with ExitStack() as stack:
         for module in holders:
-            setattr(module, _NAME, original)
+            stack.enter_context(replaced(module, _NAME, lambda own: drawn))
+        yield

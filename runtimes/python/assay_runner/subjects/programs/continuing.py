@@ -16,7 +16,7 @@ from transformers import LogitsProcessor, LogitsProcessorList, PreTrainedModel
 from assay_runner.errors import Unsuited
 from assay_runner.subjects import models
 from assay_runner.subjects.generation import IDS, LOGITS, NEW_TOKENS, Clock, prompted
-from assay_runner.subjects.programs.wrapping import Wrapped
+from assay_runner.subjects.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 

@@ -16,7 +16,7 @@ import torch
 from transformers import PreTrainedModel
 
 from assay_runner.subjects import models
-from assay_runner.subjects.programs.wrapping import Wrapped
+from assay_runner.subjects.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 CONFIGURATION = "generation_config"  # the part that says how to generate, where a model cannot do without

@@ -14,7 +14,7 @@ import torch
 from transformers import PreTrainedModel
 
 from assay_runner.subjects import models
-from assay_runner.subjects.programs.wrapping import Wrapped
+from assay_runner.subjects.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 PART = "index"

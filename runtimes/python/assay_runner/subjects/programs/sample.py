@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from transformers import PreTrainedModel
 
 from assay_runner.subjects import models, stream
-from assay_runner.subjects.programs.wrapping import Wrapped
+from assay_runner.subjects.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 STEPS = "num_steps"  # the parameter of forward that gives such a model away

@@ -16,7 +16,7 @@ import torch
 from transformers import PreTrainedModel
 
 from assay_runner.subjects import models
-from assay_runner.subjects.programs.wrapping import Wrapped
+from assay_runner.subjects.wrapping import Wrapped
 
 Recipe = Mapping[str, Any]
 Found = dict[str, torch.Tensor]  # masks and scores of one frame, or of all frames

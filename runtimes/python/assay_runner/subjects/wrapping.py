@@ -1,4 +1,4 @@
-"""What programs have in common that are a model with another forward."""
+"""A model with another forward: what programs and the stages of a generation have in common."""
 
 from __future__ import annotations
 
