@@ -44,7 +44,7 @@ class _Graphs:
         """The graph at a point, compiled now if it was not before, and checked against torch's numbers."""
         key = tuple(sorted(inputs.sizes(self.session.torch.recipe, point).items()))
         found = next(iter(self.running.values()), None)
-        if found is not None and getattr(found.compiled, "any_prompt", False):
+        if found is not None and found.compiled.any_prompt:
             return found
         if key not in self.running:
             self.running[key] = self._started(dict(point))
@@ -77,7 +77,7 @@ class _Graphs:
 
 def _lengthened(compiled: Any, new: int) -> None:
     """Lets a generation have so many tokens; a cache of a fixed size has room for a fixed number."""
-    if hasattr(compiled, "new_tokens"):
+    if compiled.new_tokens is not None:
         compiled.new_tokens = new
     elif new > generation.NEW_TOKENS:
         raise Unsupported(f"the graph generates {generation.NEW_TOKENS} tokens at most here: its cache has that size")

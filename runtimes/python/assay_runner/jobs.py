@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from assay_runner.engines.backends import BACKENDS
+
 KINDS = {
     "noop": "process.noop.run",
     "recipe": "subjects.recipes.on_demand.answer",
@@ -19,12 +21,7 @@ KINDS = {
 ENGINES = {
     "noop": "process.noop.run",
     "torch": "engines.torch.engine.run",
-    "onnxruntime": "engines.graphs.driver.run",
-    "openvino": "engines.graphs.driver.run",
-    "qnn": "engines.graphs.driver.run",
-    "coreml": "engines.graphs.driver.run",
-    "ort-web": "engines.graphs.driver.run",
-    "wasm": "engines.graphs.driver.run",
+    **dict.fromkeys(BACKENDS, "engines.graphs.driver.run"),
 }
 """Who carries out `check` and `time`: the cell's engine → module and function of this package."""
 

@@ -9,7 +9,8 @@ import pytest
 import torch
 from onnx import TensorProto, helper
 
-from assay_runner.engines.contract import Asked, Exported, backend
+from assay_runner.engines.backends import backend
+from assay_runner.engines.contract import Asked, Exported
 from assay_runner.errors import AbsentDevice, RefusedGraph, UnsupportedDType
 from assay_runner.exporting.store import Store
 

@@ -1,29 +1,22 @@
-"""What an engine of exported graphs is to the rest: two small contracts, and the table of those there are."""
+"""What an engine of exported graphs is to the rest: two small contracts, which hold all that is ever asked of it."""
 
 from __future__ import annotations
 
-import importlib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay_runner.exporting.store import Store
 
-Arrays = Mapping[str, np.ndarray]
+if TYPE_CHECKING:
+    from .timing import Clock
 
-BACKENDS = {
-    "onnxruntime": "engines.onnxruntime.backend.OnnxRuntime",
-    "openvino": "engines.openvino.backend.OpenVINO",
-    "qnn": "engines.qnn.backend.QNN",
-    "coreml": "engines.coreml.backend.CoreML",
-    "ort-web": "engines.web.backend.Web",
-    "wasm": "engines.web.backend.Web",
-}
-"""The cell's engine → module and class of this package."""
+Arrays = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -94,47 +87,79 @@ class Exported:
     )
 
 
-class Compiled(Protocol):
-    """A graph that is ready to run."""
+class Compiled(ABC):
+    """A graph that is ready to run. What not every engine has is here too, with the answer of one that has it not."""
 
-    evidence: str
+    evidence: str = ""
     """"" when it runs on what the cell names, "emulated" or "compiled" otherwise."""
 
     key: str
     """Of the store's entry that holds what the engine reads: what a user is given to use elsewhere."""
 
-    items: int
+    items: int = 1
     """How many inferences one run makes: one, but where throughput is measured."""
 
+    clock: Clock | None = None
+    """Who times the runs where that is nearer to them than this process."""
+
+    new_tokens: int | None = None
+    """How many tokens a generation has, where that may be set before a run."""
+
+    any_prompt: bool = False
+    """Whether a generation takes prompts of any length."""
+
+    @abstractmethod
     def bind(self, feeds: Arrays) -> None:
         """Puts the inputs to where the engine takes them from: no part of a timed run."""
 
+    @abstractmethod
     def run(self) -> None:
         """One inference, awaited."""
 
+    @abstractmethod
     def outputs(self) -> dict[str, np.ndarray]:
         """What the last run gave, by the names of the graph."""
 
-    def placement(self) -> Placement:
-        """Where the nodes ran, or were put."""
+    @abstractmethod
+    def placement(self) -> Placement | None:
+        """Where the nodes ran, or were put; None where nobody tells."""
 
+    @abstractmethod
     def facts(self) -> dict[str, Any]:
         """What the context of a result should tell of the engine: versions, precision, streams, threads."""
 
+    def phases(self) -> dict[str, float]:
+        """Milliseconds of the parts of the phase `compile`, by name."""
+        return {}
 
-class Backend(Protocol):
+    def memory(self) -> dict[str, int | None] | None:
+        """What an engine in processes of its own held there, as a report has it; None for one that runs in this one."""
+        return None
+
+    def device_ms(self) -> list[float] | None:
+        """Milliseconds of runs by the device's own clock, beside the timed ones; None where it has none."""
+        return None
+
+    def generation(self) -> dict[str, Any] | None:
+        """What generations took so far; None where a run is no generation."""
+        return None
+
+    def around(self, found: Arrays) -> list[dict[str, Any]] | None:
+        """What a library makes around its model, compared; None where nothing but the model is run."""
+        return None
+
+
+class Backend(ABC):
     """An engine. It is made for one job, after the fork: importing it may start threads."""
 
-    def __init__(self, asked: Asked, store: Store) -> None: ...
+    @abstractmethod
+    def __init__(self, asked: Asked, store: Store) -> None:
+        """Raises where the engine is not here, or cannot do what is asked."""
 
+    @abstractmethod
     def prepare(self, exported: Exported) -> Any:
         """Makes of the graph what the engine reads, kept in the store: the phase `convert`."""
 
+    @abstractmethod
     def compile(self, prepared: Any) -> Compiled:
         """Loads it on the device: the phase `compile`."""
-
-
-def backend(engine: str) -> type[Backend]:
-    """The class of an engine, imported now."""
-    module, _, name = BACKENDS[engine].rpartition(".")
-    return getattr(importlib.import_module(f"assay_runner.{module}"), name)

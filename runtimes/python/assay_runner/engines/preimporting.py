@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from assay_runner.engines.backends import BACKENDS
 from assay_runner.process import linux
 
 _PREIMPORT = (
@@ -92,7 +93,7 @@ def _starts_nothing(names: tuple[str, ...]) -> bool:
 def before_fork(job: Mapping[str, Any]) -> None:
     """Imports in the parent what the job's child and those after it need: the exporters for checks of exported graphs,
     which are of another model each time, else the job's own modelling module, which its repeats share."""
-    if job.get("kind") == "check" and (job.get("cell") or {}).get("engine") != "torch":
+    if job.get("kind") == "check" and (job.get("cell") or {}).get("engine") in BACKENDS:
         _exporters()
     else:
         preload(job)

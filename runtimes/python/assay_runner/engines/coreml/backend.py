@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner.engines.contract import Arrays, Asked, Exported, LeftOver, Placement
+from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, LeftOver, Placement
 from assay_runner.errors import AbsentDevice, LibraryAbsent, RefusedGraph, UnsupportedDType, UnsupportedOperators
 from assay_runner.exporting.quieting import quiet
 from assay_runner.exporting.store import Entry, Store, key_of
@@ -38,7 +38,7 @@ class Prepared:
     entry: Entry
 
 
-class CoreML:
+class CoreML(Backend):
     """Converts programs to Core ML, and runs them on macOS."""
 
     def __init__(self, asked: Asked, store: Store) -> None:
@@ -87,10 +87,10 @@ class CoreML:
         return {"operators": operators(model)}
 
 
-class Converted:
+class Converted(Compiled):
     """A package that this machine cannot run."""
 
-    evidence, items = "compiled", 1
+    evidence = "compiled"
 
     def __init__(self, asked: Asked, tools: Any, prepared: Prepared) -> None:
         self.key = prepared.entry.manifest["key"]

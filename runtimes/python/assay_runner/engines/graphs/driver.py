@@ -19,7 +19,8 @@ import torch
 
 from assay_runner.checking import numerics
 from assay_runner.engines import timing
-from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Placement, backend
+from assay_runner.engines.backends import backend
+from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Placement
 from assay_runner.errors import BadRecipe
 from assay_runner.exporting.graph import Options, opset
 from assay_runner.exporting.store import Store
@@ -147,11 +148,12 @@ class Session:
 
     def clock(self, compiled: Compiled) -> timing.Clock:
         """Who times the runs: what is compiled, where it has a clock of its own, else the harness."""
-        return getattr(compiled, "clock", None) or timing.Harness(compiled.run, self.torch.device)
+        return compiled.clock or timing.Harness(compiled.run, self.torch.device)
 
     def _memory(self, compiled: Compiled) -> dict[str, int | None]:
         """What an engine in processes of its own held there, else what this process did."""
-        return compiled.memory() if hasattr(compiled, "memory") else self.host.report()
+        told = compiled.memory()
+        return self.host.report() if told is None else told
 
     def _inside(self, items: int) -> str:
         """What a sample's time is of."""
@@ -187,19 +189,14 @@ class Session:
             "weights_unused": artefact["unused"],
             "inputs_inside": self._inside(compiled.items),
             "energy_j": None,
-            "generation": compiled.generation() if hasattr(compiled, "generation") else None,
+            "generation": compiled.generation(),
             "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,
         }
 
 
-def _phases(compiled: Compiled) -> dict[str, float]:
-    """The parts of the phase `compile`, where an engine tells them."""
-    return compiled.phases() if hasattr(compiled, "phases") else {}
-
-
 def _by_device(compiled: Compiled) -> list[float] | None:
     """Milliseconds of an inference by the device's own clock, in runs beside the timed ones; None where it has none."""
-    told = compiled.device_ms() if hasattr(compiled, "device_ms") else None
+    told = compiled.device_ms()
     return told and [ms / compiled.items for ms in told]
 
 
@@ -231,7 +228,7 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         found, expected = _tensors(compiled), artefact.reference()
         outputs.keep(session.job, session.emit.index or 0, found)
         report = session.report(running, found, compiled.placement())
-        report["phases_ms"] = {"run": running.run_ms} | _phases(compiled)
+        report["phases_ms"] = {"run": running.run_ms} | compiled.phases()
         report["finite"] = numerics.finite(found, expected)
         report["constant"] = None if artefact.silent else outputs.constant(found)
         if report["generation"]:
@@ -242,8 +239,8 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         if compared.unchecked:
             return report | {"constant": None, "numerics_note": compared.unchecked}
         report["numerics"] = _numerics(session, artefact, found, expected, compared)
-        if hasattr(compiled, "around"):  # a library that does more than to run the model
-            report["numerics"]["around"] = compiled.around({name: t.numpy() for name, t in found.items()})
+        if (around := compiled.around({name: t.numpy() for name, t in found.items()})) is not None:
+            report["numerics"]["around"] = around
         return report
 
 
@@ -298,5 +295,5 @@ def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
             },
             "sync": "",
             "hidden": samples.hidden,
-            "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count} | _phases(compiled),
+            "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count} | compiled.phases(),
         }

@@ -10,7 +10,7 @@ from typing import Any
 
 import onnxruntime as ort
 
-from assay_runner.engines.contract import Arrays, Asked, Exported, LeftOver, Placement
+from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, LeftOver, Placement
 from assay_runner.errors import AbsentDevice, UnsupportedDType
 from assay_runner.exporting.store import Store
 
@@ -53,7 +53,7 @@ def confirm(session: ort.InferenceSession, asked: Asked) -> dict[str, str]:
     return told
 
 
-class OnnxRuntime:
+class OnnxRuntime(Backend):
     """Runs graphs with the platform's provider, in float32."""
 
     def __init__(self, asked: Asked, store: Store) -> None:
@@ -76,10 +76,8 @@ class OnnxRuntime:
         return Session(self._asked, prepared)
 
 
-class Session(Bound):
+class Session(Bound, Compiled):
     """A session with its inputs and outputs bound."""
-
-    evidence = ""
 
     def __init__(self, asked: Asked, exported: Exported) -> None:
         self._provider = PROVIDERS[asked.platform]

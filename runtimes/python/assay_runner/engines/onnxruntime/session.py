@@ -31,8 +31,6 @@ class Place:
 class Bound:
     """A session that reads its inputs where they lie; outputs are its own."""
 
-    items = 1
-
     def __init__(self, session: ort.InferenceSession, names: Sequence[str], place: Place | None = None) -> None:
         self._session, self._names, self._place = session, list(names), place or Place()
         self._binding = session.io_binding()

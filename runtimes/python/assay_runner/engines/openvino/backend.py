@@ -17,14 +17,14 @@ from typing import Any
 
 import openvino as ov
 
-from assay_runner.engines.contract import Arrays, Asked, Exported
+from assay_runner.engines.contract import Arrays, Asked, Backend, Exported
 from assay_runner.errors import AbsentDevice, BadRecipe, RefusedGraph, UnsupportedDType
 from assay_runner.exporting.store import Entry, Store, key_of
 from assay_runner.subjects import generation
 
 from . import precision as precisions
 from . import quantising
-from .compiled import SCENARIOS, Compiled, Generating
+from .compiled import SCENARIOS, Generating, Latency
 from .restoring import same
 
 MODEL, BLOB = "model.xml", "model.blob"
@@ -47,7 +47,7 @@ class Model:
     encoder: Model | None = None  # which runs once before, in a generation
 
 
-class OpenVINO:
+class OpenVINO(Backend):
     """Runs graphs on one of OpenVINO's devices."""
 
     def __init__(self, asked: Asked, store: Store) -> None:
@@ -87,13 +87,13 @@ class OpenVINO:
         entry = self._entry("openvino", facts, lambda folder: self._converted(exported, folder) | facts | whose)
         return Model(entry.manifest["key"], entry.path(MODEL), names, sample, encoder)
 
-    def compile(self, prepared: Model) -> Compiled:
+    def compile(self, prepared: Model) -> Latency:
         """The model on the device, ready to run."""
         model = self._on_device(prepared)
         if self._asked.mode != generation.MODE:
             return SCENARIOS[self._asked.scenario][1](model, self._asked, prepared.outputs, prepared.key)
         once = prepared.encoder
-        encoder = once and Compiled(self._on_device(once), self._asked, once.outputs, once.key)
+        encoder = once and Latency(self._on_device(once), self._asked, once.outputs, once.key)
         return Generating(model, self._asked, prepared.outputs, prepared.key, encoder)
 
     def _on_device(self, prepared: Model) -> ov.CompiledModel:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import openvino as ov
 
+from assay_runner.engines import contract
 from assay_runner.engines.contract import Arrays, Asked, Placement
 from assay_runner.engines.openvino.generating import Encoder, continued
 from assay_runner.subjects.generation import NEW_TOKENS, Clock, prompted
@@ -36,11 +37,8 @@ _TOLD = (
 """The properties of a compiled model that a result tells."""
 
 
-class Compiled:
+class Latency(contract.Compiled):
     """One request at a time."""
-
-    evidence = ""
-    items = 1
 
     def __init__(self, compiled: ov.CompiledModel, asked: Asked, names: Sequence[str], key: str = "") -> None:
         self._compiled, self._asked, self._names, self.key = compiled, asked, names, key
@@ -88,7 +86,7 @@ class Compiled:
         return {name.lower(): value for name, value in self._asked.settings.items()}
 
 
-class Queue(Compiled):
+class Queue(Latency):
     """As many requests in flight as the device asks for."""
 
     def __init__(self, compiled: ov.CompiledModel, asked: Asked, names: Sequence[str], key: str = "") -> None:
@@ -109,7 +107,7 @@ class Queue(Compiled):
         self._queue.wait_all()
 
 
-class Generating(Compiled):
+class Generating(Latency):
     """Whole generations, one at a time; the encoder of a model that has one is a part of each."""
 
     new_tokens = NEW_TOKENS
@@ -121,7 +119,7 @@ class Generating(Compiled):
         asked: Asked,
         names: Sequence[str],
         key: str = "",
-        encoder: Compiled | None = None,
+        encoder: Latency | None = None,
     ) -> None:
         super().__init__(compiled, asked, names, key)
         self._clock = Clock()
@@ -158,8 +156,8 @@ class Generating(Compiled):
         return self._clock.report(prompt, self.new_tokens, batch)
 
 
-SCENARIOS: dict[str, tuple[str, type[Compiled]]] = {
-    "latency": ("LATENCY", Compiled),
+SCENARIOS: dict[str, tuple[str, type[Latency]]] = {
+    "latency": ("LATENCY", Latency),
     "throughput": ("THROUGHPUT", Queue),
 }
 """The cell's scenario → the hint that the device gets, and what runs it."""

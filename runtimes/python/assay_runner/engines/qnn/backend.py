@@ -18,7 +18,7 @@ from typing import Any
 import onnx_ir
 import onnxruntime as ort
 
-from assay_runner.engines.contract import Asked, Compiled, Exported, LeftOver, Placement
+from assay_runner.engines.contract import Asked, Backend, Compiled, Exported, LeftOver, Placement
 from assay_runner.engines.onnxruntime.session import Bound, options
 from assay_runner.errors import ExportFailed, UnsupportedDType
 from assay_runner.exporting import writing
@@ -42,7 +42,7 @@ class Prepared:
     done: dict[str, Any] = field(default_factory=dict)
 
 
-class QNN:
+class QNN(Backend):
     """Compiles graphs for a system on chip, and runs them on it or in Qualcomm's emulator."""
 
     def __init__(self, asked: Asked, store: Store) -> None:
@@ -116,7 +116,7 @@ class QNN:
         return self._held.enter_context(self._store.entry(kind, key, lambda folder: facts | make(folder)))
 
 
-class Session(Bound):
+class Session(Bound, Compiled):
     """A context on the device."""
 
     def __init__(self, asked: Asked, provider: Provider, prepared: Prepared, entry: Entry) -> None:

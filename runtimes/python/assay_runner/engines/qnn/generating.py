@@ -37,10 +37,8 @@ def _stage(exported: Exported, name: str) -> Exported:
     )
 
 
-class Generating:
+class Generating(Compiled):
     """Whole generations, one at a time."""
-
-    items = 1
 
     def __init__(self, prefill: Compiled, decode: Compiled) -> None:
         self.evidence, self.key = decode.evidence, decode.key

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from assay_runner.engines import timing
-from assay_runner.engines.contract import Arrays, Asked, Exported, Placement
+from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, Placement
 from assay_runner.errors import BadRecipe, BrokenDown, PageError, PageLost, RefusedGraph, TooLarge
 from assay_runner.exporting.store import Store
 from assay_runner.subjects import generation
@@ -32,7 +32,7 @@ SHORT_S = 60.0
 _GPU = {"min_s": 0.2, "min_n": 3, "max_s": 3.0}  # how long the GPU's own time is looked at
 
 
-class Web:
+class Web(Backend):
     """Runs graphs in a page."""
 
     def __init__(self, asked: Asked, store: Store) -> None:
@@ -69,10 +69,8 @@ class Web:
         return Generating if self._asked.mode == generation.MODE else Session
 
 
-class Session:
+class Session(Compiled):
     """A graph in a page."""
-
-    items = 1
 
     def __init__(self, asked: Asked, page: Page, prepared: Prepared) -> None:
         self._asked, self._page, self._prepared, self.key = asked, page, prepared, prepared.key
