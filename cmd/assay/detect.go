@@ -165,6 +165,20 @@ func (a *app) ask(ctx context.Context, m *detect.Machine, how asking) (detect.An
 	return browsers, nil
 }
 
+// keptBrowsers are the versions of browsers that are known without starting
+// one; where that cannot be told, none.
+func (a *app) keptBrowsers(ctx context.Context) map[string]string {
+	maker, err := a.maker()
+	if err != nil {
+		return nil
+	}
+	answers, err := a.askBrowsers(ctx, maker, detect.Live(), asking{})
+	if err != nil {
+		return nil
+	}
+	return answers.BrowserVersions()
+}
+
 // askBrowsers asks the installed browsers and the one of the web environment.
 // When they are not to be started, what they said last is taken.
 func (a *app) askBrowsers(ctx context.Context, maker *environment.Maker, m *detect.Machine, how asking) (detect.Answers, error) {

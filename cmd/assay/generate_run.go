@@ -14,9 +14,9 @@ import (
 	"assay/internal/cell"
 	"assay/internal/generate/skills"
 	"assay/internal/generate/tests"
+	"assay/internal/history"
 	"assay/internal/platform"
 	"assay/internal/pytests"
-	"assay/internal/store"
 
 	"github.com/spf13/cobra"
 )
@@ -143,31 +143,18 @@ func (a *app) crossCheck(ctx context.Context, device string, models []ran) error
 		a.say("not held against stored results: --device names no single platform")
 		return nil
 	}
-	st, err := a.store()
+	h, err := a.history()
 	if err != nil {
 		return err
 	}
-	stored, err := st.Results(ctx, store.Filter{Platforms: []string{device}, Sizes: []string{cell.Tiny}})
+	newest, err := h.UsualVerdicts(ctx, p)
 	if err != nil {
 		return err
-	}
-	type head struct {
-		model, task string
-		batch       int
-	}
-	newest := map[head]cell.Verdict{}
-	for _, x := range stored {
-		c := x.Result.Cell
-		usual := c.Engine == p.Engines[0] && c.Browser == "" && c.Mode == cell.Infer && c.DType == p.DTypes[0]
-		of := head{c.Type, c.Task, max(c.Batch, 1)}
-		if _, had := newest[of]; usual && !had && x.Result.Context.Versions["assay"] != "" {
-			newest[of] = x.Result.Verdict
-		}
 	}
 	for i := range models {
 		m := &models[i]
-		m.Stored = newest[head{m.Model, m.Task, 1}]
-		m.Disagrees = disagreement(m.File, m.Stored, newest[head{m.Model, m.Task, 2}])
+		m.Stored = newest[history.Head{Type: m.Model, Task: m.Task, Batch: 1}]
+		m.Disagrees = disagreement(m.File, m.Stored, newest[history.Head{Type: m.Model, Task: m.Task, Batch: 2}])
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +11,10 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/history"
 	"assay/internal/matrix"
 	"assay/internal/report"
 	"assay/internal/session"
-	"assay/internal/store"
 
 	"github.com/spf13/cobra"
 )
@@ -123,7 +122,7 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	}
 	defer s.Close()
 	plan.NoFallback = true
-	rows := planned(plan)
+	rows := matrix.ModelsOf(plan.Cells)
 	ran, err := a.fillMatrix(ctx, s, plan, resume)
 	if err != nil && len(ran) == 0 {
 		return err
@@ -134,36 +133,15 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if err != nil {
 		return err
 	}
-	known, err := a.known(ctx, s, plan)
+	h, err := a.history()
 	if err != nil {
 		return err
 	}
-	return status(known, f.strict || plan.Strict)
-}
-
-// known are this host's newest results of the planned cells, whenever they ran.
-func (a *app) known(ctx context.Context, s *session.Session, plan cell.Plan) ([]cell.Result, error) {
-	st, err := a.store()
+	latest, err := h.Latest(ctx, s.Host().ID, plan)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	filter := store.Filter{Hosts: []string{s.Host().ID}}
-	for _, c := range plan.Cells {
-		filter.Cells = append(filter.Cells, c.Hash)
-	}
-	stored, err := st.Results(ctx, filter)
-	if err != nil {
-		return nil, err
-	}
-	var out []cell.Result
-	seen := map[string]bool{}
-	for _, x := range stored { // newest first
-		if asked := cmp.Or(x.Result.Asked, x.Result.Cell.Hash); !seen[asked] {
-			seen[asked] = true
-			out = append(out, x.Result)
-		}
-	}
-	return out, nil
+	return status(latest, f.strict || plan.Strict)
 }
 
 // fillMatrix carries out what the plan still lacks.
@@ -185,10 +163,9 @@ func (a *app) fillMatrix(ctx context.Context, s *session.Session, plan cell.Plan
 	return rep.Results, err
 }
 
-// unfinished is the plan without the cells that this host has results of with
-// the versions in use.
+// unfinished is the plan without the cells that need not be run again.
 func (a *app) unfinished(ctx context.Context, s *session.Session, plan cell.Plan) (cell.Plan, error) {
-	st, err := a.store()
+	h, err := a.history()
 	if err != nil {
 		return plan, err
 	}
@@ -196,24 +173,7 @@ func (a *app) unfinished(ctx context.Context, s *session.Session, plan cell.Plan
 	if err != nil {
 		return plan, err
 	}
-	done, err := st.Finished(ctx, s.Host().ID, versions)
-	if err != nil {
-		return plan, err
-	}
-	var left []cell.Cell
-	for _, c := range plan.Cells {
-		content, err := s.Content(ctx, c)
-		if cause := context.Cause(ctx); cause != nil {
-			return plan, cause
-		}
-		timing, ok := done[store.Done{Hash: c.Hash, Content: content}]
-		// What cannot be read is not finished: carrying it out says what is wrong.
-		if err != nil || !ok || plan.Timing != cell.Functional && timing == cell.Functional {
-			left = append(left, c)
-		}
-	}
-	plan.Cells = left
-	return plan, nil
+	return h.Unfinished(ctx, plan, history.Here{Host: s.Host().ID, Versions: versions, Content: s.Content, Browsers: a.keptBrowsers})
 }
 
 // showMatrix prints the matrix of what the store knows; with only, of the
@@ -231,7 +191,14 @@ func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Mode
 		return err
 	}
 	st.Notice = func(text string) { a.say("note: " + text) }
-	observations, hosts, err := observe(ctx, st, rows, only)
+	h := history.In(st)
+	observe := h.Observations
+	if only {
+		observe = func(ctx context.Context) ([]matrix.Observation, []cell.Host, error) {
+			return h.ObservationsOf(ctx, rows)
+		}
+	}
+	observations, hosts, err := observe(ctx)
 	if err != nil {
 		return err
 	}
@@ -286,51 +253,6 @@ func writeFile(path string, f report.Format, d report.Document) (err error) {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)
-}
-
-// observe reads what the store has of the rows, or of everything.
-func observe(ctx context.Context, st *store.Store, rows []matrix.Model, only bool) ([]matrix.Observation, []cell.Host, error) {
-	filter := store.Filter{Samples: true} // ratios and their intervals are over repeats, not over their median
-	wanted := map[string]bool{}
-	if only {
-		for _, r := range rows {
-			filter.Types = append(filter.Types, r.Type)
-			wanted[rowName(r.Type, r.Checkpoint)] = true
-		}
-	}
-	stored, err := st.Results(ctx, filter)
-	if err != nil {
-		return nil, nil, err
-	}
-	var out []matrix.Observation
-	for _, x := range stored {
-		c := x.Result.Cell
-		if c.Size == cell.Tiny {
-			c.Checkpoint = ""
-		}
-		if !only || wanted[rowName(c.Type, c.Checkpoint)] {
-			out = append(out, matrix.Observation{Result: x.Result, Host: x.HostID, Imported: x.Imported})
-		}
-	}
-	hosts, err := st.Hosts(ctx)
-	return out, hosts, err
-}
-
-func rowName(kind, checkpoint string) string { return kind + "\x00" + checkpoint }
-
-// planned is a row for each model of a plan.
-func planned(p cell.Plan) []matrix.Model {
-	var out []matrix.Model
-	for _, c := range p.Cells {
-		m := matrix.Model{Type: c.Type, Checkpoint: c.Checkpoint, Family: c.Family}
-		if c.Size == cell.Tiny {
-			m.Checkpoint = ""
-		}
-		if !slices.Contains(out, m) {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 func modelsOf(entries []catalog.Choice) []matrix.Model {

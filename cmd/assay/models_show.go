@@ -3,17 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/environment"
 	"assay/internal/modelpage"
 	"assay/internal/session"
-	"assay/internal/store"
 
 	"github.com/spf13/cobra"
 )
@@ -164,55 +161,18 @@ func (p presentOnly) Python(ctx context.Context) (environment.Environment, error
 	return p.app.present(ctx)
 }
 
-// storeWait is how long a page waits for a database that others use.
-const storeWait = 2 * time.Second
-
-// observed fills in what ran where. A store that holds nothing is not made,
-// and one that is in use is not waited for.
+// observed fills in what ran where.
 func (a *app) observed(ctx context.Context, modelType string, p *modelpage.Page) error {
 	p.Ran = []modelpage.Ran{}
-	if there, err := a.anyResults(); err != nil || !there {
-		return err
-	}
-	st, err := a.store()
+	h, err := a.history()
 	if err != nil {
 		return err
 	}
-	st.Wait = storeWait
-	stored, err := st.Results(ctx, store.Filter{Types: []string{modelType}})
+	results, err := h.OfType(ctx, modelType)
 	if err != nil {
 		p.NoRan = err.Error()
 		return context.Cause(ctx)
 	}
-	p.Ran = modelpage.Latest(seenOf(stored))
+	p.Ran = modelpage.Latest(results)
 	return nil
-}
-
-// anyResults says whether there is anything that a store could be asked for.
-func (a *app) anyResults() (bool, error) {
-	db, journals, err := a.paths()
-	if err != nil || exists(db) {
-		return err == nil, err
-	}
-	files, err := os.ReadDir(journals)
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	return len(files) > 0, err
-}
-
-func seenOf(stored []store.Stored) []modelpage.Seen {
-	out := make([]modelpage.Seen, len(stored))
-	for i, s := range stored {
-		out[i] = modelpage.Seen{Result: s.Result, Imported: s.Imported}
-	}
-	return out
-}
-
-func resultsOf(stored []store.Stored) []cell.Result {
-	out := make([]cell.Result, len(stored))
-	for i, s := range stored {
-		out[i] = s.Result
-	}
-	return out
 }

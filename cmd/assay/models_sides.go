@@ -14,7 +14,6 @@ import (
 	"assay/internal/cell"
 	"assay/internal/input"
 	"assay/internal/snapshot"
-	"assay/internal/store"
 )
 
 // side is the snapshot that a user named.
@@ -25,7 +24,7 @@ func (a *app) side(ctx context.Context, name string, results bool) (snapshot.Sna
 			continue
 		}
 		if err == nil && results && s.Outcomes == nil && s.Transformers != "" {
-			s.Outcomes, err = a.outcomes(ctx, store.Filter{}, s.Transformers)
+			s.Outcomes, err = a.outcomesOfRelease(ctx, s.Transformers)
 		}
 		return s, err
 	}
@@ -141,7 +140,11 @@ func (a *app) sideFile(ctx context.Context, name string) (snapshot.Snapshot, err
 
 // sideRun are the results of a run.
 func (a *app) sideRun(ctx context.Context, name string) (snapshot.Snapshot, error) {
-	outcomes, err := a.outcomes(ctx, store.Filter{Runs: []string{name}}, "")
+	h, err := a.history()
+	if err != nil {
+		return snapshot.Snapshot{}, err
+	}
+	outcomes, err := h.OutcomesOfRun(ctx, name)
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
@@ -151,26 +154,10 @@ func (a *app) sideRun(ctx context.Context, name string) (snapshot.Snapshot, erro
 	return snapshot.Snapshot{Schema: cell.Schema, Outcomes: outcomes}, nil
 }
 
-// outcomes are what the store holds, of one release where one is named; nil
-// where it holds nothing.
-func (a *app) outcomes(ctx context.Context, f store.Filter, release string) ([]snapshot.Outcome, error) {
-	if there, err := a.anyResults(); err != nil || !there {
-		return nil, err
-	}
-	st, err := a.store()
+func (a *app) outcomesOfRelease(ctx context.Context, release string) ([]snapshot.Outcome, error) {
+	h, err := a.history()
 	if err != nil {
 		return nil, err
 	}
-	stored, err := st.Results(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	results := resultsOf(stored)
-	if release != "" {
-		results = slices.DeleteFunc(results, func(r cell.Result) bool { return r.Context.Versions["transformers"] != release })
-	}
-	if len(results) == 0 {
-		return nil, nil
-	}
-	return snapshot.OfResults(results), nil
+	return h.OutcomesOfRelease(ctx, release)
 }

@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/detect"
+	"assay/internal/history"
 	"assay/internal/input"
 	"assay/internal/journal"
 	"assay/internal/platform"
@@ -27,6 +28,15 @@ func (a *app) store() (*store.Store, error) {
 		return nil, err
 	}
 	return store.Open(db, journals)
+}
+
+// history is what is asked of past results.
+func (a *app) history() (*history.History, error) {
+	st, err := a.store()
+	if err != nil {
+		return nil, err
+	}
+	return history.In(st), nil
 }
 
 // journalsToWrite is the folder that results go into. Where the user named the

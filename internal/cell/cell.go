@@ -11,7 +11,6 @@ package cell
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -159,7 +158,7 @@ func (c Cell) Normal() Cell {
 			*v = ""
 		}
 	}
-	c.Hash = c.hash()
+	c.Hash = Key{c.bare()}.Hash()
 	return c
 }
 
@@ -172,14 +171,10 @@ func set(s *string, v string) {
 // hashVersion changes when the meaning of a hashed field does.
 const hashVersion = "1"
 
-// hash is over the fields that decide what is carried out. Zero fields are
-// left out, so a setting added later keeps the hashes of older cells.
-func (c Cell) hash() string {
-	b, err := json.Marshal(c.bare())
-	if err != nil {
-		panic(err) // strings and integers always marshal
-	}
-	sum := sha256.Sum256(append([]byte("cell/"+hashVersion+"\n"), b...))
+// Hash is the key in short: over the fields that decide what is carried out.
+// Zero fields are left out, so a setting added later keeps the hashes of older cells.
+func (k Key) Hash() string {
+	sum := sha256.Sum256(append([]byte("cell/"+hashVersion+"\n"), k.String()...))
 	return hex.EncodeToString(sum[:8])
 }
 

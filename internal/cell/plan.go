@@ -24,6 +24,9 @@ const (
 	Thorough   Timing = "full"
 )
 
+// Thoroughness orders timings: a larger one says all that a smaller one does.
+func (t Timing) Thoroughness() int { return slices.Index([]Timing{Functional, Quick, Thorough}, t) }
+
 // Plan is an ordered set of cells and how they are to be carried out.
 type Plan struct {
 	Cells  []Cell `json:"cells"`
@@ -40,6 +43,9 @@ type Plan struct {
 	// Repeats overrides the number of fresh children a timed cell gets.
 	Repeats int `json:"repeats,omitempty"`
 }
+
+// Timed reports whether cells that work are to be timed.
+func (p Plan) Timed() bool { return p.Timing != Functional && p.Timing != "" }
 
 // MaxPlan is how large a plan file may be, in bytes.
 const MaxPlan = 256 << 20
@@ -62,7 +68,7 @@ func ReadPlan(r io.Reader) (Plan, error) {
 	d.DisallowUnknownFields()
 	var p Plan
 	if err := d.Decode(&p); err != nil {
-		return Plan{}, fmt.Errorf("plan is not valid: %s (%s)", input.InWords(err), place(b, offset(b, err, d.InputOffset())))
+		return Plan{}, fmt.Errorf("plan is not valid: %w (%s)", input.InWords(err), place(b, offset(b, err, d.InputOffset())))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return Plan{}, fmt.Errorf("plan is not valid: text after its end (%s)", place(b, d.InputOffset()))

@@ -81,6 +81,20 @@ type Result struct {
 	StartedAt          time.Time `json:"started_at"`
 }
 
+// AskedHash is the hash of the cell that a result answers: of the one that was
+// asked for, also where memory made it smaller. A result that ran elsewhere in an absent
+// device's place answers the cell that ran, and so do those of older versions.
+func (r Result) AskedHash() string {
+	if r.Asked == "" || r.Fallback != nil && r.Fallback.From != "" {
+		return r.Cell.Hash
+	}
+	return r.Asked
+}
+
+// SpeaksFor are the hashes of the cells that a result tells of: what ran, and
+// what it answers.
+func (r Result) SpeaksFor() []string { return []string{r.Cell.Hash, r.AskedHash()} }
+
 // Loaded tells which given weights a model had, and how they fitted it.
 type Loaded struct {
 	Commit string `json:"commit,omitempty"` // of the checkpoint on the Hub

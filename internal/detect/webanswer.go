@@ -1,5 +1,7 @@
 package detect
 
+import "strings"
+
 // BrowserAnswer is what a browser said of itself, from a page of its own. What
 // it could not tell is nil.
 type BrowserAnswer struct {
@@ -71,4 +73,16 @@ func (w WebAssembly) words() []string {
 		}
 	}
 	return words
+}
+
+// BrowserVersions are what browsers told of their versions, by kind.
+func (a Answers) BrowserVersions() map[string]string {
+	out := map[string]string{}
+	for question, answer := range a {
+		var said BrowserAnswer
+		if kind, ok := strings.CutPrefix(question, BrowserProbe); ok && answer.into(&said) && said.Version != "" {
+			out[kind] = said.Version
+		}
+	}
+	return out
 }

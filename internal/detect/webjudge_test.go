@@ -99,3 +99,16 @@ func TestJudgeWebNeedsPages(t *testing.T) {
 		}
 	}
 }
+
+func TestBrowserVersions(t *testing.T) {
+	t.Parallel()
+	got := Answers{
+		BrowserProbe + "firefox": {Data: []byte(`{"kind":"firefox","version":"151.0"}`)},
+		BrowserProbe + "chrome":  {Error: "it did not answer"},
+		BrowserProbe + "edge":    {Data: []byte(`{"kind":"edge"}`)},
+		WebProbe:                 {Data: []byte(`{"version":"1.27.0"}`)},
+	}.BrowserVersions()
+	if len(got) != 1 || got["firefox"] != "151.0" {
+		t.Errorf("the versions are %v", got)
+	}
+}

@@ -37,7 +37,7 @@ func FindFastest(observations []Observation) []Fastest {
 		if !fair(x) {
 			continue
 		}
-		at := place{modelOf(x.Cell), x.Host}
+		at := place{ModelOf(x.Cell), x.Host}
 		if fairOnes[at] == nil {
 			order = append(order, at)
 		}

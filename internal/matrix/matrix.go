@@ -124,7 +124,7 @@ func Fold(observations []Observation, o Options) Matrix {
 		addRow(rows, x)
 	}
 	for _, x := range observations {
-		key := addRow(rows, modelOf(x.Cell))
+		key := addRow(rows, ModelOf(x.Cell))
 		byRow[key] = append(byRow[key], x)
 	}
 	for key, row := range rows {
@@ -137,8 +137,19 @@ func Fold(observations []Observation, o Options) Matrix {
 	return m
 }
 
-// modelOf says whose row a cell's result belongs to.
-func modelOf(c cell.Cell) Model {
+// ModelsOf is a row for each model of some cells, in their order.
+func ModelsOf(cells []cell.Cell) []Model {
+	var out []Model
+	for _, c := range cells {
+		if m := ModelOf(c); !slices.Contains(out, m) {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// ModelOf says whose row a cell's result belongs to.
+func ModelOf(c cell.Cell) Model {
 	m := Model{Type: c.Type, Family: c.Family}
 	if c.Size == cell.Full {
 		m.Checkpoint = c.Checkpoint

@@ -14,6 +14,7 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/facts"
+	"assay/internal/matrix"
 )
 
 // Page is one model.
@@ -55,15 +56,9 @@ type Ran struct {
 	StartedAt  *time.Time        `json:"started_at"`
 }
 
-// Seen is a result, and whether it came from elsewhere.
-type Seen struct {
-	cell.Result
-	Imported bool
-}
-
 // Latest is the newest of each cell, whatever its batch, input size, weights
 // and threads; what was imported stands apart. Results come newest first.
-func Latest(results []Seen) []Ran {
+func Latest(results []matrix.Observation) []Ran {
 	out := []Ran{}
 	type setting struct {
 		cell.Key

@@ -9,6 +9,7 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/facts"
+	"assay/internal/matrix"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -98,7 +99,7 @@ func TestLatest(t *testing.T) {
 	result := func(checkpoint string, v cell.Verdict) cell.Result {
 		return cell.Result{Cell: cell.Cell{Type: "bert", Checkpoint: checkpoint}.Normal(), Verdict: v, Note: string(v)}
 	}
-	got := Latest([]Seen{{Result: result("", cell.Works)}, {Result: result("named", cell.Fails)}, {Result: result("", cell.Fails)}})
+	got := Latest([]matrix.Observation{{Result: result("", cell.Works)}, {Result: result("named", cell.Fails)}, {Result: result("", cell.Fails)}})
 	if len(got) != 1 || got[0].Verdict != cell.Works || got[0].StartedAt != nil {
 		t.Errorf("%+v", got)
 	}
@@ -113,7 +114,7 @@ func TestImportedStandsApart(t *testing.T) {
 	r := cell.Result{Cell: cell.Cell{Type: "bert", Target: "cuda"}.Normal(), Verdict: cell.Works, Evidence: cell.Measured}
 	absent := r
 	absent.Verdict, absent.Evidence = cell.Unavailable, cell.None
-	p := Page{Ran: Latest([]Seen{{r, true}, {absent, false}})}
+	p := Page{Ran: Latest([]matrix.Observation{{Result: r, Imported: true}, {Result: absent}})}
 	var b strings.Builder
 	if err := p.WriteText(&b); err != nil {
 		t.Fatal(err)

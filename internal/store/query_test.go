@@ -196,40 +196,21 @@ func TestResults(t *testing.T) {
 	}
 }
 
-func TestFinished(t *testing.T) {
+// TestAskedHash: SQL and Go agree on which cell a result answers.
+func TestAskedHash(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	full := result(1)
-	full.Timing = cell.Thorough
-	derived := result(2)
-	derived.Evidence = cell.Derived
 	adapted := result(3) // ran with less than was asked for
 	adapted.Asked = result(7).Cell.Hash
 	moved := fellBack() // ran elsewhere
 	moved.Asked = unavailable().Cell.Hash
-	own := result(4)
-	own.Content = "c0ffee"
-	write(t, s, "a", result(0), full, result(1), failed(cell.Environment), failed(cell.Harness), unavailable(), derived, adapted, moved, own)
-	all := map[Done]cell.Timing{
-		{result(0).Cell.Hash, ""}: cell.Quick, {full.Cell.Hash, ""}: cell.Thorough,
-		{adapted.Cell.Hash, ""}: cell.Quick, {result(7).Cell.Hash, ""}: cell.Quick,
-		{moved.Cell.Hash, ""}: cell.Functional, {own.Cell.Hash, "c0ffee"}: cell.Quick,
-	}
-	for name, c := range map[string]struct {
-		host     string
-		versions map[string]string
-		want     map[Done]cell.Timing
-	}{
-		"same":          {"h-1", map[string]string{"torch": "2.15.0", "transformers": "5.22.2"}, all},
-		"other torch":   {"h-1", map[string]string{"torch": "2.14.0"}, map[Done]cell.Timing{}},
-		"unknown":       {"h-1", map[string]string{"openvino": "2026.4.1"}, map[Done]cell.Timing{}},
-		"other machine": {"h-2", nil, map[Done]cell.Timing{}},
-		"any version":   {"h-1", nil, all},
-	} {
-		got, err := s.Finished(t.Context(), c.host, c.versions)
+	all := []cell.Result{result(0), adapted, moved}
+	write(t, s, "a", all...)
+	for _, r := range all {
+		got, err := s.Results(t.Context(), Filter{Cells: []string{r.AskedHash()}})
 		must(t, err)
-		if d := cmp.Diff(c.want, got); d != "" {
-			t.Errorf("%s: %s", name, d)
+		if len(got) != 1 || got[0].Result.Cell != r.Cell {
+			t.Errorf("%s %d answers %s, which finds %d results", r.Cell.Type, r.Cell.Batch, r.AskedHash(), len(got))
 		}
 	}
 }

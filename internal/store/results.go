@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,8 +41,7 @@ type Filter struct {
 	Samples bool
 }
 
-// askedHash is the hash of the cell that a result answers: the asked one, also
-// where memory made it smaller; results of older versions have only their own.
+// askedHash is cell.Result.AskedHash in SQL.
 const askedHash = "CASE WHEN coalesce(fallback_from, '') = '' THEN coalesce(result->>'$.asked', cell_hash) ELSE cell_hash END"
 
 // where is the filter as SQL and its values.
@@ -128,44 +125,4 @@ func lists(text *string, into *[][]float64) error {
 		return nil
 	}
 	return json.Unmarshal([]byte(*text), into)
-}
-
-// thoroughness orders timings: a later one says all that an earlier one does.
-var thoroughness = []cell.Timing{cell.Functional, cell.Quick, cell.Thorough}
-
-// Done names a cell that has a result: by the hash of what was asked for, and by
-// what the user's own files held then.
-type Done struct{ Hash, Content string }
-
-// Finished returns the cells that a host has a result of with these versions of
-// software, and the most thorough timing of each: what a resumed run need not
-// do again. A result that memory made smaller finishes what was asked for as
-// well as what ran; one that ran elsewhere in an absent device's place only the
-// latter. A cell under which the machine or Assay itself broke is not finished, nor one whose
-// device was not there, whatever was derived of it: it may be there now.
-func (s *Store) Finished(ctx context.Context, hostID string, versions map[string]string) (done map[Done]cell.Timing, err error) {
-	ses, _, err := s.read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, ses.Close()) }()
-	query := "SELECT cell_hash, " + askedHash + ", coalesce(result->>'$.content', ''), timing FROM results r WHERE host_id = ? AND verdict <> ? AND evidence <> ? AND coalesce(failure_class, '') NOT IN (?, ?)"
-	args := []any{hostID, string(cell.Unavailable), string(cell.Derived), string(cell.Environment), string(cell.Harness)}
-	for _, name := range slices.Sorted(maps.Keys(versions)) {
-		query += " AND versions[?] = ?"
-		args = append(args, name, versions[name])
-	}
-	done = map[Done]cell.Timing{}
-	err = ses.rows(ctx, func(scan func(...any) error) error {
-		var ran, asked, content, timing string
-		err := scan(&ran, &asked, &content, &timing)
-		for _, hash := range []string{ran, asked} {
-			d, t := Done{hash, content}, cell.Timing(timing)
-			if slices.Index(thoroughness, t) >= slices.Index(thoroughness, done[d]) {
-				done[d] = t
-			}
-		}
-		return err
-	}, query, args...)
-	return done, err
 }

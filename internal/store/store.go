@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,19 @@ func (s *Store) Path() string { return s.path }
 
 // Journals is the folder of journals.
 func (s *Store) Journals() string { return s.journals }
+
+// Empty reports whether there is nothing that could be asked for: no database
+// and no journals.
+func (s *Store) Empty() (bool, error) {
+	if exists(s.path) {
+		return false, nil
+	}
+	files, err := os.ReadDir(s.journals)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	return len(files) == 0, err
+}
 
 func (s *Store) lockPath() string { return s.path + ".lock" }
 func (s *Store) walPath() string  { return s.path + ".wal" }

@@ -76,15 +76,36 @@ func TestImportedIsNoHostsOwn(t *testing.T) {
 	if d := cmp.Diff(want, answer(t, s, "SELECT id, host, imported FROM hardware_results ORDER BY id")); d != "" {
 		t.Error(d)
 	}
-	done, err := s.Finished(t.Context(), "h-1", nil)
+	own, err := s.Results(t.Context(), Filter{Hosts: []string{"h-1"}})
 	must(t, err)
-	if len(done) != 1 || done[Done{Hash: result(0).Cell.Hash}] == "" {
-		t.Errorf("finished are %v: want what this host ran alone", done)
+	if len(own) != 1 || own[0].ID != "run-1.1" {
+		t.Errorf("the host's own are %v: want what it ran alone", own)
 	}
 	hosts, err := s.Hosts(t.Context())
 	must(t, err)
 	if len(hosts) != 2 || hosts[0].ID != "h-1" || hosts[1].ID != "imported:h-1" {
 		t.Errorf("hosts are %v", hosts)
+	}
+}
+
+// A store is empty until there is a database or a journal, and asking makes neither.
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	for range 2 {
+		if empty, err := s.Empty(); err != nil || !empty {
+			t.Fatalf("%v, %v: want an empty store", empty, err)
+		}
+	}
+	write(t, s, "run-1", result(0))
+	if empty, err := s.Empty(); err != nil || empty {
+		t.Errorf("%v, %v: a journal is there", empty, err)
+	}
+	_, err := s.Sync(t.Context())
+	must(t, err)
+	must(t, os.RemoveAll(s.Journals()))
+	if empty, err := s.Empty(); err != nil || empty {
+		t.Errorf("%v, %v: a database is there", empty, err)
 	}
 }
 
