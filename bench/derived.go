@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"assay/internal/cell"
 	"assay/internal/lab"
 	"assay/internal/platform"
 	"assay/internal/runner"
 	"assay/internal/runner/python"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // derived holds what is derived from torch's tables, and from the lists of
@@ -94,23 +95,18 @@ func (b *bench) derive(ctx context.Context, results []cell.Result) ([]trial, err
 		return nil, err
 	}
 	trials := make([]*trial, len(results))
-	queue := make(chan int)
-	var wg sync.WaitGroup
-	for range 2 {
-		wg.Go(func() {
-			for i := range queue {
-				trials[i] = b.ask(ctx, r, results[i])
-			}
-		})
-	}
-	for i := range results {
+	var g errgroup.Group
+	g.SetLimit(2)
+	for i, result := range results {
 		if i%100 == 0 {
 			b.say(fmt.Sprintf("   %d of %d", i, len(results)))
 		}
-		queue <- i
+		g.Go(func() error {
+			trials[i] = b.ask(ctx, r, result)
+			return nil
+		})
 	}
-	close(queue)
-	wg.Wait()
+	_ = g.Wait() // ask gives no error
 	var out []trial
 	for _, t := range trials {
 		if t != nil {

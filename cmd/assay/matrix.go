@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"time"
 
 	"assay/internal/catalog"
@@ -40,8 +38,8 @@ func (f *matrixFlags) check() error {
 	if f.by != "model" && f.by != "family" {
 		return usage("unknown rows %q: matrices are shown by model or family", f.by)
 	}
-	if known := []report.Format{report.Text, report.JSON, report.Markdown, report.HTML, report.SVG}; !slices.Contains(known, report.Format(f.format)) {
-		return usage("unknown format %q: the formats are text, json, md, html, svg", f.format)
+	if _, err := report.ParseFormat(f.format); err != nil {
+		return usage("%w", err)
 	}
 	return nil
 }
@@ -222,37 +220,13 @@ func (a *app) writeDocument(m *matrixFlags, d report.Document) error {
 	return report.Write(a.styled(), format, d)
 }
 
-// writeFolder writes the report's files; each appears whole or not at all.
 func (a *app) writeFolder(dir string, d report.Document) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make the folder for the report: %w", err)
-	}
-	for _, x := range []struct {
-		name   string
-		format report.Format
-	}{{"report.html", report.HTML}, {"report.md", report.Markdown}, {"report.json", report.JSON}, {"matrix.svg", report.SVG}} {
-		if err := writeFile(filepath.Join(dir, x.name), x.format, d); err != nil {
-			return err
-		}
-	}
-	a.say("wrote " + filepath.Join(dir, "report.html") + ", report.md, report.json and matrix.svg")
-	return nil
-}
-
-func writeFile(path string, f report.Format, d report.Document) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".report-*")
+	names, err := report.WriteFolder(dir, d)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(tmp.Name())
-		}
-	}()
-	if err := errors.Join(report.Write(tmp, f, d), tmp.Chmod(0o644), tmp.Close()); err != nil {
 		return err
 	}
-	return os.Rename(tmp.Name(), path)
+	a.say("wrote " + filepath.Join(dir, names[0]) + ", " + strings.Join(names[1:len(names)-1], ", ") + " and " + names[len(names)-1])
+	return nil
 }
 
 func modelsOf(entries []catalog.Choice) []matrix.Model {

@@ -11,6 +11,7 @@ import (
 	"assay/internal/verify"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 )
 
 // verifyFlags say what is verified.
@@ -112,36 +113,30 @@ func (a *app) verifier(ctx context.Context, f *verifyFlags) (verify.Verifier, er
 // verifyAll verifies the combinations, so many at a time, and says of each what
 // became of it as soon as it is known.
 func (a *app) verifyAll(ctx context.Context, v verify.Verifier, all []verify.Combination, workers int) ([]verify.Outcome, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	found := make([]verify.Outcome, len(all))
-	next := make(chan int)
-	var wait sync.WaitGroup
 	var saying sync.Mutex
-	for range workers {
-		wait.Go(func() {
-			for i := range next {
-				o, err := v.Verify(ctx, all[i])
-				if err != nil {
-					cancel(err)
-					continue
-				}
-				found[i] = o
-				saying.Lock()
-				a.say(verifiedLine(o))
-				saying.Unlock()
+	g, stopped := errgroup.WithContext(ctx)
+	g.SetLimit(workers)
+	for i, c := range all {
+		g.Go(func() error {
+			if stopped.Err() != nil {
+				return context.Cause(stopped)
 			}
+			o, err := v.Verify(stopped, c)
+			if err != nil {
+				return err
+			}
+			found[i] = o
+			saying.Lock()
+			defer saying.Unlock()
+			a.say(verifiedLine(o))
+			return nil
 		})
 	}
-	for i := range all {
-		select {
-		case next <- i:
-		case <-ctx.Done():
-		}
+	if err := g.Wait(); err != nil {
+		return found, context.Cause(stopped) // the caller's own reason, if that came first
 	}
-	close(next)
-	wait.Wait()
-	return found, context.Cause(ctx)
+	return found, context.Cause(ctx) // it may have come after the last one
 }
 
 func verifiedLine(o verify.Outcome) string {

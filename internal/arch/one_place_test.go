@@ -18,6 +18,9 @@ var onePlace = []struct {
 	in   []string
 	why  string
 }{
+	{"os.Rename(", []string{"internal/wholefile", "internal/environment", "internal/hub", "internal/store", "internal/runner/runnertest"},
+		"files that appear whole are written by internal/wholefile"},
+	{`"github.com/duckdb/`, []string{"internal/store"}, "only internal/store knows DuckDB's driver"},
 	{"store.Filter", []string{"internal/history"}, "past results are asked for in internal/history"},
 }
 

@@ -54,7 +54,7 @@ func TestEmbedded(t *testing.T) {
 			t.Errorf("%s: its families %v do not begin with %s", e.Type, e.Families, e.Family)
 		}
 		for _, f := range e.Families {
-			if !slices.Contains(families, f) {
+			if !slices.Contains(cell.Families(), f) {
 				t.Errorf("%s is of an unknown family %q", e.Type, f)
 			}
 		}
@@ -212,7 +212,7 @@ func TestRepresentatives(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(Families()[:11], have); diff != "" {
+	if diff := cmp.Diff(cell.Families()[:11], have); diff != "" {
 		t.Errorf("represented families (-want +got):\n%s", diff)
 	}
 }

@@ -5,16 +5,9 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"assay/internal/cell"
 )
-
-// Families lists the families in the order in which they are always shown.
-var families = []string{
-	"encoder-only", "decoder-only", "encoder-decoder", "vision", "vision-text", "audio", "multimodal", "diffusion",
-	"mixture-of-experts", "state-space", "rag", "video", "time-series", "other",
-}
-
-// Families returns the families in the order in which they are always shown.
-func Families() []string { return slices.Clone(families) }
 
 // group is what users may name beside families: a set of families, of tasks, or
 // of both, any of which is enough.
@@ -81,14 +74,14 @@ func (c *Catalog) familyTest(name string) (func(Entry) bool, error) {
 	if i := slices.IndexFunc(groups, func(g group) bool { return g.name == name }); i >= 0 {
 		return groups[i].holds, nil
 	}
-	if slices.Contains(families, name) {
+	if slices.Contains(cell.Families(), name) {
 		return func(e Entry) bool { return slices.Contains(e.Families, name) }, nil
 	}
 	if e, ok := c.Get(name); ok {
 		return func(other Entry) bool { return relatives(e, other) }, nil
 	}
 	return nil, fmt.Errorf("unknown family %q: the families are %s; the groups are %s; a model type stands for its relatives",
-		name, strings.Join(families, ", "), strings.Join(Groups(), ", "))
+		name, strings.Join(cell.Families(), ", "), strings.Join(Groups(), ", "))
 }
 
 // relatives reports whether two types share a family name and a pipeline:

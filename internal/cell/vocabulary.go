@@ -12,6 +12,14 @@ import (
 // Verdicts lists the verdicts of results, the best first.
 func Verdicts() []Verdict { return []Verdict{Works, Partial, Fails, Unavailable, Unknown} }
 
+// Families lists the families of models in the order in which they are always shown.
+func Families() []string {
+	return []string{
+		"encoder-only", "decoder-only", "encoder-decoder", "vision", "vision-text", "audio", "multimodal", "diffusion",
+		"mixture-of-experts", "state-space", "rag", "video", "time-series", "other",
+	}
+}
+
 // Known says in a sentence which word of a result no Assay would have written,
 // if any. A result that comes from elsewhere is a stranger's text: what is shown
 // as a verdict, counted as evidence or drawn as a class must be one of ours. It

@@ -27,6 +27,9 @@ import (
 	"time"
 
 	"assay/internal/input"
+	"assay/internal/wholefile"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -60,21 +63,17 @@ type entry struct {
 func (b *Book) Files(ctx context.Context, root string, paths []string) (string, error) {
 	lines := make([]string, len(paths))
 	errs := make([]error, len(paths))
-	gate := make(chan struct{}, readers)
-	var wg sync.WaitGroup
+	var g errgroup.Group
+	g.SetLimit(readers)
 	for i, path := range paths {
-		wg.Go(func() {
-			gate <- struct{}{}
-			defer func() { <-gate }()
-			var digest string
-			if digest, errs[i] = b.file(ctx, path); errs[i] == nil {
-				lines[i] = within(root, path) + " " + digest
-			}
+		g.Go(func() error {
+			digest, err := b.file(ctx, path)
+			lines[i], errs[i] = within(root, path)+" "+digest, err
+			return err
 		})
 	}
-	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return "", err
+	if g.Wait() != nil {
+		return "", errors.Join(errs...) // what is wrong with each of them
 	}
 	slices.Sort(lines)
 	sum := sha256.Sum256([]byte(strings.Join(lines, "\n")))
@@ -189,15 +188,5 @@ func (b *Book) remember(e entry) {
 	if err != nil || os.MkdirAll(b.Dir, 0o755) != nil {
 		return
 	}
-	tmp, err := os.CreateTemp(b.Dir, ".content-*")
-	if err != nil {
-		return
-	}
-	_, err = tmp.Write(text)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), b.place(e.Path))
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
-	}
+	_ = wholefile.Write(b.place(e.Path), text, wholefile.Options{})
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"assay/internal/platform"
+	"assay/internal/wholefile"
 )
 
 // CacheLife is how long an answer is believed: a driver may be updated under
@@ -110,16 +110,9 @@ func (c Cache) save(probe string, out []byte) {
 	if err != nil || os.MkdirAll(c.Dir, 0o755) != nil {
 		return
 	}
-	temp, err := os.CreateTemp(c.Dir, probe+"-*.tmp")
-	if err != nil {
-		return
+	if wholefile.Write(c.file(probe), data, wholefile.Options{}) == nil {
+		c.prune(probe)
 	}
-	_, errWrite := temp.Write(data)
-	if err := errors.Join(errWrite, temp.Close()); err != nil || os.Rename(temp.Name(), c.file(probe)) != nil {
-		os.Remove(temp.Name())
-		return
-	}
-	c.prune(probe)
 }
 
 func (c Cache) prune(probe string) {

@@ -59,7 +59,7 @@ func TestUnpackAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if left, _ := filepath.Glob(filepath.Join(into, "*", "assay_runner", ".new-*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(into, "*", "assay_runner", ".*.new-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"assay/internal/wholefile"
 )
 
 // Question is what a sheet answers.
@@ -72,19 +74,7 @@ func (c Cache) Put(q Question, a Answer) error {
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
 		return fmt.Errorf("keep facts: %w", err)
 	}
-	tmp, err := os.CreateTemp(c.Dir, ".facts-*")
-	if err != nil {
-		return fmt.Errorf("keep facts: %w", err)
-	}
-	_, err = tmp.Write(b)
-	if closed := tmp.Close(); err == nil {
-		err = closed
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), c.path(q))
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name())
+	if err := wholefile.Write(c.path(q), b, wholefile.Options{}); err != nil {
 		return fmt.Errorf("keep facts: %w", err)
 	}
 	return nil

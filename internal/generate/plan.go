@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"assay/internal/wholefile"
 )
 
 // State is how a file in a folder stands to what would be written.
@@ -108,20 +110,10 @@ func (p Changes) Write(force bool) (written Changes, err error) {
 }
 
 func write(path, text string) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("make the folder: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".assay-*")
-	if err != nil {
-		return fmt.Errorf("write into %s: %w", dir, err)
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := wholefile.Write(path, []byte(text), wholefile.Options{Mode: 0o644}); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"assay/internal/wholefile"
 )
 
 // cache is Hugging Face's cache folder:
@@ -56,19 +58,7 @@ func (c cache) remember(r Ref, commit string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".ref-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(commit)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return wholefile.Write(path, []byte(commit), wholefile.Options{Mode: 0o644})
 }
 
 // has reports whether a file is there with this size.

@@ -7,9 +7,10 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
-	"sync"
 
 	"assay/internal/safetensors"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Snapshot is a model's files as they lie on this disk.
@@ -165,32 +166,25 @@ func (f *fetching) all(ctx context.Context, files []remote) error {
 	}
 	p := f.newProgress(f.ref, len(files), need, had)
 	defer p.close()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	out := make([]File, len(files))
-	slots := make(chan struct{}, atOnce)
-	var wg sync.WaitGroup
+	g, stopped := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
 	for i, r := range files {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			if ctx.Err() != nil {
-				return
+		g.Go(func() error {
+			if stopped.Err() != nil {
+				return context.Cause(stopped)
 			}
-			fresh, err := f.load(ctx, f.ref, f.s.Commit, r, p)
+			fresh, err := f.load(stopped, f.ref, f.s.Commit, r, p)
 			if err == nil {
 				err = unwritableLink(f.cache.link(f.ref.Model, f.s.Commit, r))
 			}
-			if err != nil {
-				cancel(err)
-			}
 			p.done.Add(1)
 			out[i] = File{Name: r.Name, Bytes: r.Size, Loaded: fresh, Checksum: r.Sum.hex}
+			return err
 		})
 	}
-	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return err
+	if err := g.Wait(); err != nil {
+		return context.Cause(stopped) // the caller's own reason, if that came first
 	}
 	f.s.add(out)
 	return nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"assay/internal/filelock"
+	"assay/internal/wholefile"
 )
 
 // Finding is what products in children have shown.
@@ -158,16 +159,5 @@ func (m Memory) put(key string, f Finding) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(m.Dir, ".new-*")
-	if err != nil {
-		return err
-	}
-	_, errWrite := tmp.Write(text)
-	if err := errors.Join(errWrite, tmp.Close()); err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	if err := os.Rename(tmp.Name(), m.file(key)); err != nil {
-		return errors.Join(err, os.Remove(tmp.Name()))
-	}
-	return nil
+	return wholefile.Write(m.file(key), text, wholefile.Options{})
 }

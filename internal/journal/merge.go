@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"assay/internal/wholefile"
 )
 
 // mergeInto appends to the journal at path those lines that it lacks, and
@@ -41,26 +43,17 @@ func (s source) create(path string) (fresh, known int, err error) {
 	return fresh, known, nil
 }
 
-func place(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".import-*")
-	if err != nil {
-		return fmt.Errorf("import journal: %w", err)
-	}
-	defer func() {
-		if gone := os.Remove(f.Name()); err == nil && !errors.Is(gone, fs.ErrNotExist) {
-			err = gone
-		}
-	}()
-	if err := errors.Join((&Writer{path: path, file: f}).write(data), f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); errors.Is(err, fs.ErrExist) {
+func place(path string, data []byte) error {
+	err := wholefile.Stream(path, wholefile.Options{Mode: 0o644, New: true}, func(f *os.File) error {
+		return (&Writer{path: path, file: f}).write(data) // which brings it to the disk
+	})
+	switch full := (*FullError)(nil); {
+	case errors.Is(err, fs.ErrExist):
 		return &BusyError{path}
-	} else if err != nil {
-		// Some file systems have no links.
-		if err := os.Rename(f.Name(), path); err != nil {
-			return fmt.Errorf("import journal: %w", err)
-		}
+	case errors.As(err, &full):
+		return err
+	case err != nil:
+		return fmt.Errorf("import journal: %w", err)
 	}
 	return syncDir(filepath.Dir(path))
 }

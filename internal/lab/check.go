@@ -7,7 +7,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"assay/internal/cell"
@@ -15,6 +14,8 @@ import (
 	"assay/internal/platform"
 	"assay/internal/progress"
 	"assay/internal/runner"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // attempt is a route being carried out: what is asked now, after adaptation.
@@ -69,33 +70,20 @@ func (c *carrying) hush(ctx context.Context, alone bool) (func(), error) {
 // each carries groups out side by side; admission bounds how many at once. The
 // first error stops the rest.
 func (c *carrying) each(ctx context.Context, gs []group, do func(context.Context, group) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var wg sync.WaitGroup
-	queue := make(chan group)
-	for range max(1, min(c.Workers, len(gs))) {
-		wg.Go(func() {
-			for g := range queue {
-				if err := do(ctx, g); err != nil {
-					cancel(err)
-				}
+	work, stopped := errgroup.WithContext(ctx)
+	work.SetLimit(max(1, c.Workers))
+	for _, g := range gs {
+		work.Go(func() error {
+			if stopped.Err() != nil {
+				return context.Cause(stopped)
 			}
+			return do(stopped, g)
 		})
 	}
-	for _, g := range gs {
-		select {
-		case queue <- g:
-			continue
-		case <-ctx.Done():
-		}
-		break
+	if err := work.Wait(); err != nil {
+		return context.Cause(stopped) // the caller's own reason, if that came first
 	}
-	close(queue)
-	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return nil
+	return context.Cause(ctx) // it may have come after the last group
 }
 
 // check carries a group's functional part out, adaptation and second routes

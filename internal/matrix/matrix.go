@@ -188,11 +188,8 @@ func compareRows(a, b Row) int {
 	return strings.Compare(a.Checkpoint, b.Checkpoint)
 }
 
-// families is the order in which they are always shown.
-var families = []string{"encoder-only", "decoder-only", "encoder-decoder", "vision", "vision-text", "audio", "multimodal",
-	"diffusion", "mixture-of-experts", "state-space", "rag", "video", "time-series", "other"}
-
 func familyOrder(f string) int {
+	families := cell.Families()
 	if i := slices.Index(families, f); i >= 0 {
 		return i
 	}

@@ -23,6 +23,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // perProcess is how many files share a process at most: enough that importing
@@ -71,36 +73,31 @@ func (f File) Idle() bool { return f.Passed == 0 && len(f.Failed) == 0 }
 // Files runs the files and returns what became of each, sorted by name.
 func (r Run) Files(ctx context.Context, names []string) ([]File, error) {
 	parts := slices.Collect(slices.Chunk(slices.Clone(names), max(1, min(perProcess, (len(names)+r.Workers-1)/r.Workers))))
-	next := make(chan []string)
 	var (
-		wait  sync.WaitGroup
 		mu    sync.Mutex
 		found []File
 		fails error
+		g     errgroup.Group // without a context: what goes wrong in one process stops no other
 	)
-	for range r.Workers {
-		wait.Go(func() {
-			for part := range next {
-				files, err := r.part(ctx, part)
-				mu.Lock()
-				found, fails = append(found, files...), errors.Join(fails, err)
-				for _, f := range files {
-					if r.Done != nil {
-						r.Done(f)
-					}
-				}
-				mu.Unlock()
+	g.SetLimit(r.Workers)
+	for _, part := range parts {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
 			}
+			files, err := r.part(ctx, part)
+			mu.Lock()
+			defer mu.Unlock()
+			found, fails = append(found, files...), errors.Join(fails, err)
+			for _, f := range files {
+				if r.Done != nil {
+					r.Done(f)
+				}
+			}
+			return nil
 		})
 	}
-	for _, p := range parts {
-		select {
-		case next <- p:
-		case <-ctx.Done():
-		}
-	}
-	close(next)
-	wait.Wait()
+	_ = g.Wait() // the errors are in fails, all of them
 	slices.SortFunc(found, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
 	return found, cmp.Or(ctx.Err(), fails)
 }

@@ -83,7 +83,7 @@ func TestEmptyDocuments(t *testing.T) {
 			t.Errorf("%s", b.String())
 		}
 	}
-	if err := Write(io.Discard, "pdf", Document{}); err == nil || !strings.Contains(err.Error(), "html, json, md, svg, text") {
+	if err := Write(io.Discard, "pdf", Document{}); err == nil || !strings.Contains(err.Error(), "text, json, md, html, svg") {
 		t.Errorf("unknown format: %v", err)
 	}
 }

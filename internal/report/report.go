@@ -21,13 +21,16 @@ package report
 import (
 	"fmt"
 	"io"
-	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"assay/internal/cell"
 	"assay/internal/matrix"
+	"assay/internal/platform"
+	"assay/internal/wholefile"
 )
 
 // Metric is what a matrix shows in its squares.
@@ -124,35 +127,70 @@ const (
 	SVG      Format = "svg"
 )
 
-// writers has one printer for each format.
-var writers = map[Format]func(io.Writer, Document) error{
-	Text:     writeText,
-	JSON:     writeJSON[Document],
-	Markdown: writeMarkdown,
-	HTML:     writeHTML,
-	SVG:      writeSVG,
+// writers has one printer for each format, in the order in which they are offered.
+var writers = []struct {
+	format Format
+	write  func(io.Writer, Document) error
+}{
+	{Text, writeText},
+	{JSON, writeJSON[Document]},
+	{Markdown, writeMarkdown},
+	{HTML, writeHTML},
+	{SVG, writeSVG},
+}
+
+// files are those of a report in a folder, the one to open first.
+var files = []struct {
+	name   string
+	format Format
+}{{"report.html", HTML}, {"report.md", Markdown}, {"report.json", JSON}, {"matrix.svg", SVG}}
+
+// Formats lists the formats of a document in the order in which they are offered.
+func Formats() []Format {
+	out := make([]Format, len(writers))
+	for i, w := range writers {
+		out[i] = w.format
+	}
+	return out
+}
+
+// ParseFormat returns the format that a user named.
+func ParseFormat(s string) (Format, error) {
+	if !slices.Contains(Formats(), Format(s)) {
+		return "", fmt.Errorf("unknown format %q: the formats are %s", s, platform.Join(Formats()))
+	}
+	return Format(s), nil
 }
 
 // Write prints the document. Text is styled for a terminal when w is one made
 // by Terminal; all other writers get it plain.
 func Write(w io.Writer, f Format, d Document) error {
-	write, ok := writers[f]
-	if !ok {
-		return fmt.Errorf("unknown format %q: the formats are %s", f, formats())
+	if _, err := ParseFormat(string(f)); err != nil {
+		return err
 	}
 	if f != JSON { // which escapes by itself, and keeps names as they are
 		d = printable(d)
 	}
-	if err := write(w, d); err != nil {
+	i := slices.Index(Formats(), f)
+	if err := writers[i].write(w, d); err != nil {
 		return fmt.Errorf("write %s report: %w", f, err)
 	}
 	return nil
 }
 
-func formats() string {
-	var names []string
-	for _, f := range slices.Sorted(maps.Keys(writers)) {
-		names = append(names, string(f))
+// WriteFolder writes the report's files into a folder, which it makes, and
+// returns their names. Each appears whole or not at all.
+func WriteFolder(dir string, d Document) (names []string, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for the report: %w", err)
 	}
-	return strings.Join(names, ", ")
+	for _, x := range files {
+		path := filepath.Join(dir, x.name)
+		err := wholefile.Stream(path, wholefile.Options{Mode: 0o644}, func(f *os.File) error { return Write(f, x.format, d) })
+		if err != nil {
+			return names, fmt.Errorf("write %s: %w", path, err)
+		}
+		names = append(names, x.name)
+	}
+	return names, nil
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 
 	"assay/internal/filelock"
+	"assay/internal/wholefile"
 )
 
 // Format is a file format of Export.
@@ -38,7 +38,11 @@ func (s *Store) Export(ctx context.Context, what string, f Format, path string) 
 	if f == CSV {
 		write = s.writeCSV
 	}
-	return replace(path, func(temp string) error { return write(ctx, query, temp) })
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	return wholefile.Make(abs, wholefile.Options{Mode: 0o644}, func(temp string) error { return write(ctx, query, temp) })
 }
 
 func (s *Store) writeCSV(ctx context.Context, query, path string) error {
@@ -46,7 +50,11 @@ func (s *Store) writeCSV(ctx context.Context, query, path string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, rows.WriteCSV)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(rows.WriteCSV(f), f.Sync(), f.Close())
 }
 
 // writeParquet has DuckDB write the file, in a session that may write this one
@@ -63,39 +71,7 @@ func (s *Store) writeParquet(ctx context.Context, query, path string) (err error
 	defer func() { err = errors.Join(err, ses.Close()) }()
 	err = ses.exec(ctx, fmt.Sprintf("COPY (SELECT * FROM query(%s)) TO %s (FORMAT parquet, USE_TMP_FILE false)", literal(query), literal(path)))
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return fmt.Errorf("export: %w", ofQuestion(err))
 	}
 	return nil
-}
-
-// replace lets fill write a file beside path and then puts it in its place.
-func replace(path string, fill func(temp string) error) (err error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(abs), ".assay-export-*")
-	if err != nil {
-		return fmt.Errorf("export: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err := errors.Join(f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	if err := fill(f.Name()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), abs)
-}
-
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Sync(), f.Close())
 }

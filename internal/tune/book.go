@@ -15,6 +15,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/filelock"
 	"assay/internal/input"
+	"assay/internal/wholefile"
 )
 
 // Book is the file in which chosen workgroup sizes are kept, per browser,
@@ -126,22 +127,5 @@ func (b Book) Keep(ctx context.Context, sizes ...Size) error {
 	if err != nil {
 		return err
 	}
-	return replace(b.Path, append(text, '\n'))
-}
-
-// replace writes a file whole or not at all.
-func replace(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		err = errors.Join(err, os.Remove(f.Name()))
-	}
-	return err
+	return wholefile.Write(b.Path, append(text, '\n'), wholefile.Options{Sync: true})
 }
