@@ -17,7 +17,6 @@ import (
 	"assay/internal/platform"
 	"assay/internal/store"
 
-	"github.com/duckdb/duckdb-go/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -27,7 +26,11 @@ func (a *app) store() (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(db, journals)
+	st, err := store.Open(db, journals)
+	if err == nil {
+		st.Waiting = a.say
+	}
+	return st, err
 }
 
 // history is what is asked of past results.
@@ -217,17 +220,11 @@ func (f queryFilter) sql() (string, []any) {
 	return sql + fmt.Sprintf(" order by timestamp desc, id desc limit %d", f.Limit), args
 }
 
-// wrongSQL are the errors of a statement itself: its words, its names, its types.
-var wrongSQL = map[duckdb.ErrorType]bool{
-	duckdb.ErrorTypeParser: true, duckdb.ErrorTypeSyntax: true, duckdb.ErrorTypeBinder: true, duckdb.ErrorTypeCatalog: true,
-	duckdb.ErrorTypeConversion: true, duckdb.ErrorTypeInvalidInput: true,
-}
-
 // sqlUsage tells a question that cannot be asked from a database that cannot answer.
 func (a *app) sqlUsage(err error) error {
 	var bad *store.StatementError
-	var wrong *duckdb.Error
-	if errors.As(err, &bad) || errors.As(err, &wrong) && wrongSQL[wrong.Type] {
+	var wrong *store.SQLError
+	if errors.As(err, &bad) || errors.As(err, &wrong) {
 		return &statusError{exitUsage, err}
 	}
 	return err

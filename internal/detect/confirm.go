@@ -59,13 +59,3 @@ func ask(ctx context.Context, child Child, q Question) Answer {
 	}
 	return parseAnswer(out)
 }
-
-// Detect does both passes on a machine. Without a child, as when there is no
-// Python environment yet, what needs one is unknown.
-func Detect(ctx context.Context, m *Machine, child Child) Report {
-	s := Look(m)
-	if child == nil {
-		return Judge(s, nil)
-	}
-	return Judge(s, Confirm(ctx, child, Questions()))
-}

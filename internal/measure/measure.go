@@ -52,15 +52,6 @@ func Rules() map[string]Rule {
 	}
 }
 
-// Done reports whether a repeat that has run n iterations in the given number
-// of seconds may stop.
-func (r Rule) Done(seconds float64, n int) bool {
-	if r.MaxS > 0 && seconds >= r.MaxS {
-		return true
-	}
-	return n >= r.MinN && seconds >= r.MinS
-}
-
 // Summary is what the repeats of one cell say together.
 type Summary struct {
 	Repeats int // those that have samples

@@ -49,11 +49,8 @@ type Job struct {
 	Reuse string `json:"reuse,omitempty"`
 	// Preload asks the runner to import the model's module before it forks,
 	// so that repeats share it.
-	Preload bool `json:"preload,omitempty"`
-	// MemoryLimitBytes is how much the child may allocate beyond what it
-	// inherits; 0 is no limit.
-	MemoryLimitBytes int64          `json:"memory_limit_bytes,omitempty"`
-	Options          map[string]any `json:"options,omitempty"`
+	Preload bool           `json:"preload,omitempty"`
+	Options map[string]any `json:"options,omitempty"`
 	// Env are variables for the child, set before anything is computed in it.
 	Env map[string]string `json:"env,omitempty"`
 }

@@ -55,6 +55,29 @@ func (e *StatementError) Error() string {
 	return "only questions are answered here, and the database is read-only: " + e.Why
 }
 
+// SQLError says that a question cannot be asked: its words, its names or its
+// types are wrong.
+type SQLError struct{ err error }
+
+func (e *SQLError) Error() string { return e.err.Error() }
+
+func (e *SQLError) Unwrap() error { return e.err }
+
+// wrongSQL are the errors of a statement itself.
+var wrongSQL = map[duckdb.ErrorType]bool{
+	duckdb.ErrorTypeParser: true, duckdb.ErrorTypeSyntax: true, duckdb.ErrorTypeBinder: true, duckdb.ErrorTypeCatalog: true,
+	duckdb.ErrorTypeConversion: true, duckdb.ErrorTypeInvalidInput: true,
+}
+
+// ofQuestion tells what is wrong with a question from a database that cannot
+// answer it.
+func ofQuestion(err error) error {
+	if e := (*duckdb.Error)(nil); errors.As(err, &e) && wrongSQL[e.Type] {
+		return &SQLError{err}
+	}
+	return err
+}
+
 // errHeld is DuckDB's own lock on the file, held by a program that is not
 // Assay, such as DuckDB's shell.
 var errHeld = errors.New("the database file is locked")

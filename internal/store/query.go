@@ -15,7 +15,7 @@ import (
 
 // Query answers one question in SQL, after a sync. Results finished a moment
 // ago, by whatever process, are in the answer. The error is a *StatementError
-// when it is not a question.
+// when it is not a question, and a *SQLError when it is a wrong one.
 func (s *Store) Query(ctx context.Context, query string, args ...any) (rows *Rows, err error) {
 	err = s.ask(ctx, query, func(ses *session, notes []string) error {
 		if rows, err = ses.query(ctx, query, args...); err == nil {
@@ -41,9 +41,9 @@ func (s *Store) ask(ctx context.Context, query string, f func(ses *session, note
 	}
 	defer func() { err = errors.Join(err, ses.Close()) }()
 	if err := ses.checkKind(query); err != nil {
-		return err
+		return ofQuestion(err)
 	}
-	return f(ses, notes)
+	return ofQuestion(f(ses, notes))
 }
 
 // read opens the database for reading, synced. If it cannot be synced because

@@ -215,6 +215,30 @@ func TestAskedHash(t *testing.T) {
 	}
 }
 
+// TestSQLError: what is wrong with a question is told from a database that
+// cannot answer it, without knowing its driver.
+func TestSQLError(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	write(t, s, "a", result(0))
+	for _, query := range []string{"SELECT FROM WHERE", "SELECT nothing FROM results", "FROM nowhere", "SELECT 'x'::INTEGER"} {
+		_, err := s.Query(t.Context(), query)
+		if wrong := (*SQLError)(nil); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", query, err)
+		}
+		err = s.Export(t.Context(), query, Parquet, filepath.Join(t.TempDir(), "out.parquet"))
+		if wrong := (*SQLError)(nil); !errors.As(err, &wrong) {
+			t.Errorf("export of %s: %v", query, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Query(ctx, "FROM results")
+	if wrong := (*SQLError)(nil); err == nil || errors.As(err, &wrong) {
+		t.Errorf("a stopped question is a wrong one: %v", err)
+	}
+}
+
 func TestExport(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

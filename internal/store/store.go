@@ -42,9 +42,13 @@ type Store struct {
 	// Notice, if not nil, is told what Query has as notes: what is not in the
 	// answer, and why.
 	Notice func(message string)
-	// Waiting, if not nil, is told in a sentence when a call has to wait.
+	// Waiting, if not nil, is told in a sentence when a call has to wait for long
+	// enough to be noticed.
 	Waiting func(message string)
 }
+
+// unnoticed is how long a call may take without anybody asking why.
+const unnoticed = time.Second
 
 // DefaultWait is long enough for a large sync by another process.
 const DefaultWait = 15 * time.Second
@@ -90,11 +94,14 @@ func (s *Store) lock(ctx context.Context, m filelock.Mode) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
 		return nil, fmt.Errorf("make the database's folder: %w", err)
 	}
-	f, err := filelock.Wait(ctx, s.lockPath(), m, s.Wait, func() {
+	quiet := min(unnoticed, s.Wait/2)
+	f, err := filelock.Wait(ctx, s.lockPath(), m, quiet, nil)
+	if errors.Is(err, filelock.ErrHeld) {
 		if s.Waiting != nil {
 			s.Waiting("waiting for another assay that is using " + s.path)
 		}
-	})
+		f, err = filelock.Wait(ctx, s.lockPath(), m, s.Wait-quiet, nil)
+	}
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, &BusyError{s.path}
 	}

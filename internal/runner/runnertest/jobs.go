@@ -37,8 +37,6 @@ var jobs = []struct {
 	{"longline", func(t *testing.T, r runner.Runner) { badProtocol(t, r, "longline") }},
 	{"grandchild in the group", func(t *testing.T, r runner.Runner) { grandchild(t, r, nil) }},
 	{"grandchild in its own session", func(t *testing.T, r runner.Runner) { grandchild(t, r, map[string]any{"session": true}) }},
-	{"memory within its limit", func(t *testing.T, r runner.Runner) { memory(t, r, 8<<20, "") }},
-	{"memory over its limit", func(t *testing.T, r runner.Runner) { memory(t, r, 512<<20, "MemoryError") }},
 	{"unknown task", unknownTask},
 }
 
@@ -298,20 +296,6 @@ func pidOf(t *testing.T, data []runner.Data) int {
 		t.Fatalf("the answer %s names no process: %v", data[0].Data, err)
 	}
 	return answer.PID
-}
-
-func memory(t *testing.T, r runner.Runner, bytes int, want string) {
-	job := noop("memory", map[string]any{"bytes": bytes})
-	job.MemoryLimitBytes = 64 << 20
-	said, exit := run(t, r, job)
-	if want == "" || !limitsMemory {
-		expectOutcome(t, exit, runner.Finished)
-		return
-	}
-	expectOutcome(t, exit, runner.Failed)
-	if len(said.failures) != 1 || said.failures[0].Type != want {
-		t.Errorf("failures %+v, want one %s", said.failures, want)
-	}
 }
 
 func unknownTask(t *testing.T, r runner.Runner) {

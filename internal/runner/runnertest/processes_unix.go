@@ -7,15 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 )
-
-// limitsMemory says whether the system can bound a process's memory.
-const limitsMemory = runtime.GOOS == "linux"
 
 // exists reports whether there is such a process, be it a zombie.
 func exists(pid int) bool {

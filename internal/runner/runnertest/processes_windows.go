@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// limitsMemory says whether the runner can bound a process's memory.
-const limitsMemory = false
-
 // exists reports whether there is such a process.
 func exists(pid int) bool {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
