@@ -34,11 +34,8 @@ type carryFlags struct {
 	threads, workers int
 	timeout          time.Duration
 	strict, noAdapt  bool
-	scenario, shapes string
-	via, mode        string
-	block, accuracy  string
-	frontEnd         string
-	warm             bool
+	mode             string
+	special          cell.Special
 	plan, junit      string
 	jsonl            bool
 	flags            *pflag.FlagSet
@@ -60,14 +57,8 @@ func (f *carryFlags) add(c *cobra.Command, platform string) {
 	fs.IntVar(&f.image, "image", 0, "image side in pixels (default: the recipe's)")
 	fs.IntVar(&f.seed, "seed", 0, "seed of weights and inputs")
 	fs.IntVar(&f.threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
-	fs.StringVar(&f.scenario, "scenario", "", "latency or throughput: one inference after the other, or as many in flight as the device likes (openvino; default latency)")
-	fs.StringVar(&f.shapes, "shapes", "", "static or dynamic: shapes of an exported graph (default static)")
-	fs.StringVar(&f.via, "via", "", "onnx or torch: how OpenVINO gets the model (default: onnx, and torch where that fails); transformers.js: through its pipeline, in browsers")
-	fs.StringVar(&f.block, "block", "", "16, 32, 64 or 128: weights of w8 and w4 that share a scale, in browsers (default 32)")
-	fs.StringVar(&f.accuracy, "accuracy", "", "0 or 4: level of products with such weights, in browsers: in fp32, or with activations of 8 bits (default 0)")
 	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers; default infer)")
-	fs.BoolVar(&f.warm, "warm", false, "in a browser, run on blank inputs before the first request, so that shaders are compiled by then")
-	fs.StringVar(&f.frontEnd, "front-end", "", "none or page: in a browser, whether the page itself makes the model's input of raw sound or frames (default none)")
+	addSpecial(fs, &f.special)
 	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most sixteen)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
 	fs.BoolVar(&f.strict, "strict", false, "no fallback, and partial counts as failing")
@@ -83,7 +74,7 @@ func (f *carryFlags) addOutput(c *cobra.Command) {
 }
 
 // settings are the flags that a plan file says itself, cell by cell.
-var settings = []string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "scenario", "shapes", "via", "mode", "warm", "front-end", "block", "accuracy"}
+var settings = append([]string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "mode"}, specialFlags()...)
 
 // check refuses numbers that mean nothing, and what a plan file says already.
 func (f *carryFlags) check() error {

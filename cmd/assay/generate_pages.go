@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"assay/internal/pages"
 	"assay/internal/platform"
 	"assay/internal/pytests"
 	"assay/internal/skillpages"
@@ -19,7 +18,7 @@ import (
 // inPages reports whether a device's skills run in a browser.
 func inPages(device string) bool {
 	p, ok := platform.Get(platform.Name(device))
-	return ok && pages.NeedsPage(p.Engines[0])
+	return ok && p.Engines[0].Traits().Pages
 }
 
 // runPages runs the tests of skills in a browser, on graphs that are exported

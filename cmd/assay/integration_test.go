@@ -137,7 +137,7 @@ func checkWorks(t *testing.T, r cell.Result) {
 		t.Errorf("%s: no hashes, outputs or parameters: %+v", name, r)
 	case r.Placement == nil || r.Placement.Device != string(r.Cell.Platform) && r.Placement.Device != r.Cell.Device:
 		t.Errorf("%s: it was not seen to run on %s: %+v", name, r.Cell.Platform, r.Placement)
-	case !r.Cell.Engine.InPages() && (r.Memory == nil || r.Memory.HostPeakBytes == nil || *r.Memory.HostPeakBytes == 0):
+	case !r.Cell.Engine.Traits().Pages && (r.Memory == nil || r.Memory.HostPeakBytes == nil || *r.Memory.HostPeakBytes == 0):
 		t.Errorf("%s: its memory is unknown: %+v", name, r.Memory)
 	case r.Latency != nil && r.Timing == cell.Functional:
 		t.Errorf("%s: test shows a latency", name)

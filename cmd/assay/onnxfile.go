@@ -31,7 +31,7 @@ func onnxFile(path string, f *carryFlags) (cell.Cell, error) {
 // ofGraphs is the engine of a target that runs graphs, for a model that is
 // one: torch cannot.
 func ofGraphs(m cell.Cell, t platform.Target) (platform.Target, error) {
-	if m.Type != cell.ONNX || t.Engine.RunsGraphs() {
+	if m.Type != cell.ONNX || t.Engine.Traits().Graphs {
 		return t, nil
 	}
 	p, _ := platform.Get(t.Platform)

@@ -73,12 +73,7 @@ func (f *carryFlags) cells(c cell.Cell) []cell.Cell {
 		for _, b := range f.batches {
 			for _, n := range seqs {
 				c.DType, c.Batch, c.Seq, c.Image, c.Seed, c.Threads = d, b, n, f.image, f.seed, f.threads
-				c.Scenario, c.Shapes, c.Via, c.Mode = f.scenario, f.shapes, f.via, f.mode
-				c.Block, c.Accuracy = f.block, f.accuracy
-				c.FrontEnd = f.frontEnd
-				if f.warm {
-					c.Start = cell.WarmStart
-				}
+				c.Mode, c.Special = f.mode, f.special
 				out = append(out, c)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 
 	"assay/internal/detect"
 	"assay/internal/measure"
-	"assay/internal/pages"
 	"assay/internal/platform"
 	"assay/internal/session"
 	"assay/internal/tune"
@@ -88,7 +87,7 @@ func (f *tuneFlags) targets() ([]platform.Target, error) {
 		if err != nil {
 			return nil, usage("%w", err)
 		}
-		if t = t.Normal(); !pages.NeedsPage(t.Engine) {
+		if t = t.Normal(); !t.Engine.Traits().Pages {
 			return nil, usage("%s does not run in a browser: the web targets are webgpu, webnn and cpu/wasm", name)
 		}
 		if err := detect.Known(t); err != nil {

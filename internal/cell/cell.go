@@ -28,18 +28,6 @@ const (
 
 	Infer    = "infer"
 	Generate = "generate"
-
-	ForLatency    = "latency"    // one inference after the other; written as ""
-	ForThroughput = "throughput" // as many in flight as the device likes
-
-	StaticShapes  = "static"  // a graph of fixed shapes; written as ""
-	DynamicShapes = "dynamic" // batch and length stay free in it
-
-	ColdStart = "cold" // the first request compiles what is compiled on first need; written as ""
-	WarmStart = "warm" // a run on blank inputs did before it
-
-	NoFrontEnd = "none" // inputs are drawn as the model takes them; written as ""
-	InPage     = "page" // the page makes an input of raw sound or frames
 )
 
 // ONNX is the type of a user's own ONNX file; the checkpoint is its path.
@@ -69,14 +57,8 @@ type Cell struct {
 	Threads    int             `json:"threads,omitempty"`
 	Seed       int             `json:"seed,omitempty"`
 	Mode       string          `json:"mode,omitempty"`
-	Scenario   string          `json:"scenario,omitempty"`  // "" is latency; the two are never compared
-	Shapes     string          `json:"shapes,omitempty"`    // of an exported graph; "" is static
-	Via        string          `json:"via,omitempty"`       // how an engine gets the model: onnx, torch, transformers.js; "" is the first that goes
-	Start      string          `json:"start,omitempty"`     // "" is cold
-	FrontEnd   string          `json:"front_end,omitempty"` // "" is none: where raw material becomes the model's input
-	Block      string          `json:"block,omitempty"`     // weights of few bits that share a scale, in browsers; "" is 32
-	Accuracy   string          `json:"accuracy,omitempty"`  // level of products with them: "" is 0, in fp32; 4 rounds activations
-	Hash       string          `json:"hash,omitempty"`      // of the normalised cell; not hashed
+	Special                    // only some engines have these
+	Hash       string          `json:"hash,omitempty"` // of the normalised cell; not hashed
 }
 
 // Where returns the cell's target.
@@ -84,38 +66,13 @@ func (c Cell) Where() platform.Target {
 	return platform.Target{Platform: c.Platform, Device: c.Device, Engine: c.Engine, Browser: c.Browser}
 }
 
-// special are settings that only some engines have, with their values; the
-// first is the default, which is left out of a normal cell. has says whether
-// an engine has a value.
-var special = []struct {
-	name   string
-	flag   string // by which users set it
-	of     func(*Cell) *string
-	values []string
-	has    func(e platform.Engine, value string) bool
-}{
-	{"scenario", "scenario", func(c *Cell) *string { return &c.Scenario }, []string{ForLatency, ForThroughput}, whatever(platform.Engine.KeepsBusy)},
-	{"shapes", "shapes", func(c *Cell) *string { return &c.Shapes }, []string{StaticShapes, DynamicShapes}, whatever(platform.Engine.RunsGraphs)},
-	{"via", "via", func(c *Cell) *string { return &c.Via }, []string{"", "onnx", "torch", platform.TransformersJS}, hasWay},
-	{"start", "warm", func(c *Cell) *string { return &c.Start }, []string{ColdStart, WarmStart}, whatever(platform.Engine.InPages)},
-	{"front end", "front-end", func(c *Cell) *string { return &c.FrontEnd }, []string{NoFrontEnd, InPage}, whatever(platform.Engine.InPages)},
-	{"block size", "block", func(c *Cell) *string { return &c.Block }, []string{"32", "16", "64", "128"}, whatever(platform.Engine.KeepsBlocks)},
-	{"accuracy level", "accuracy", func(c *Cell) *string { return &c.Accuracy }, []string{"0", "4"}, whatever(platform.Engine.KeepsBlocks)},
-}
-
-func whatever(has func(platform.Engine) bool) func(platform.Engine, string) bool {
-	return func(e platform.Engine, _ string) bool { return has(e) }
-}
-
-func hasWay(e platform.Engine, way string) bool { return slices.Contains(e.Ways(), way) }
-
 // On returns the cell moved to another target. A setting that the engine there
 // does not have is dropped.
 func (c Cell) On(t platform.Target) Cell {
 	t = t.Normal()
 	c.Platform, c.Device, c.Engine, c.Browser = t.Platform, t.Device, t.Engine, t.Browser
 	for _, s := range special {
-		if v := s.of(&c); !s.has(t.Engine, *v) {
+		if v := s.Of(&c.Special); !s.has(t.Engine.Traits(), *v) {
 			*v = ""
 		}
 	}
@@ -154,7 +111,7 @@ func (c Cell) Normal() Cell {
 		c.Batch = 1
 	}
 	for _, s := range special {
-		if v := s.of(&c); *v == s.values[0] {
+		if v := s.Of(&c.Special); *v == s.Values[0] {
 			*v = ""
 		}
 	}
@@ -200,7 +157,7 @@ func (c Cell) Validate() error {
 	if err != nil {
 		return err
 	}
-	if n.Browser != "" && !n.Engine.InPages() {
+	if n.Browser != "" && !n.Engine.Traits().Pages {
 		return fmt.Errorf("%s does not run in a browser: leave %s out", n.Engine, n.Browser)
 	}
 	if c.Target != "" {
@@ -224,17 +181,17 @@ func (c Cell) Validate() error {
 	if !slices.Contains([]string{Infer, Generate}, n.Mode) {
 		return fmt.Errorf("unknown mode %q: the modes are infer, generate", n.Mode)
 	}
-	if n.Mode == Generate && !n.Engine.Generates() {
+	if n.Mode == Generate && !n.Engine.Traits().Generates {
 		return fmt.Errorf("the engine %s has no mode generate: leave --mode out for %s", n.Engine, n.Target)
 	}
 	for _, s := range special {
-		v := *s.of(&n)
+		v := *s.Of(&n.Special)
 		switch {
 		case v == "":
-		case !slices.Contains(s.values, v):
-			return fmt.Errorf("unknown %s %q: it is one of %s", s.name, v, strings.TrimPrefix(strings.Join(s.values, ", "), ", "))
-		case !s.has(n.Engine, v):
-			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.name, v, s.flag, n.Target)
+		case !slices.Contains(s.Values, v):
+			return fmt.Errorf("unknown %s %q: it is one of %s", s.Name, v, strings.TrimPrefix(strings.Join(s.Values, ", "), ", "))
+		case !s.has(n.Engine.Traits(), v):
+			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.Name, v, s.Flag, n.Target)
 		}
 	}
 	for _, f := range []struct {

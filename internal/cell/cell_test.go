@@ -95,16 +95,16 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "bert", Platform: "cuda/coreml"}, "its engines are torch, onnxruntime"},
 		{Cell{Type: "bert", Platform: "cuda/"}, "is not of the form"},
 		{Cell{Type: "bert", Platform: "cpu@firefox"}, "does not run in a browser"},
-		{Cell{Type: "bert", Target: "openvino", Scenario: "burst"}, "it is one of latency, throughput"},
+		{Cell{Type: "bert", Target: "openvino", Special: Special{Scenario: "burst"}}, "it is one of latency, throughput"},
 		{Cell{Type: "llama", Target: "cpu/onnxruntime", Mode: "generate"}, "no mode generate"},
-		{Cell{Type: "bert", Scenario: "throughput"}, "the engine torch has no scenario"},
-		{Cell{Type: "bert", Shapes: "dynamic"}, "the engine torch has no shapes"},
-		{Cell{Type: "bert", Target: "cpu/onnxruntime", Via: "torch"}, "the engine onnxruntime has no via"},
-		{Cell{Type: "bert", Target: "openvino", Via: "tflite"}, "it is one of onnx, torch"},
-		{Cell{Type: "bert", Target: "openvino", Via: "transformers.js"}, "the engine openvino has no via \"transformers.js\""},
-		{Cell{Type: "bert", Target: "webgpu", Block: "48"}, "it is one of 32, 16, 64, 128"},
-		{Cell{Type: "bert", Target: "openvino", Block: "64"}, "the engine openvino has no block"},
-		{Cell{Type: "bert", Target: "webnn", Via: "torch"}, "the engine ort-web has no via \"torch\""},
+		{Cell{Type: "bert", Special: Special{Scenario: "throughput"}}, "the engine torch has no scenario"},
+		{Cell{Type: "bert", Special: Special{Shapes: "dynamic"}}, "the engine torch has no shapes"},
+		{Cell{Type: "bert", Target: "cpu/onnxruntime", Special: Special{Via: "torch"}}, "the engine onnxruntime has no via"},
+		{Cell{Type: "bert", Target: "openvino", Special: Special{Via: "tflite"}}, "it is one of onnx, torch"},
+		{Cell{Type: "bert", Target: "openvino", Special: Special{Via: "transformers.js"}}, "the engine openvino has no via \"transformers.js\""},
+		{Cell{Type: "bert", Target: "webgpu", Special: Special{Block: "48"}}, "it is one of 32, 16, 64, 128"},
+		{Cell{Type: "bert", Target: "openvino", Special: Special{Block: "64"}}, "the engine openvino has no block"},
+		{Cell{Type: "bert", Target: "webnn", Special: Special{Via: "torch"}}, "the engine ort-web has no via \"torch\""},
 	} {
 		if err := tc.c.Validate(); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.c, err, tc.want)
@@ -154,14 +154,14 @@ func TestPlatformTakesATarget(t *testing.T) {
 func TestSettingsOfSomeEngines(t *testing.T) {
 	t.Parallel()
 	plain := Cell{Type: "bert", Target: "openvino"}.Normal()
-	if c := (Cell{Type: "bert", Target: "openvino", Scenario: "latency", Shapes: "static"}).Normal(); c != plain {
+	if c := (Cell{Type: "bert", Target: "openvino", Special: Special{Scenario: "latency", Shapes: "static"}}).Normal(); c != plain {
 		t.Errorf("%+v and %+v differ", c, plain)
 	}
-	busy := Cell{Type: "bert", Target: "openvino", Scenario: "throughput", Shapes: "dynamic", Via: "torch"}.Normal()
+	busy := Cell{Type: "bert", Target: "openvino", Special: Special{Scenario: "throughput", Shapes: "dynamic", Via: "torch"}}.Normal()
 	if busy.Hash == plain.Hash || busy.Validate() != nil {
 		t.Errorf("%+v: %v", busy, busy.Validate())
 	}
-	through := Cell{Type: "bert", Target: "webgpu", Via: "transformers.js"}.Normal()
+	through := Cell{Type: "bert", Target: "webgpu", Special: Special{Via: "transformers.js"}}.Normal()
 	if err := through.Validate(); err != nil {
 		t.Error(err)
 	}

@@ -55,11 +55,7 @@ func AnyInput(c *Cell) { c.Seq, c.Image = 0, 0 }
 func AnyThreads(c *Cell) { c.Threads = 0 }
 
 // AnySpecial ignores the settings that only some engines have.
-func AnySpecial(c *Cell) {
-	for _, s := range special {
-		*s.of(c) = ""
-	}
-}
+func AnySpecial(c *Cell) { c.Special = Special{} }
 
 // Key returns what the cell is the same by, ignoring the named parts.
 func (c Cell) Key(ignoring ...Any) Key {
@@ -105,8 +101,8 @@ func (c Cell) Beside() []string {
 		out = append(out, "mode "+c.Mode)
 	}
 	for _, s := range special {
-		if v := *s.of(&c); v != "" && v != s.values[0] {
-			out = append(out, s.name+" "+v)
+		if v := *s.Of(&c.Special); v != "" && v != s.Values[0] {
+			out = append(out, s.Name+" "+v)
 		}
 	}
 	return out

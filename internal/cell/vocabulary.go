@@ -20,6 +20,12 @@ func Families() []string {
 	}
 }
 
+// LoadPhases lists, in their order, the phases before the first inference that
+// are the model's own work on this machine.
+func LoadPhases() []string {
+	return []string{"read", "processor", "build", "convert", "compile", "device", "to_device"}
+}
+
 // Known says in a sentence which word of a result no Assay would have written,
 // if any. A result that comes from elsewhere is a stranger's text: what is shown
 // as a verdict, counted as evidence or drawn as a class must be one of ours. It
@@ -73,8 +79,8 @@ func (c Cell) known() error {
 		return fmt.Errorf("unknown mode %.60q: the modes are infer, generate", n.Mode)
 	}
 	for _, s := range special {
-		if v := *s.of(&n); v != "" && !slices.Contains(s.values, v) {
-			return fmt.Errorf("unknown %s %.60q", s.name, v)
+		if v := *s.Of(&n.Special); v != "" && !slices.Contains(s.Values, v) {
+			return fmt.Errorf("unknown %s %.60q", s.Name, v)
 		}
 	}
 	for _, w := range []struct{ name, word string }{{"type", c.Type}, {"class", c.Class}, {"task", c.Task}, {"family", c.Family}, {"hash", c.Hash}} {

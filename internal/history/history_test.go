@@ -94,7 +94,7 @@ func TestTimes(t *testing.T) {
 		result(c, 4, timed(2), failing(cell.Crash)),
 		result(c, 5, timed(3), func(r *cell.Result) { r.SubjectHash = "" }),
 		result(c, 6, timed(4), func(r *cell.Result) { r.Evidence = cell.Emulated }),
-		result(cell.Cell{Type: "bert", Target: "openvino", Scenario: cell.ForThroughput}, 7, timed(1)),
+		result(cell.Cell{Type: "bert", Target: "openvino", Special: cell.Special{Scenario: cell.ForThroughput}}, 7, timed(1)),
 		result(cell.Cell{Type: "vit"}, 8, timed(1)))
 	write(t, h, "b", "h-2", result(c, 9, timed(9)))
 	plan := cell.Plan{Cells: []cell.Cell{{Type: "bert", Target: "cuda"}, {Type: "bert"}}}

@@ -50,7 +50,7 @@ func (h *History) Unfinished(ctx context.Context, plan cell.Plan, here Here) (ce
 }
 
 func (here Here) browsers(ctx context.Context, plan cell.Plan) map[string]string {
-	if here.Browsers == nil || !slices.ContainsFunc(plan.Cells, func(c cell.Cell) bool { return c.Engine.InPages() }) {
+	if here.Browsers == nil || !slices.ContainsFunc(plan.Cells, func(c cell.Cell) bool { return c.Engine.Traits().Pages }) {
 		return nil
 	}
 	return here.Browsers(ctx)

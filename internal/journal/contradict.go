@@ -122,7 +122,7 @@ func (c *Claims) contradiction(x claim) error {
 // whose browser may come later, and emulators.
 func (c *Claims) missing(ran cell.Cell) bool {
 	p := string(ran.Platform)
-	return !ran.Engine.InPages() && c.absent[p] && !c.present[p]
+	return !ran.Engine.Traits().Pages && c.absent[p] && !c.present[p]
 }
 
 // Contradictions are the results of the journal at path that cannot be true.

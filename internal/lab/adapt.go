@@ -86,7 +86,7 @@ func estimate(c cell.Cell, parameters int64, check, software bool) need {
 	switch {
 	// Torch's model, the graph in memory and on its way to disk, the engine's
 	// copy: models are exported on the host, wherever they run.
-	case check && c.Engine.RunsGraphs():
+	case check && c.Engine.Traits().Graphs:
 		n.hostBytes = childBytes + 16*parameters
 	case n.silicon != "cpu":
 	case check && c.DType == platform.FP32:

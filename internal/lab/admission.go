@@ -14,7 +14,7 @@ import (
 // WebGPU adapter all run on the host's CPU.
 func silicon(t platform.Target, software bool) string {
 	switch {
-	case software, t.Platform == platform.CPU, t.Platform == platform.WebNN, t.Engine == platform.CoreML:
+	case software, t.Platform == platform.CPU, t.Platform == platform.WebNN, t.Engine.Traits().Anywhere:
 		return "cpu"
 	case t.Platform == platform.OpenVINO:
 		if t.Device == "" || t.Device == "CPU" || t.Device == "AUTO" {

@@ -232,7 +232,7 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 	switch {
 	case a.now.Engine == platform.Noop:
 		j.Kind = runner.NoopJob
-	case a.now.Engine.RunsGraphs():
+	case a.now.Engine.Traits().Graphs:
 		j.Options = map[string]any{"exports": c.Exports, "opset": c.Opset}
 	}
 	if c.Keep != "" && kind == runner.CheckJob {
@@ -265,7 +265,7 @@ func withFiles(options map[string]any, folder string, batch []*attempt) map[stri
 // a timed cell share them, and so do the exports of many models.
 func (c *carrying) preloads(a *attempt, timed bool) bool {
 	const many = 3
-	return timed || a.now.Engine.RunsGraphs() && len(c.plan.Cells) >= many
+	return timed || a.now.Engine.Traits().Graphs && len(c.plan.Cells) >= many
 }
 
 // threads is what the cell says, else the device's setting: all of
@@ -276,7 +276,7 @@ func (c *carrying) threads(a *attempt, alone bool) int {
 	if a.now.Threads > 0 {
 		return a.now.Threads
 	}
-	if alone || a.now.Engine.InPages() && a.here.Threads == 0 {
+	if alone || a.now.Engine.Traits().Pages && a.here.Threads == 0 {
 		return a.here.Threads
 	}
 	return max(1, a.here.Threads/max(1, c.Workers))

@@ -12,7 +12,7 @@ import (
 const fewest = 3
 
 // loading are the phases of a check that each repeat goes through again.
-var loading = []string{"import", "read", "processor", "build", "convert", "compile", "device", "to_device"}
+var loading = append([]string{"import"}, cell.LoadPhases()...)
 
 // pace fits the repeats of a series into the time that they may take in all. The
 // repeats stay as many as they are, since the interval rests on them; what gives

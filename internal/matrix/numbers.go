@@ -133,10 +133,6 @@ func latencyOf(x Observation) *Latency {
 	return &Latency{At: at(x), Repeats: l.Repeats, MedianMS: l.MedianMS, LoMS: l.LoMS, HiMS: l.HiMS, Stable: l.Stable, Why: l.Why, Sync: l.Sync}
 }
 
-// loading are the phases before the first inference that are the model's own
-// work on this machine.
-var loading = []string{"read", "processor", "build", "convert", "compile", "device", "to_device"}
-
 func loadOf(x Observation) *Load {
 	ms, known := LoadMS(x.Result)
 	if !known {
@@ -148,7 +144,7 @@ func loadOf(x Observation) *Load {
 // LoadMS returns the time of everything before the first inference, download
 // left out, and whether any of it was timed.
 func LoadMS(r cell.Result) (ms float64, known bool) {
-	for _, phase := range loading {
+	for _, phase := range cell.LoadPhases() {
 		if v, ok := r.PhasesMS[phase]; ok {
 			ms, known = ms+v, true
 		}
@@ -178,7 +174,7 @@ func PeakBytes(r cell.Result) (bytes int64, where string, known bool) {
 		return *m.DevicePeakBytes, "device", true
 	case m.HostPeakBytes != nil && m.HostBaselineBytes != nil:
 		return max(0, *m.HostPeakBytes-*m.HostBaselineBytes), "host", true
-	case m.HostPeakBytes != nil && r.Cell.Engine.InPages():
+	case m.HostPeakBytes != nil && r.Cell.Engine.Traits().Pages:
 		return *m.HostPeakBytes, "browser", true
 	}
 	return 0, "", false

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 
-	"assay/internal/platform"
 	"assay/internal/runner"
 )
 
@@ -22,13 +21,10 @@ type Runner struct {
 	In    Browsers // that open the pages; nil are the host's own
 }
 
-// NeedsPage reports whether an engine runs in a page.
-func NeedsPage(e platform.Engine) bool { return e.InPages() }
-
 // Run carries a job out; what it opened in a browser is gone when it returns.
 func (r Runner) Run(ctx context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
 	asks := job.Kind == runner.CheckJob || job.Kind == runner.TimeJob
-	if !asks || !NeedsPage(job.Cell.Engine) {
+	if !asks || !job.Cell.Engine.Traits().Pages {
 		return r.Inner.Run(ctx, job, on)
 	}
 	v := r.Host.Visit(ctx, Where{Target: job.Cell.Where(), Alone: job.Kind == runner.TimeJob, In: r.In})

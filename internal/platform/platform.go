@@ -1,6 +1,7 @@
-// Package platform holds the eight hardware platforms as data: their names,
-// engines, dtypes, where a cell may go when a platform is not there, and which
-// platform suits which family of models.
+// Package platform holds the eight hardware platforms and the engines that
+// execute on them as data: names, dtypes, what an engine can do, where a cell may
+// go when a platform is not there, and which platform suits which family of
+// models. A new engine is a row of the table in engines.go.
 //
 // It is a leaf: of Assay it imports spelling alone, and everything else may import it.
 // A platform is what a user names (cuda); an engine is the software that
@@ -30,63 +31,14 @@ const (
 	WebGPU   Name = "webgpu"
 )
 
-// Engine is the software that executes a cell.
-type Engine string
-
-// The engines. Noop does nothing; it measures the harness itself.
-const (
-	Torch       Engine = "torch"
-	ONNXRuntime Engine = "onnxruntime"
-	EngOpenVINO Engine = "openvino"
-	EngQNN      Engine = "qnn"
-	CoreML      Engine = "coreml"
-	ORTWeb      Engine = "ort-web"
-	Wasm        Engine = "wasm"
-	Noop        Engine = "noop"
-)
-
-// RunsGraphs reports whether the engine runs an exported graph and not the
-// model itself.
-func (e Engine) RunsGraphs() bool {
-	return slices.Contains([]Engine{ONNXRuntime, EngOpenVINO, EngQNN, CoreML, ORTWeb, Wasm}, e)
-}
-
-// KeepsBusy reports whether the engine can be measured with as many inferences
-// in flight as its device likes: the throughput scenario.
-func (e Engine) KeepsBusy() bool { return e == EngOpenVINO }
-
-// InPages reports whether the engine runs in a page of a browser.
-func (e Engine) InPages() bool { return e == ORTWeb || e == Wasm }
-
-// Generates reports whether the engine continues texts: the mode generate.
-func (e Engine) Generates() bool {
-	return slices.Contains([]Engine{Torch, EngOpenVINO, EngQNN, ORTWeb, Wasm, Noop}, e)
-}
-
-// KeepsBlocks reports whether the engine can be told how to keep weights of few
-// bits: how many share a scale, and how exact products with them are.
-func (e Engine) KeepsBlocks() bool { return e.InPages() }
-
-// Ways are how the engine can be told to get a model, beside its own choice:
-// by a graph in ONNX or directly from torch, or through a library of its own.
-func (e Engine) Ways() []string { return ways[e] }
-
-var ways = map[Engine][]string{
-	EngOpenVINO: {"onnx", "torch"},
-	ORTWeb:      {TransformersJS},
-	Wasm:        {TransformersJS},
-}
-
-// TransformersJS is the library that web applications use.
-const TransformersJS = "transformers.js"
-
 // Platform is what is known of a platform before any machine is looked at.
 type Platform struct {
 	Name  Name
 	Title string // as people write it: "CUDA (NVIDIA)"
 	// Device is the default device's id; "" means the platform has only one.
 	Device string
-	// Engines lists the engines that can execute there, the default first.
+	// Engines lists the engines that can execute there, the default first; the
+	// table of engines says which do.
 	Engines []Engine
 	// DTypes lists what the platform can be asked for, the default first; a
 	// target's engine may have a list of its own.
@@ -117,15 +69,23 @@ const (
 
 var dtypes = []DType{FP32, FP16, BF16, INT8, A16W8, W8, W4}
 
-var all = []Platform{
-	{CPU, "CPU", "", []Engine{Torch, ONNXRuntime, Wasm, Noop}, []DType{FP32, BF16, FP16}, nil, true},
-	{CUDA, "CUDA (NVIDIA)", "0", []Engine{Torch, ONNXRuntime}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
-	{ROCm, "ROCm (AMD)", "0", []Engine{Torch}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
-	{MPS, "MPS (Apple)", "", []Engine{Torch, CoreML}, []DType{FP32, FP16, BF16}, []Name{OpenVINO, CPU}, true},
-	{OpenVINO, "OpenVINO (Intel)", "CPU", []Engine{EngOpenVINO}, []DType{FP32, FP16, BF16, INT8, W8, W4}, []Name{CPU}, true},
-	{QNN, "QNN (Qualcomm)", "", []Engine{EngQNN}, []DType{FP16, INT8, A16W8, FP32}, []Name{CPU}, true},
-	{WebNN, "WebNN (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16, W8, W4}, []Name{CPU}, true},
-	{WebGPU, "WebGPU (browser)", "", []Engine{ORTWeb}, []DType{FP32, FP16, W8, W4}, []Name{WebNN, CPU}, true},
+var all = withEngines([]Platform{
+	{Name: CPU, Title: "CPU", DTypes: []DType{FP32, BF16, FP16}, Runs: true},
+	{Name: CUDA, Title: "CUDA (NVIDIA)", Device: "0", DTypes: []DType{FP32, FP16, BF16}, Fallback: []Name{OpenVINO, CPU}, Runs: true},
+	{Name: ROCm, Title: "ROCm (AMD)", Device: "0", DTypes: []DType{FP32, FP16, BF16}, Fallback: []Name{OpenVINO, CPU}, Runs: true},
+	{Name: MPS, Title: "MPS (Apple)", DTypes: []DType{FP32, FP16, BF16}, Fallback: []Name{OpenVINO, CPU}, Runs: true},
+	{Name: OpenVINO, Title: "OpenVINO (Intel)", Device: "CPU", DTypes: []DType{FP32, FP16, BF16, INT8, W8, W4}, Fallback: []Name{CPU}, Runs: true},
+	{Name: QNN, Title: "QNN (Qualcomm)", DTypes: []DType{FP16, INT8, A16W8, FP32}, Fallback: []Name{CPU}, Runs: true},
+	{Name: WebNN, Title: "WebNN (browser)", DTypes: []DType{FP32, FP16, W8, W4}, Fallback: []Name{CPU}, Runs: true},
+	{Name: WebGPU, Title: "WebGPU (browser)", DTypes: []DType{FP32, FP16, W8, W4}, Fallback: []Name{WebNN, CPU}, Runs: true},
+})
+
+// withEngines fills in which engines serve each platform.
+func withEngines(platforms []Platform) []Platform {
+	for i := range platforms {
+		platforms[i].Engines = enginesOn(platforms[i].Name)
+	}
+	return platforms
 }
 
 // All returns the eight platforms in their fixed order.

@@ -70,7 +70,7 @@ func TestTargetRoundTrip(t *testing.T) {
 			Engine:   rapid.SampledFrom(p.Engines).Draw(t, "engine"),
 			Browser:  rapid.SampledFrom([]string{"", "firefox"}).Draw(t, "browser"),
 		}.Normal()
-		if !want.Engine.InPages() {
+		if !want.Engine.Traits().Pages {
 			want.Browser = ""
 		}
 		got, err := ParseTarget(want.String())

@@ -41,7 +41,7 @@ func TestSharedTables(t *testing.T) {
 	}{Schema: 1, Otherwise: otherwise, Spellings: spellings}
 	for _, p := range All() {
 		e := p.Engines[0]
-		tables.Platforms = append(tables.Platforms, row{p.Name, p.Title, p.Device, e, e.InPages(), p.DTypes, append([]Name{}, p.Fallback...)})
+		tables.Platforms = append(tables.Platforms, row{p.Name, p.Title, p.Device, e, e.Traits().Pages, p.DTypes, append([]Name{}, p.Fallback...)})
 	}
 	for _, p := range preference {
 		tables.Preference = append(tables.Preference, order{p.families, p.order})

@@ -46,7 +46,7 @@ func ParseTarget(s string) (Target, error) {
 		return Target{}, err
 	}
 	t = t.Normal()
-	if t.Browser != "" && !t.Engine.InPages() {
+	if t.Browser != "" && !t.Engine.Traits().Pages {
 		return Target{}, fmt.Errorf("%s does not run in a browser: leave @%s out, or ask for webgpu, webnn or cpu/wasm", Target{Platform: t.Platform, Device: t.Device, Engine: t.Engine}, t.Browser)
 	}
 	return t, nil
@@ -67,23 +67,21 @@ func (t Target) Normal() Target {
 	return t
 }
 
-// engineDTypes are what an engine can be asked for, the default first, where
-// that is not its platform's list.
-var engineDTypes = map[Engine][]DType{
-	CoreML:      {FP16, FP32}, // fp16 is what the Neural Engine computes in
-	ONNXRuntime: {FP32},       // its CPU provider has too few operators in half precision
-	Wasm:        {FP32, W8, W4},
-}
-
 // DTypes lists what a cell can be asked for there, the default first.
 func (t Target) DTypes() []DType {
-	if own, ok := engineDTypes[t.Engine]; ok {
+	if own := t.Engine.Traits().DTypes; own != nil {
 		return slices.Clone(own)
 	}
 	if p, ok := Get(t.Platform); ok {
 		return slices.Clone(p.DTypes)
 	}
 	return []DType{FP32}
+}
+
+// First reports whether the target's engine is its platform's own.
+func (t Target) First() bool {
+	p, ok := Get(t.Platform)
+	return ok && t.Engine == p.Engines[0]
 }
 
 // HasDType reports whether a cell can be asked for d there.

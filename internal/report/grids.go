@@ -193,23 +193,7 @@ func known(bytes int64) string {
 
 // settings writes what else decides a cell: "tiny random fp32 ×1".
 func settings(s Subject) string {
-	return setting(cell.Cell{Size: s.Size, Weights: s.Weights, DType: s.DType, Batch: s.Batch, Seq: s.Seq, Image: s.Image, Mode: s.Mode, Scenario: s.Scenario, Shapes: s.Shapes, Via: s.Via, Start: s.Start, FrontEnd: s.FrontEnd, Block: s.Block, Accuracy: s.Accuracy})
-}
-
-// frontEnd says where a front end is: "page" alone would not.
-func frontEnd(where string) string {
-	if where == "" {
-		return ""
-	}
-	return "front end in " + where
-}
-
-// named is a setting that is not the usual one, after its name.
-func named(name, value string) string {
-	if value == "" {
-		return ""
-	}
-	return name + " " + value
+	return setting(cell.Cell{Size: s.Size, Weights: s.Weights, DType: s.DType, Batch: s.Batch, Seq: s.Seq, Image: s.Image, Mode: s.Mode, Special: s.Special})
 }
 
 // setting leaves out what is a default.
@@ -221,10 +205,8 @@ func setting(c cell.Cell) string {
 	if c.Image > 0 {
 		parts = append(parts, fmt.Sprintf("%dpx", c.Image))
 	}
-	for _, word := range []string{strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via, c.Start, frontEnd(c.FrontEnd), named("block", c.Block), named("accuracy", c.Accuracy)} {
-		if word != "" {
-			parts = append(parts, word)
-		}
+	if c.Mode != "" && c.Mode != cell.Infer {
+		parts = append(parts, c.Mode)
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(append(parts, c.Special.Words()...), " ")
 }

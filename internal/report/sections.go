@@ -42,24 +42,18 @@ type MemoryUse struct {
 
 // Subject says what ran where.
 type Subject struct {
-	Model    string         `json:"model"`
-	Family   string         `json:"family"`
-	Target   string         `json:"target"`
-	Size     string         `json:"size"`
-	Weights  string         `json:"weights"`
-	DType    platform.DType `json:"dtype"`
-	Batch    int            `json:"batch"`
-	Seq      int            `json:"seq,omitempty"`
-	Image    int            `json:"image,omitempty"`
-	Mode     string         `json:"mode,omitempty"` // "" is infer
-	Scenario string         `json:"scenario,omitempty"`
-	Shapes   string         `json:"shapes,omitempty"`
-	Via      string         `json:"via,omitempty"`
-	Start    string         `json:"start,omitempty"`
-	FrontEnd string         `json:"front_end,omitempty"`
-	Block    string         `json:"block,omitempty"`
-	Accuracy string         `json:"accuracy,omitempty"`
-	Host     string         `json:"host"`
+	Model   string         `json:"model"`
+	Family  string         `json:"family"`
+	Target  string         `json:"target"`
+	Size    string         `json:"size"`
+	Weights string         `json:"weights"`
+	DType   platform.DType `json:"dtype"`
+	Batch   int            `json:"batch"`
+	Seq     int            `json:"seq,omitempty"`
+	Image   int            `json:"image,omitempty"`
+	Mode    string         `json:"mode,omitempty"` // "" is infer
+	cell.Special
+	Host string `json:"host"`
 }
 
 // Hardware is a host, and what ran there.
@@ -127,7 +121,7 @@ func bySubject(a, b matrix.Observation) int {
 
 func subjectOf(x matrix.Observation) Subject {
 	c := x.Cell
-	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, strings.TrimPrefix(c.Mode, cell.Infer), c.Scenario, c.Shapes, c.Via, c.Start, c.FrontEnd, c.Block, c.Accuracy, x.Host}
+	return Subject{rowName(c), c.Family, c.Target, c.Size, c.Weights, c.DType, c.Batch, c.Seq, c.Image, strings.TrimPrefix(c.Mode, cell.Infer), c.Special, x.Host}
 }
 
 // problems lists the squares that fail, are partial, hold under a condition or

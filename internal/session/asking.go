@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"assay/internal/platform"
 	"assay/internal/runner"
 )
 
@@ -40,9 +41,9 @@ func ask(ctx context.Context, r runner.Runner, job runner.Job) (answer json.RawM
 	return answer, raised, err
 }
 
-// deciding are the libraries that decide what a cell's result is, by the names
-// that runners report.
-var deciding = []string{"python", "torch", "transformers", "diffusers", "timm", "onnx", "onnxscript", "onnxruntime", "onnxruntime-qnn", "openvino", "nncf", "coremltools"}
+// deciding are the libraries that decide what a cell's result is beside those of
+// the engines, by the names that runners report.
+var deciding = []string{"python", "transformers", "diffusers", "timm", "onnx", "onnxscript"}
 
 // Versions are those that decide whether an old result still speaks: a cell
 // done with the same ones need not be done again.
@@ -52,7 +53,7 @@ func (s *Session) Versions(ctx context.Context) (map[string]string, error) {
 		return nil, err
 	}
 	out := map[string]string{"assay": s.o.Version}
-	for _, name := range deciding {
+	for _, name := range append(platform.Libraries(), deciding...) {
 		if v := r.Hello().Versions[name]; v != "" {
 			out[name] = v
 		}

@@ -114,7 +114,7 @@ type visited struct {
 // Presence looks the target up in what the guest's browser has.
 func (v visited) Presence(t platform.Target) lab.Presence {
 	t = t.Normal()
-	if !pages.NeedsPage(t.Engine) {
+	if !t.Engine.Traits().Pages {
 		return lab.Presence{Reason: fmt.Sprintf("%s does not run in a browser", t)}
 	}
 	here := v.web.presence(t)

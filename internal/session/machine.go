@@ -13,7 +13,6 @@ import (
 	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/lab"
-	"assay/internal/pages"
 	"assay/internal/platform"
 	"assay/internal/runner"
 )
@@ -78,17 +77,6 @@ type machine struct {
 	env       environment.Environment
 }
 
-// second are the engines that are not their platform's first: the library that
-// each needs, and whether it does without the platform's device, since
-// converting for it is something too.
-var second = map[platform.Engine]struct {
-	library  string
-	anywhere bool
-}{
-	platform.ONNXRuntime: {"onnxruntime", false},
-	platform.CoreML:      {"coremltools", true},
-}
-
 // chosen are devices that are no device: the platform chooses one of its own
 // when the model is compiled. They are there when any is, the first of which
 // stands for them.
@@ -100,14 +88,14 @@ func (m machine) Presence(t platform.Target) lab.Presence {
 	if t.Engine == platform.Noop {
 		return lab.Presence{Present: true, Threads: 1}
 	}
-	if pages.NeedsPage(t.Engine) {
+	if t.Engine.Traits().Pages {
 		return m.web.presence(t)
 	}
-	other, isSecond := second[t.Engine]
-	if isSecond && m.libraries[other.library] == "" {
-		return lab.Presence{Reason: fmt.Sprintf("%s is not installed in the Python environment", other.library)}
+	engine, isSecond := t.Engine.Traits(), !t.First()
+	if isSecond && len(engine.Libraries) > 0 && m.libraries[engine.Libraries[0]] == "" {
+		return lab.Presence{Reason: fmt.Sprintf("%s is not installed in the Python environment", engine.Libraries[0])}
 	}
-	if isSecond && other.anywhere {
+	if engine.Anywhere {
 		return lab.Presence{Present: true}
 	}
 	p, ok := m.report.Get(t.Platform)

@@ -188,7 +188,7 @@ func (s *Session) tell(note func(string)) {
 // collect keeps the cache of exported models within its limit after a plan
 // that used it.
 func (s *Session) collect(plan cell.Plan, note func(string)) error {
-	if !slices.ContainsFunc(plan.Cells, func(c cell.Cell) bool { return c.Engine.RunsGraphs() }) {
+	if !slices.ContainsFunc(plan.Cells, func(c cell.Cell) bool { return c.Engine.Traits().Graphs }) {
 		return nil
 	}
 	limit := cmp.Or(s.o.ExportsLimit, exports.Limit)

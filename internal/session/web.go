@@ -39,7 +39,7 @@ func (w *web) close() error {
 
 // needsPages reports whether a plan has cells that run in a browser.
 func needsPages(p cell.Plan) bool {
-	return slices.ContainsFunc(p.Cells, func(c cell.Cell) bool { return pages.NeedsPage(c.Engine) })
+	return slices.ContainsFunc(p.Cells, func(c cell.Cell) bool { return c.Engine.Traits().Pages })
 }
 
 // pagesFor returns what a plan's cells in browsers need, made once. What is

@@ -238,7 +238,7 @@ func (m Model) FileName() string { return Name(m.Type) }
 // RunsOn reports whether some machine with the platform can run the model.
 func (m Model) RunsOn(n platform.Name) bool {
 	p, ok := platform.Get(n)
-	return ok && (m.NoGraph() == "" || !p.Engines[0].RunsGraphs())
+	return ok && (m.NoGraph() == "" || !p.Engines[0].Traits().Graphs)
 }
 
 // NoGraph is why no engine that runs graphs runs the model; "" where one may.

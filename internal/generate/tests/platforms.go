@@ -11,7 +11,7 @@ import (
 // place is a platform as its template sees it.
 type place struct{ platform.Platform }
 
-func (p place) inBrowser() bool { return p.Engines[0].InPages() }
+func (p place) inBrowser() bool { return p.Engines[0].Traits().Pages }
 
 // torchDTypes are the dtypes in which a torch model, or an artefact, is judged
 // by its largest error; the others are judged by their noise, by Assay alone.

@@ -1,0 +1,106 @@
+package platform
+
+import "slices"
+
+// Engine is the software that executes a cell.
+type Engine string
+
+// The engines. Noop does nothing; it measures the harness itself.
+const (
+	Torch       Engine = "torch"
+	ONNXRuntime Engine = "onnxruntime"
+	EngOpenVINO Engine = "openvino"
+	EngQNN      Engine = "qnn"
+	CoreML      Engine = "coreml"
+	ORTWeb      Engine = "ort-web"
+	Wasm        Engine = "wasm"
+	Noop        Engine = "noop"
+)
+
+// TransformersJS is the library that web applications use.
+const TransformersJS = "transformers.js"
+
+// Traits are what is known of an engine before any machine is looked at.
+type Traits struct {
+	// On lists the platforms that it executes on.
+	On []Name
+	// Libraries are the Python packages that execute there, whose versions
+	// decide results. Where the engine is not its platform's first, it is there
+	// when the first of them is.
+	Libraries []string
+	// Anywhere says that it needs no device of its platform, since converting
+	// models for it is something too. That is work of the processor.
+	Anywhere bool
+	// Graphs says that it runs an exported graph and not the model itself.
+	Graphs bool
+	// Pages says that it runs in a page of a browser.
+	Pages bool
+	// Generates says that it continues texts: the mode generate.
+	Generates bool
+	// Throughput says that it can be measured with as many inferences in flight
+	// as its device likes.
+	Throughput bool
+	// Blocks says that it can be told how to keep weights of few bits: how many
+	// share a scale, and how exact products with them are.
+	Blocks bool
+	// Ways are how it can be told to get a model, beside its own choice: by a
+	// graph in ONNX, directly from torch, or through a library of its own.
+	Ways []string
+	// DTypes are what it can be asked for, the default first, where that is not
+	// its platform's list.
+	DTypes []DType
+}
+
+// engines are all of them. A platform's engines stand in this order, its
+// default the first.
+var engines = []struct {
+	name Engine
+	Traits
+}{
+	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true}},
+	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true,
+		DTypes: []DType{FP32}}}, // its CPU provider has too few operators in half precision
+	{EngOpenVINO, Traits{On: []Name{OpenVINO}, Libraries: []string{"openvino", "nncf"}, Graphs: true, Generates: true,
+		Throughput: true, Ways: []string{"onnx", "torch"}}},
+	{EngQNN, Traits{On: []Name{QNN}, Libraries: []string{"onnxruntime-qnn"}, Graphs: true, Generates: true}},
+	{CoreML, Traits{On: []Name{MPS}, Libraries: []string{"coremltools"}, Anywhere: true, Graphs: true,
+		DTypes: []DType{FP16, FP32}}}, // fp16 is what the Neural Engine computes in
+	{ORTWeb, Traits{On: []Name{WebNN, WebGPU}, Graphs: true, Pages: true, Generates: true, Blocks: true,
+		Ways: []string{TransformersJS}}},
+	{Wasm, Traits{On: []Name{CPU}, Graphs: true, Pages: true, Generates: true, Blocks: true,
+		Ways: []string{TransformersJS}, DTypes: []DType{FP32, W8, W4}}},
+	{Noop, Traits{On: []Name{CPU}, Generates: true}},
+}
+
+// Traits are the engine's; none for one that nobody knows.
+func (e Engine) Traits() Traits {
+	for _, row := range engines {
+		if row.name == e {
+			return row.Traits
+		}
+	}
+	return Traits{}
+}
+
+// Engines lists every engine.
+func Engines() []Engine {
+	out := make([]Engine, len(engines))
+	for i, row := range engines {
+		out[i] = row.name
+	}
+	return out
+}
+
+// enginesOn are those of a platform, its default first.
+func enginesOn(n Name) []Engine {
+	return slices.DeleteFunc(Engines(), func(e Engine) bool { return !slices.Contains(e.Traits().On, n) })
+}
+
+// Libraries are those of all engines.
+func Libraries() []string {
+	var out []string
+	for _, row := range engines {
+		out = append(out, row.Libraries...)
+	}
+	return out
+}
