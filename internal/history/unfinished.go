@@ -28,7 +28,7 @@ type Here struct {
 // Unfinished is the plan without the cells that this host has a result of, made
 // with the same versions and files, and timed if the plan is.
 func (h *History) Unfinished(ctx context.Context, plan cell.Plan, here Here) (cell.Plan, error) {
-	stored, err := h.results(ctx, store.Filter{Hosts: []string{here.Host}, Types: types(plan)})
+	stored, err := h.results(ctx, store.Filter{Hosts: []string{here.Host}, Types: types(plan), Brief: true})
 	if err != nil {
 		return plan, err
 	}

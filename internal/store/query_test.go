@@ -189,6 +189,14 @@ func TestResults(t *testing.T) {
 	if d := cmp.Diff([]Stored{{ID: "a.1", RunID: "a", HostID: "h-1", Result: r}}, got); d != "" {
 		t.Error(d)
 	}
+	got, err = s.Results(t.Context(), Filter{IDs: []string{"b.2"}, Brief: true})
+	must(t, err)
+	want := failed(cell.Crash)
+	short := cell.Result{Cell: want.Cell, Verdict: want.Verdict, Evidence: want.Evidence, Timing: want.Timing,
+		Failure: &cell.Failure{Class: cell.Crash}, Context: want.Context}
+	if d := cmp.Diff([]Stored{{ID: "b.2", RunID: "b", HostID: "h-1", Result: short}}, got); d != "" {
+		t.Error(d)
+	}
 	got, err = s.Results(t.Context(), Filter{IDs: []string{"a.1"}})
 	must(t, err)
 	if l := got[0].Result.Latency; l.SamplesMS != nil || l.MedianMS != 1.5 {
