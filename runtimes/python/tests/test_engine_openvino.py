@@ -8,6 +8,7 @@ from assay_runner.checking import numerics
 from assay_runner.engines.graphs import driver
 from assay_runner.engines.graphs.formats import ONNX
 from assay_runner.errors import RefusedGraph, TooLarge, UnsupportedDType
+from assay_runner.machine import memory
 from assay_runner.subjects import mapped
 
 
@@ -119,7 +120,8 @@ def test_a_model_too_large_in_32_bits_goes_in_16(tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "LEAST_BYTES", 1 << 10)
     recipe = {**torch_recipes.BERT, "parameters": 20_000_000}  # so many are counted before anything is built
     asked = job(recipe, platform="openvino", device="CPU", engine="openvino", dtype="w8")
-    asked |= {"memory_limit_bytes": 1 << 10, "options": {"exports": str(tmp_path)}}
+    asked |= {"options": {"exports": str(tmp_path)}}
+    monkeypatch.setattr(memory, "available", lambda: 1 << 10)
     emit = Emit()
     driver.run(asked, emit)
     report = emit.reports[0]

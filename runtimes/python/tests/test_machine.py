@@ -18,18 +18,13 @@ def test_host_memory_sees_an_allocation():
     assert block.sum() == 64 << 20
 
 
-def test_available_takes_the_least():
+def test_available_takes_the_least(monkeypatch):
     machine = memory.available()
     assert machine is None or machine > 0
-    assert memory.available(1) == 0
-
-
-def test_a_jobs_limit_is_beyond_what_it_inherits():
-    baseline = memory.resident()
-    block = torch.ones(64 << 20, dtype=torch.uint8)
-    left = memory.available(256 << 20, baseline)
-    assert 150 << 20 < left < 200 << 20
-    assert block.sum() == 64 << 20
+    monkeypatch.setattr(memory, "_kib_field", lambda *_: 7)
+    for room, least in ((5, 5), (9, 7), (None, 7)):
+        monkeypatch.setattr(memory, "_cgroup_room", lambda room=room: room)
+        assert memory.available() == least
 
 
 def test_every_device_row_can_be_asked_for():

@@ -61,14 +61,9 @@ class Host:
         return {"host_baseline_bytes": self.baseline, "host_peak_bytes": mark}
 
 
-def available(limit_bytes: int = 0, baseline: int | None = None) -> int | None:
-    """Bytes that this process may still take: the least that machine, control group and job allow.
-
-    The job's limit is on what comes beyond the baseline, which it inherited.
-    """
+def available() -> int | None:
+    """Bytes that this process may still take: the least that machine and control group allow."""
     known = [_kib_field(_MEMINFO, "MemAvailable"), _cgroup_room()]
-    if limit_bytes:
-        known.append(max(0, limit_bytes - ((resident() or 0) - (baseline or 0))))
     return min((n for n in known if n is not None), default=None)
 
 

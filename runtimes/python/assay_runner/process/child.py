@@ -118,7 +118,6 @@ def _carry_out(job: dict[str, Any], protocol: int) -> int:
     emit = Emit(Writer(protocol))
     try:
         threads.bound(job)
-        linux.limit_memory(int(job.get("memory_limit_bytes") or 0))
         linux.reset_peak()
         return execute(job, emit)
     except BaseException as error:

@@ -89,19 +89,6 @@ def reset_peak() -> None:
         Path("/proc/self/clear_refs").write_text(_RESET_PEAK)
 
 
-def limit_memory(bytes_more: int) -> None:
-    """Allow so many bytes of private memory beyond what we have already; an allocation over it fails."""
-    if IS_LINUX and bytes_more > 0:
-        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        limit = _private_bytes() + bytes_more
-        resource.setrlimit(resource.RLIMIT_DATA, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
-
-
-def _private_bytes() -> int:
-    fields = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(fields["VmData"].split()[0]) * 1024
-
-
 def raise_file_limit() -> None:
     """Two descriptors for each job under way can be more than the usual soft limit."""
     if os.name != "posix":

@@ -68,7 +68,7 @@ class Session:
     @property
     def available(self) -> int | None:
         """Bytes of host memory that the job may still take."""
-        return memory.available(int(self.job.get("memory_limit_bytes") or 0), self.host.baseline)
+        return memory.available()
 
     def built(self) -> building.Built:
         """The cell's model, on the CPU, each step in its phase."""
