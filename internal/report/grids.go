@@ -208,5 +208,5 @@ func setting(c cell.Cell) string {
 	if c.Mode != "" && c.Mode != cell.Infer {
 		parts = append(parts, c.Mode)
 	}
-	return strings.Join(append(parts, c.Special.Words()...), " ")
+	return strings.Join(append(parts, c.Words()...), " ")
 }
