@@ -122,11 +122,13 @@ class Compiled(ABC):
 
     @abstractmethod
     def placement(self) -> Placement | None:
-        """Where the nodes ran, or were put; None where nobody tells."""
+        """Where the nodes ran, or were put, counted by device; None where nobody tells. Of a check (`Asked.profile`), what
+        was left over too."""
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """What the context of a result should tell of the engine: versions, precision, streams, threads."""
+        """What the context of a result should tell of the engine: `versions`, of itself under the engine's own name, and
+        precision, streams, threads where it has them."""
 
     def phases(self) -> dict[str, float]:
         """Milliseconds of the parts of the phase `compile`, by name."""
