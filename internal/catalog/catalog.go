@@ -165,8 +165,7 @@ func readJSON(name string, into any) error {
 // Types returns every entry, sorted by type.
 func (c *Catalog) Types() []Entry { return slices.Clone(c.entries) }
 
-// Checkpoints returns the checkpoints whose true configuration is known; a
-// type's first one is what "full" means where none is named.
+// Checkpoints returns the checkpoints whose true configuration is known.
 func (c *Catalog) Checkpoints() []Checkpoint { return slices.Clone(c.checkpoints) }
 
 // CheckpointsOf returns those of one type.
@@ -178,6 +177,15 @@ func (c *Catalog) CheckpointsOf(modelType string) []Checkpoint {
 		}
 	}
 	return of
+}
+
+// FirstCheckpoint is what a type means at full size where no checkpoint is
+// named; "" where none is known.
+func (c *Catalog) FirstCheckpoint(modelType string) string {
+	if of := c.CheckpointsOf(modelType); len(of) > 0 {
+		return of[0].Name
+	}
+	return ""
 }
 
 // Get returns the entry of exactly that type.

@@ -18,13 +18,18 @@ func KeyTypes() []string { return slices.Clone(keyTypes) }
 // Representatives each add models; Tasks and Priorities narrow what was added,
 // or all models where nothing was.
 type Selector struct {
-	Models          []string // types, checkpoints, common names
-	All             bool     // every type of transformers, and the pipelines that have a recipe
-	Key             bool
-	Representatives bool
-	Families        []string // families, groups, types for their relatives
-	Tasks           []string
-	Priorities      []string // high, medium, low
+	Models          []string `json:"models,omitempty"` // types, checkpoints, common names
+	All             bool     `json:"all,omitempty"`    // every type of transformers, and the pipelines that have a recipe
+	Key             bool     `json:"key,omitempty"`
+	Representatives bool     `json:"representatives,omitempty"`
+	Families        []string `json:"families,omitempty"` // families, groups, types for their relatives
+	Tasks           []string `json:"tasks,omitempty"`
+	Priorities      []string `json:"priorities,omitempty"` // high, medium, low
+}
+
+// Empty reports whether the selector chooses nothing.
+func (s Selector) Empty() bool {
+	return !s.All && !s.Key && !s.Representatives && len(s.Models)+len(s.Families)+len(s.Tasks)+len(s.Priorities) == 0
 }
 
 // Choice is a model that a selector chose.

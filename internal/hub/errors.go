@@ -51,6 +51,12 @@ func IsKind(err error, k Kind) bool {
 	return errors.As(err, &e) && e.Kind == k
 }
 
+// IsMisuse reports whether err is about what the user named or allowed, and not
+// about the Hub or this machine.
+func IsMisuse(err error) bool {
+	return IsKind(err, BadName) || IsKind(err, BadConfig) || IsKind(err, Pickled) || IsKind(err, OwnCode)
+}
+
 // quoted writes a name that somebody gave so that it can do no harm on a terminal.
 func quoted(s string) string {
 	if len(s) > 120 {
