@@ -20,6 +20,7 @@ import (
 	"assay/internal/hub"
 	"assay/internal/input"
 	"assay/internal/journal"
+	planning "assay/internal/plan"
 	"assay/internal/progress"
 	"assay/internal/session"
 )
@@ -227,7 +228,8 @@ func readPlan(ctx context.Context, path string, cat *catalog.Catalog) (cell.Plan
 	if err != nil {
 		return plan, fmt.Errorf("%s: %w", path, err)
 	}
-	return plan, session.Describe(cat, plan.Cells)
+	plan.Cells, err = planning.Describe(cat, plan.Cells)
+	return plan, err
 }
 
 // lines tells of progress, a line a result.

@@ -85,6 +85,7 @@ func TestUsage(t *testing.T) {
 	w.file(t, "unknown.json", `{"cells":[{"type":"noop","engine":"noop","bogus":1}]}`)
 	w.file(t, "nomodel.json", `{"cells":[{"type":"nosuch"}]}`)
 	w.file(t, "garbage.json", "garbage")
+	w.file(t, "elsewhere.json", `{"cells":[{"type":"bert","size":"full","weights":"/elsewhere/bert"}]}`)
 	w.file(t, "contradicts.json", `{"cells":[{"type":"bert","platform":"cuda/onnxruntime","engine":"torch"}]}`)
 	for _, tc := range []struct {
 		args string
@@ -100,6 +101,7 @@ func TestUsage(t *testing.T) {
 		{"run --plan unknown.json --out out.jsonl", `unknown field "bogus"`},
 		{"run --plan garbage.json --out out.jsonl", "plan is not valid"},
 		{"run --plan contradicts.json --out out.jsonl", `platform "cuda/onnxruntime" contradicts engine "torch"`},
+		{"run --plan elsewhere.json --out out.jsonl", "cell 1: /elsewhere/bert is not on this machine"},
 		{"run --plan nomodel.json --out out.jsonl", "the nearest names are"},
 		{"run --plan good.json --out out.jsonl --timeout soon", "soon"},
 		{"detect --plan", "flag needs an argument"},

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"assay/internal/detect"
-	"assay/internal/platform"
 )
 
 // On a machine with an NVIDIA GPU auto means CUDA: the plan is made without
@@ -45,19 +44,5 @@ func TestAutoOnACUDAMachine(t *testing.T) {
 		if status != exitProgram || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: status %d\n%s", machine, status, stderr.String())
 		}
-	}
-}
-
-// What auto came to is said, and once of each target.
-func TestAutoSaysWhatItMeans(t *testing.T) {
-	t.Parallel()
-	var b bytes.Buffer
-	a := &app{env: &env{stderr: &b}}
-	for _, p := range []platform.Name{platform.OpenVINO, platform.OpenVINO, platform.CPU} {
-		a.sayAuto(detect.Choice{Target: platform.Target{Platform: p}.Normal(), Reason: "it is the best here"})
-	}
-	want := "platform auto is openvino here: it is the best here (--platform names another)\nplatform auto is cpu here: it is the best here (--platform names another)\n"
-	if got := b.String(); got != want {
-		t.Errorf("said %q, want %q", strings.TrimSpace(got), want)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"assay/internal/hub"
 	"assay/internal/input"
 	"assay/internal/journal"
+	"assay/internal/plan"
 	"assay/internal/progress"
 	"assay/internal/session"
 
@@ -22,50 +23,41 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// carryFlags are shared by the commands that run cells.
+// carryFlags are shared by the commands that run cells: what is asked for, and
+// what runs it.
 type carryFlags struct {
-	selectors
-	hubFlags
-	platforms        []string
-	size, weights    string
-	dtypes           []string
-	batches, seqs    []int
-	image, seed      int
-	threads, workers int
-	timeout          time.Duration
-	strict, noAdapt  bool
-	mode             string
-	special          cell.Special
-	plan, junit      string
-	jsonl            bool
-	flags            *pflag.FlagSet
-	repeats          int
-	opset            int    // of exported graphs; 0 is the exporter's own
-	keep             string // a folder for outputs; "" keeps none
+	plan.Request
+	sessionOptions
+	planFile, junit string
+	jsonl           bool
+	flags           *pflag.FlagSet
 }
 
-func (f *carryFlags) add(c *cobra.Command, platform string) {
-	f.selectors.add(c)
+func (f *carryFlags) add(c *cobra.Command, target string) {
+	addSelectors(c, &f.Selector)
 	f.hubFlags.add(c)
 	fs := c.Flags()
-	fs.StringSliceVar(&f.platforms, "platform", []string{platform}, "auto, all, or targets: platform[:device][/engine][@browser]")
-	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
-	fs.StringVar(&f.weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
-	fs.StringSliceVar(&f.dtypes, "dtype", nil, "fp32, fp16, bf16, int8, a16w8, w8, w4 (default: the platform's: fp32, on qnn fp16)")
-	fs.IntSliceVar(&f.batches, "batch", []int{1}, "batch sizes")
-	fs.IntSliceVar(&f.seqs, "seq", nil, "input lengths in tokens (default: the recipe's)")
-	fs.IntVar(&f.image, "image", 0, "image side in pixels (default: the recipe's)")
-	fs.IntVar(&f.seed, "seed", 0, "seed of weights and inputs")
-	fs.IntVar(&f.threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
-	fs.StringVar(&f.mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers; default infer)")
-	addSpecial(fs, &f.special)
+	fs.StringSliceVar(&f.Targets, "platform", []string{target}, "auto, all, or targets: platform[:device][/engine][@browser]")
+	fs.StringVar(&f.Size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
+	fs.StringVar(&f.Weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
+	fs.StringSliceVar(&f.DTypes, "dtype", nil, "fp32, fp16, bf16, int8, a16w8, w8, w4 (default: the platform's: fp32, on qnn fp16)")
+	fs.IntSliceVar(&f.Batches, "batch", []int{1}, "batch sizes")
+	fs.IntSliceVar(&f.Seqs, "seq", nil, "input lengths in tokens (default: the recipe's)")
+	fs.IntVar(&f.Image, "image", 0, "image side in pixels (default: the recipe's)")
+	fs.IntVar(&f.Seed, "seed", 0, "seed of weights and inputs")
+	fs.IntVar(&f.Threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
+	fs.StringVar(&f.Mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers; default infer)")
+	addSpecial(fs, &f.Special)
 	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most sixteen)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
-	fs.BoolVar(&f.strict, "strict", false, "no fallback, and partial counts as failing")
-	fs.BoolVar(&f.noAdapt, "no-adapt", false, "do not lower batch, input size or dtype when memory runs out")
-	fs.StringVar(&f.plan, "plan", "", "carry out the cells of this plan file (- is standard input)")
+	fs.BoolVar(&f.Strict, "strict", false, "no fallback, and partial counts as failing")
+	fs.BoolVar(&f.NoAdapt, "no-adapt", false, "do not lower batch, input size or dtype when memory runs out")
+	fs.StringVar(&f.planFile, "plan", "", "carry out the cells of this plan file (- is standard input)")
 	f.flags = fs
 }
+
+// none reports whether no model was asked for at all.
+func (f *carryFlags) none(args []string) bool { return len(args) == 0 && f.Empty() }
 
 // addOutput adds the flags of the commands that print results as they come.
 func (f *carryFlags) addOutput(c *cobra.Command) {
@@ -76,24 +68,18 @@ func (f *carryFlags) addOutput(c *cobra.Command) {
 // settings are the flags that a plan file says itself, cell by cell.
 var settings = append([]string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "mode"}, specialFlags()...)
 
-// check refuses numbers that mean nothing, and what a plan file says already.
+// check refuses what means nothing, and what a plan file says already.
 func (f *carryFlags) check() error {
-	for _, n := range []struct {
-		name   string
-		values []int
-		least  int
-	}{{"batch", f.batches, 1}, {"seq", f.seqs, 1}, {"image", []int{f.image}, 0}, {"seed", []int{f.seed}, 0},
-		{"threads", []int{f.threads}, 0}, {"workers", []int{f.workers}, 0}, {"repeats", []int{f.repeats}, 0}} {
-		for _, v := range n.values {
-			if v < n.least {
-				return usage("--%s %d: it must be at least %d", n.name, v, n.least)
-			}
-		}
+	if err := f.Check(); err != nil {
+		return err
+	}
+	if f.workers < 0 {
+		return usage("--workers %d: it must be at least 0", f.workers)
 	}
 	if f.timeout < 0 || f.flags.Changed("timeout") && f.timeout == 0 {
 		return usage("--timeout %s: it must be longer than nothing, such as 30s or 10m", f.timeout)
 	}
-	if f.plan == "" {
+	if f.planFile == "" {
 		return nil
 	}
 	for _, name := range settings {
@@ -105,29 +91,78 @@ func (f *carryFlags) check() error {
 }
 
 // prepare opens a session and makes the plan that the flags and arguments ask
-// for. The caller closes the session. A plan file that asks to be timed is,
-// whatever the command; one that does not ask is timed as the command says.
+// for. The caller closes the session.
 func (a *app) prepare(ctx context.Context, f *carryFlags, args []string, timing cell.Timing) (*session.Session, cell.Plan, error) {
 	cat, err := a.catalog(ctx)
 	if err != nil {
 		return nil, cell.Plan{}, err
 	}
-	s, err := a.session(f, cat)
+	s, err := a.openSession(f.session(), cat)
 	if err != nil {
 		return nil, cell.Plan{}, err
 	}
-	plan, err := a.plan(ctx, f, args, cat, s)
+	out, err := a.makePlan(ctx, f, args, timing, a.planner(&f.hubFlags, cat, s))
 	if err != nil {
 		return nil, cell.Plan{}, errors.Join(err, s.Close())
 	}
-	if f.plan == "" || plan.Timing == cell.Functional {
-		plan.Timing = timing
-	}
-	return s, plan, nil
+	return s, out, nil
 }
 
-// session opens the parts that run cells.
-func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, error) {
+// makePlan makes the plan that the flags and arguments, or a plan file, ask for.
+func (a *app) makePlan(ctx context.Context, f *carryFlags, args []string, timing cell.Timing, p *plan.Planner) (cell.Plan, error) {
+	r := f.request(args)
+	r.Timing = timing
+	if f.planFile == "" {
+		return p.Plan(ctx, r)
+	}
+	file, err := a.readPlan(ctx, f.planFile)
+	if err == nil {
+		r, err = r.WithFile(file)
+	}
+	if err != nil {
+		return cell.Plan{}, err
+	}
+	out, err := p.Plan(ctx, r)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f.planFile, err)
+	}
+	return out, err
+}
+
+// request joins the flags with the models named as arguments.
+func (f *carryFlags) request(args []string) plan.Request {
+	r := f.Request
+	r.Models, r.TimeoutS = plan.Names(args), f.timeout.Seconds()
+	return r
+}
+
+// planner makes plans for this machine; m may be nil where no targets are asked for.
+func (a *app) planner(f *hubFlags, cat *catalog.Catalog, m plan.Machine) *plan.Planner {
+	return &plan.Planner{
+		Catalog: cat, Machine: m, Allow: f.want(), Say: a.say, Log: a.log,
+		Hub: func() (plan.Hub, error) { return a.openHub(f, a.say) },
+	}
+}
+
+// sessionOptions say how cells are run here.
+type sessionOptions struct {
+	hubFlags
+	fresh   bool // the Hub is asked what a revision is today
+	workers int
+	timeout time.Duration
+	opset   int    // of exported graphs; 0 is the exporter's own
+	keep    string // a folder for outputs; "" keeps none
+}
+
+// session are the options with what the request means for them.
+func (f *carryFlags) session() sessionOptions {
+	o := f.sessionOptions
+	o.fresh = f.Weights != "" || f.planFile != ""
+	return o
+}
+
+// openSession opens the parts that run cells.
+func (a *app) openSession(o sessionOptions, cat *catalog.Catalog) (*session.Session, error) {
 	m, err := a.maker()
 	if err != nil {
 		return nil, err
@@ -145,10 +180,10 @@ func (a *app) session(f *carryFlags, cat *catalog.Catalog) (*session.Session, er
 	}
 	return session.New(session.Options{
 		Environments: session.Chosen{Maker: m, Choice: a.choice()}, Folders: folders, Machine: a.machine, Answers: a.engines,
-		Catalog: cat, Workers: f.workers, Limit: f.timeout, ExportsLimit: limit, Keep: f.keep, Opset: f.opset, Version: version, Past: a.past,
+		Catalog: cat, Workers: o.workers, Limit: o.timeout, ExportsLimit: limit, Keep: o.keep, Opset: o.opset, Version: version, Past: a.past,
 		Weights: session.Weights{
-			Hub:  func(say func(string)) (*hub.Hub, error) { return a.open(&f.hubFlags, say) },
-			Want: f.want(), Fresh: f.weights != "" || f.plan != "",
+			Hub:  func(say func(string)) (*hub.Hub, error) { return a.openHub(&o.hubFlags, say) },
+			Want: o.want(), Fresh: o.fresh,
 		},
 	}), nil
 }
@@ -160,14 +195,10 @@ func (a *app) readPlan(ctx context.Context, path string) (cell.Plan, error) {
 		return cell.Plan{}, usage("cannot read the plan: %w", err)
 	}
 	p, err := cell.ReadPlan(bytes.NewReader(b))
-	return p, planUsage(path, err)
-}
-
-func planUsage(path string, err error) error {
-	if err == nil {
-		return nil
+	if err != nil {
+		return p, usage("%s: %w", path, err)
 	}
-	return usage("%s: %w", path, err)
+	return p, nil
 }
 
 // carry carries a plan out and journals it. The results that were finished are

@@ -23,10 +23,10 @@ func (a *app) consistency(ctx context.Context, f *carryFlags, args []string) err
 		return usage("test --consistency needs a model: a type (bert), a checkpoint (bert-base-uncased), or a selector such as --key")
 	}
 	if !f.flags.Changed("platform") {
-		f.platforms = everywhere
+		f.Targets = everywhere
 	}
 	if !f.flags.Changed("batch") {
-		f.batches = []int{1, 2}
+		f.Batches = []int{1, 2}
 	}
 	if err := f.check(); err != nil {
 		return err
@@ -36,13 +36,12 @@ func (a *app) consistency(ctx context.Context, f *carryFlags, args []string) err
 		return err
 	}
 	defer os.RemoveAll(folder)
-	f.keep = folder
+	f.keep, f.NoFallback = folder, true
 	s, plan, err := a.prepare(ctx, f, args, cell.Functional)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	plan.NoFallback = true
 	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
 	rep, err := a.carry(ctx, s, plan, "test", progress)
 	progress.Close()
@@ -65,7 +64,7 @@ func (a *app) consistency(ctx context.Context, f *carryFlags, args []string) err
 	if err != nil {
 		return err
 	}
-	return status(rep.Results, f.strict)
+	return status(rep.Results, f.Strict)
 }
 
 // byModel gathers the results of each model, in the order in which models

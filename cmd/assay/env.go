@@ -11,6 +11,7 @@ import (
 
 	"assay/internal/clean"
 	"assay/internal/detect"
+	"assay/internal/plan"
 	"assay/internal/session"
 
 	"github.com/lmittmann/tint"
@@ -97,7 +98,12 @@ func run(ctx context.Context, e *env, args []string) int {
 		return exitOK
 	}
 	var status *statusError
-	if !errors.As(err, &status) {
+	var wrong *plan.RequestError
+	switch {
+	case errors.As(err, &status):
+	case errors.As(err, &wrong):
+		status = &statusError{exitUsage, err}
+	default:
 		status = &statusError{exitProgram, err}
 	}
 	if cause := context.Cause(ctx); errors.Is(cause, session.ErrInterrupted) {

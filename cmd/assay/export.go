@@ -118,7 +118,7 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 	case f.out == "":
 		return usage("export needs a folder to write into: --out DIR")
 	}
-	f.platforms = []string{target}
+	f.Targets, f.NoFallback = []string{target}, true
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -130,7 +130,6 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 	if f.parts {
 		return a.giveParts(ctx, f, s, plan.Cells)
 	}
-	plan.NoFallback = true
 	for _, c := range plan.Cells {
 		if err := f.free(c); err != nil {
 			return err
@@ -158,7 +157,7 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	if err := status(rep.Results, f.strict); err != nil {
+	if err := status(rep.Results, f.Strict); err != nil {
 		return err
 	}
 	// What is not given out is no success, --strict or not.

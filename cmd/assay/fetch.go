@@ -7,6 +7,7 @@ import (
 
 	"assay/internal/catalog"
 	"assay/internal/hub"
+	"assay/internal/plan"
 	"assay/internal/report"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ func (a *app) fetch(ctx context.Context, f *hubFlags, revision string, args []st
 	}
 	var refs []hub.Ref
 	for _, name := range args {
-		ref, err := fetchable(cat, name, revision)
+		ref, err := plan.Checkpoint(cat, name, revision)
 		if err != nil {
 			return err
 		}
@@ -54,7 +55,7 @@ func (a *app) fetch(ctx context.Context, f *hubFlags, revision string, args []st
 	}
 	say, done := a.overwriting()
 	defer done()
-	h, err := a.open(f, say)
+	h, err := a.openHub(f, say)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,10 @@ func (a *app) fetch(ctx context.Context, f *hubFlags, revision string, args []st
 	for _, ref := range refs {
 		s, err := h.Fetch(ctx, ref, f.want())
 		if err != nil {
-			return hubUsage(err)
+			if hub.IsMisuse(err) {
+				return usage("%w", err)
+			}
+			return err
 		}
 		done()
 		found = append(found, s)
@@ -76,32 +80,6 @@ func (a *app) fetch(ctx context.Context, f *hubFlags, revision string, args []st
 		return a.printJSON(fetchAnswer{Schema: 1, Models: found})
 	}
 	return nil
-}
-
-// fetchable is the model of the Hub that a name means: a type's is its first
-// known checkpoint.
-func fetchable(cat *catalog.Catalog, name, revision string) (hub.Ref, error) {
-	ref, ok, err := published(cat, name)
-	if err != nil {
-		return ref, err
-	}
-	if !ok {
-		r, err := cat.Resolve(name)
-		if err != nil {
-			return ref, usage("%w", err)
-		}
-		ref.Model = r.Checkpoint
-		if known := cat.CheckpointsOf(r.Entry.Type); ref.Model == "" && len(known) > 0 {
-			ref.Model = known[0].Name
-		}
-		if ref.Model == "" {
-			return ref, usage("no checkpoint of %s is known: name one as owner/name", r.Entry.Type)
-		}
-	}
-	if ref.Revision == "" {
-		ref.Revision = revision
-	}
-	return ref, hubUsage(ref.Check())
 }
 
 func (a *app) printSnapshot(s hub.Snapshot) error {

@@ -15,6 +15,7 @@ import (
 	"assay/internal/detect"
 	"assay/internal/generate"
 	"assay/internal/generate/skills"
+	"assay/internal/plan"
 	"assay/internal/platform"
 	"assay/internal/pytests"
 
@@ -123,9 +124,9 @@ func (a *app) meant(ctx context.Context, f *generateFlags, args []string) ([]cat
 		if !f.missing && !f.check {
 			return nil, nil, nil, usage("generate needs a model: a type (bert), a checkpoint (bert-base-uncased), or a selector such as --key or --all")
 		}
-		f.all = true
+		f.All = true
 	}
-	if i := slices.IndexFunc(args, isPath); i >= 0 {
+	if i := slices.IndexFunc(args, plan.IsPath); i >= 0 {
 		return nil, nil, nil, usage("%s is a path: files are generated for types of the catalogue and their checkpoints (see \"assay models\")", args[i])
 	}
 	cat, err := a.catalog(ctx)

@@ -36,7 +36,7 @@ func (a *app) runPages(ctx context.Context, _ *runFlags, device, dir string, mod
 	if err != nil {
 		return err
 	}
-	s, err := a.session(&carryFlags{}, cat)
+	s, err := a.openSession(sessionOptions{}, cat)
 	if err != nil {
 		return err
 	}

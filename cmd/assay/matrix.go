@@ -108,7 +108,7 @@ func matrixShow(a *app) *cobra.Command {
 
 // runMatrix runs what is asked for and shows it.
 func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args []string, timing cell.Timing, resume bool) error {
-	if f.plan == "" && f.none(args) {
+	if f.planFile == "" && f.none(args) {
 		return usage("matrix needs models: names, or a selector such as --key, --representatives or --all")
 	}
 	if err := errors.Join(m.check(), f.check()); err != nil {
@@ -139,7 +139,7 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if err != nil {
 		return err
 	}
-	return status(latest, f.strict || plan.Strict)
+	return status(latest, f.Strict || plan.Strict)
 }
 
 // fillMatrix carries out what the plan still lacks.

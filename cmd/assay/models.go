@@ -86,7 +86,7 @@ func (a *app) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.session(&carryFlags{}, cat)
+	s, err := a.openSession(sessionOptions{}, cat)
 	if err != nil {
 		return err
 	}

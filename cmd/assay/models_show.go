@@ -4,25 +4,19 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/environment"
 	"assay/internal/modelpage"
+	"assay/internal/plan"
 	"assay/internal/session"
 
 	"github.com/spf13/cobra"
 )
 
-// showFlags say at which size and inputs a model is looked at.
-type showFlags struct {
-	size, task        string
-	batch, seq, image int
-}
-
 func modelsShow(a *app) *cobra.Command {
-	f := &showFlags{}
+	look := plan.Look{}
 	c := &cobra.Command{
 		Use: "show MODEL", Short: "All there is to know of one model: a type, a checkpoint, or a folder with a config.json",
 		Long: `Show prints what the catalogue knows of a model, what is derived of it, and what ran where.
@@ -32,24 +26,27 @@ and without running it. That takes some seconds once, and needs an environment; 
   assay models show llama --size full --seq 2048 --json
   assay models show tinyllama --json`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error { return a.showModel(c.Context(), f, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			look.Model = args[0]
+			return a.showModel(c.Context(), look)
+		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
-	fs.StringVar(&f.task, "task", "", "the model's head for this task (default: its first)")
-	fs.IntVar(&f.batch, "batch", 1, "batch size")
-	fs.IntVar(&f.seq, "seq", 0, "input length in tokens (default: the recipe's)")
-	fs.IntVar(&f.image, "image", 0, "image side in pixels (default: the recipe's)")
+	fs.StringVar(&look.Size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
+	fs.StringVar(&look.Task, "task", "", "the model's head for this task (default: its first)")
+	fs.IntVar(&look.Batch, "batch", 1, "batch size")
+	fs.IntVar(&look.Seq, "seq", 0, "input length in tokens (default: the recipe's)")
+	fs.IntVar(&look.Image, "image", 0, "image side in pixels (default: the recipe's)")
 	return c
 }
 
 // showModel prints the model's page.
-func (a *app) showModel(ctx context.Context, f *showFlags, name string) error {
+func (a *app) showModel(ctx context.Context, look plan.Look) error {
 	cat, err := a.catalog(ctx)
 	if err != nil {
 		return err
 	}
-	c, entry, err := a.shown(f, name, cat)
+	c, entry, err := look.Cell(cat)
 	if err != nil {
 		return err
 	}
@@ -67,43 +64,6 @@ func (a *app) showModel(ctx context.Context, f *showFlags, name string) error {
 		return a.printJSON(p)
 	}
 	return p.WriteText(a.stdout)
-}
-
-// shown is the cell that a name and the flags mean, on no particular target.
-func (a *app) shown(f *showFlags, name string, cat *catalog.Catalog) (cell.Cell, catalog.Entry, error) {
-	c, err := a.named(f, name, cat)
-	if err != nil {
-		return c, catalog.Entry{}, err
-	}
-	entry, known := cat.Get(c.Type)
-	if !known {
-		return c, entry, usage("%s is for model_type %q, which transformers %s does not have", name, c.Type, cat.Transformers)
-	}
-	if _, has := entry.ClassFor(f.task); f.task != "" && !has {
-		return c, entry, usage("%s has no head for task %q: its tasks are %s", c.Type, f.task, strings.Join(entry.Tasks(), ", "))
-	}
-	if f.batch < 1 {
-		return c, entry, usage("--batch %d: it must be at least 1", f.batch)
-	}
-	c.Task, c.Batch, c.Seq, c.Image = f.task, f.batch, f.seq, f.image
-	if err := c.Validate(); err != nil {
-		return c, entry, usage("%w", err)
-	}
-	return c.Normal(), entry, nil
-}
-
-// named resolves a name or a path, and settles the size.
-func (a *app) named(f *showFlags, name string, cat *catalog.Catalog) (cell.Cell, error) {
-	if isPath(name) {
-		return a.folder(name, &carryFlags{size: f.size, weights: cell.Random}, cat) // a page needs no weights
-	}
-	r, err := cat.Resolve(name)
-	if err != nil {
-		return cell.Cell{}, usage("%w", err)
-	}
-	c := cell.Cell{Type: r.Entry.Type, Checkpoint: r.Checkpoint, Size: f.size}
-	sized(&c, cat)
-	return c, nil
 }
 
 // describe fills in the recipe and the facts, or why there are none. Only an

@@ -27,7 +27,6 @@ type app struct {
 	globals *pflag.FlagSet // all of these
 
 	opened *environment.Environment // the one that present found
-	autos  []string                 // targets that auto was said to mean
 }
 
 func root(e *env) *cobra.Command { return (&app{env: e}).root() }

@@ -42,7 +42,7 @@ Ctrl-C stops it.`,
   assay serve --web-lab --addr 0.0.0.0:8443 --cert lab.pem --cert-key lab-key.pem`,
 		RunE: func(c *cobra.Command, args []string) error { return a.serve(c.Context(), f, args) },
 	}
-	f.selectors.add(c)
+	addSelectors(c, &f.Selector)
 	f.hubFlags.add(c)
 	fs := c.Flags()
 	fs.BoolVar(&f.webLab, "web-lab", false, "serve the web lab")
@@ -50,8 +50,8 @@ Ctrl-C stops it.`,
 	fs.StringVar(&f.cert, "cert", "", "certificate (PEM) that the other device trusts (default: a self-signed one, made now)")
 	fs.StringVar(&f.keyFile, "cert-key", "", "its private key (PEM)")
 	fs.BoolVar(&f.open, "open", false, "open the page in this machine's default browser")
-	fs.StringVar(&f.size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
-	fs.StringVar(&f.weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
+	fs.StringVar(&f.Size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
+	fs.StringVar(&f.Weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
 	f.flags = fs
 	return c
@@ -99,12 +99,12 @@ func (a *app) labModels(ctx context.Context, f *serveFlags, args []string) ([]ce
 	if err != nil {
 		return nil, nil, err
 	}
-	f.key = f.key || f.none(args)
-	models, err := a.models(ctx, &f.carryFlags, args, cat)
+	f.Key = f.Key || f.none(args)
+	models, err := a.planner(&f.hubFlags, cat, nil).Models(ctx, f.request(args))
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := a.session(&f.carryFlags, cat)
+	s, err := a.openSession(f.session(), cat)
 	return models, s, err
 }
 

@@ -74,7 +74,7 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 			if c.Flags().Changed("repeats") && repeats < 1 {
 				return usage("--repeats %d: it must be at least 1", repeats)
 			}
-			f.repeats = repeats
+			f.Repeats = repeats
 			return a.runCells(c.Context(), f, args, "bench", timing)
 		},
 	}
@@ -88,7 +88,7 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 // runCells is test and bench: plan, carry out, print, and the exit status.
 func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, command string, timing cell.Timing) error {
 	begun := time.Now()
-	if f.plan == "" && f.none(args) {
+	if f.planFile == "" && f.none(args) {
 		return usage("%s needs a model: a type (bert), a checkpoint (bert-base-uncased), a folder, or a selector such as --key", command)
 	}
 	if err := f.check(); err != nil {
@@ -117,7 +117,7 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 	if err != nil {
 		return err
 	}
-	return status(rep.Results, f.strict || plan.Strict)
+	return status(rep.Results, f.Strict || plan.Strict)
 }
 
 // writable says before a run what could only be found after it: that a file

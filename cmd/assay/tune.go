@@ -113,7 +113,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, models []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.session(&carryFlags{}, cat)
+	s, err := a.openSession(sessionOptions{}, cat)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/exports"
+	"assay/internal/plan"
 	"assay/internal/platform"
 	"assay/internal/report"
 	"assay/internal/session"
@@ -69,19 +70,23 @@ func (r readying) ready(ctx context.Context, f *tuneFlags, models []string) ([]m
 	return out, nil
 }
 
+func (r readying) planner() *plan.Planner {
+	return r.app.planner(&hubFlags{}, r.catalog, r.session)
+}
+
 // whole tests models on the targets, and lays out the graphs that ran there.
 func (r readying) whole(ctx context.Context, models []string) ([]modelWork, error) {
-	carry := &carryFlags{batches: []int{1}}
+	asked := plan.Request{How: plan.How{NoFallback: true}}
+	asked.Models = plan.Names(models)
 	for _, t := range r.targets {
-		carry.platforms = append(carry.platforms, t.String())
+		asked.Targets = append(asked.Targets, t.String())
 	}
-	plan, err := r.app.plan(ctx, carry, models, r.catalog, r.session)
+	made, err := r.planner().Plan(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	plan.NoFallback = true
 	progress := report.NewProgress(r.app.stderr, r.app.terminal, r.app.environ())
-	rep, err := r.app.carry(ctx, r.session, plan, "tune", progress)
+	rep, err := r.app.carry(ctx, r.session, made, "tune", progress)
 	progress.Close()
 	if err != nil {
 		return nil, err
@@ -127,7 +132,7 @@ func (r readying) inParts(ctx context.Context, models []string) ([]modelWork, er
 	if err != nil {
 		return nil, err
 	}
-	cells, err := r.app.models(ctx, &carryFlags{}, models, r.catalog)
+	cells, err := r.planner().Models(ctx, plan.Request{Selector: catalog.Selector{Models: plan.Names(models)}})
 	if err != nil {
 		return nil, err
 	}

@@ -4,15 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"path/filepath"
 	"time"
 
-	"assay/internal/catalog"
 	"assay/internal/cell"
-	"assay/internal/detect"
 	"assay/internal/journal"
-	"assay/internal/platform"
 	"assay/internal/progress"
 )
 
@@ -60,56 +55,6 @@ func (r *recorder) Hear(e progress.Event) error {
 		r.results = append(r.results, *e.Result)
 	}
 	return r.on.Hear(e)
-}
-
-// Describe fills in what the catalogue knows of a plan file's cells. A model,
-// browser or device that nobody knows is an error that names the cell.
-func Describe(cat *catalog.Catalog, cells []cell.Cell) error {
-	for i := range cells {
-		c := &cells[i]
-		if c.Engine == platform.Noop {
-			continue
-		}
-		r, err := cat.Resolve(c.Type)
-		if err == nil {
-			err = detect.Known(c.Normal().Where())
-		}
-		if err != nil {
-			return fmt.Errorf("cell %d: %w", i+1, err)
-		}
-		c.Type = r.Entry.Type
-		if c.Family == "" {
-			c.Family = r.Entry.Family
-		}
-		if err := checkpoint(cat, c, r.Checkpoint); err != nil {
-			return fmt.Errorf("cell %d: %w", i+1, err)
-		}
-		*c = c.Normal()
-	}
-	return nil
-}
-
-// checkpoint settles which one a cell means: one named in place of the type
-// means its true size, one named as such is found without its owner, and a type
-// at full size means its first known one.
-func checkpoint(cat *catalog.Catalog, c *cell.Cell, named string) error {
-	all := cat.CheckpointsOf(c.Type)
-	switch {
-	case named != "" && c.Checkpoint == "":
-		c.Checkpoint, c.Size = named, cell.Full
-	case c.Checkpoint != "" && !filepath.IsAbs(c.Checkpoint):
-		r, err := cat.Resolve(c.Checkpoint)
-		known := err == nil && r.Checkpoint != "" // else only the Hub knows it
-		if known && r.Entry.Type != c.Type {
-			return fmt.Errorf("%s is a checkpoint of %s, not of %s", c.Checkpoint, r.Entry.Type, c.Type)
-		}
-		if known {
-			c.Checkpoint = r.Checkpoint
-		}
-	case c.Checkpoint == "" && c.Size == cell.Full && len(all) > 0:
-		c.Checkpoint = all[0].Name
-	}
-	return nil
 }
 
 // Tally counts what a plan's exit status depends on: cells that fail and, in a

@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"assay/internal/cell"
@@ -17,58 +15,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func TestDescribe(t *testing.T) {
-	t.Parallel()
-	cat := load(t)
-	cells := []cell.Cell{
-		{Type: "bert"},
-		{Type: "BERT", Family: "mine", Batch: 2},
-		{Type: "bert", Size: cell.Full},
-		{Type: "bert", Size: cell.Full, Checkpoint: "somebody/else"},
-		{Type: "noop", Engine: "noop"},
-		{Type: "wav2vec2-base-960h"},
-		{Type: "bert", Size: cell.Full, Checkpoint: "bert-base-uncased"},
-	}
-	for i := range cells {
-		cells[i] = cells[i].Normal()
-	}
-	before := slices.Clone(cells)
-	if err := Describe(cat, cells); err != nil {
-		t.Fatal(err)
-	}
-	type said struct{ Type, Family, Checkpoint string }
-	var got []said
-	for _, c := range cells {
-		got = append(got, said{c.Type, c.Family, c.Checkpoint})
-		if c.Hash != c.Normal().Hash {
-			t.Errorf("the hash of %+v is not its own", c)
-		}
-	}
-	want := []said{
-		{"bert", "encoder-only", ""},
-		{"bert", "mine", ""},
-		{"bert", "encoder-only", "google-bert/bert-base-uncased"},
-		{"bert", "encoder-only", "somebody/else"},
-		{"noop", "", ""},
-		{"wav2vec2", "audio", "facebook/wav2vec2-base-960h"},
-		{"bert", "encoder-only", "google-bert/bert-base-uncased"},
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	if cells[0].Hash != before[0].Hash || cells[4] != before[4] {
-		t.Error("what the catalogue adds changed a cell's identity")
-	}
-	err := Describe(cat, []cell.Cell{{Type: "bert"}, {Type: "bertt"}})
-	if err == nil || !strings.HasPrefix(err.Error(), `cell 2: unknown model "bertt": the nearest names are bert`) {
-		t.Errorf("an unknown model: %v", err)
-	}
-	err = Describe(cat, []cell.Cell{{Type: "bert"}, {Type: "bert", Target: "webgpu@netscape"}})
-	if err == nil || !strings.HasPrefix(err.Error(), `cell 2: unknown browser "netscape"`) {
-		t.Errorf("a browser that nobody knows: %v", err)
-	}
-}
 
 // watching counts what a printer hears.
 type watching struct {

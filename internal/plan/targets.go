@@ -1,0 +1,111 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/platform"
+)
+
+// The names that stand for targets of the machine's choosing.
+const (
+	Auto = "auto"
+	All  = "all"
+)
+
+// targets are the asked ones; auto chooses by the model's family.
+func (p *Planner) targets(ctx context.Context, names []string, family string) ([]platform.Target, error) {
+	var out []platform.Target
+	for _, name := range orDefault(names, Auto) {
+		switch name {
+		case All:
+			all, err := p.everyTarget(ctx)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, all...)
+		case Auto:
+			best, err := p.bestTarget(ctx, family)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, best)
+		default:
+			t, err := ParseTarget(name)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, t)
+		}
+	}
+	return out, nil
+}
+
+// ParseTarget reads a target that some machine could have.
+func ParseTarget(name string) (platform.Target, error) {
+	t, err := platform.ParseTarget(name)
+	if err != nil {
+		return t, refuse("%w (or auto, or all)", err)
+	}
+	if err := detect.Known(t); err != nil {
+		return t, &RequestError{err}
+	}
+	return t, nil
+}
+
+// bestTarget is where auto goes for a family of models, and says so once: a
+// verdict on the best platform is none on the CPU.
+func (p *Planner) bestTarget(ctx context.Context, family string) (platform.Target, error) {
+	report, err := p.Machine.Report(ctx)
+	if err != nil {
+		return platform.Target{}, err
+	}
+	best, ok := detect.Best(report, family)
+	if !ok {
+		cpu, _ := report.Get(platform.CPU)
+		return platform.Target{}, fmt.Errorf("%s; for the CPU: %s", best.Reason, cpu.Hint)
+	}
+	if !p.said[best.Target] {
+		if p.said == nil {
+			p.said = map[platform.Target]bool{}
+		}
+		p.said[best.Target] = true
+		p.say("platform auto is %s here: %s (--platform names another)", best.Target, best.Reason)
+	}
+	return best.Target, nil
+}
+
+// everyTarget is the default target of each platform, less what is not worth
+// running unless it is asked for by name.
+func (p *Planner) everyTarget(ctx context.Context) ([]platform.Target, error) {
+	var out []platform.Target
+	for _, name := range platform.Names() {
+		t := platform.Target{Platform: name}.Normal()
+		slow, err := p.Machine.EmulatedInBrowser(ctx, t)
+		if err != nil {
+			return nil, err
+		}
+		if !slow {
+			out = append(out, t)
+		} else if p.Log != nil {
+			p.Log.Info("left out of all: the browser's adapter is software, and slow; ask for it by name", "platform", name)
+		}
+	}
+	return out, nil
+}
+
+// takeGraph is the target with an engine that runs graphs, for a model that is
+// one: torch cannot.
+func takeGraph(m cell.Cell, t platform.Target) (platform.Target, error) {
+	if m.Type != cell.ONNX || t.Engine.Traits().Graphs {
+		return t, nil
+	}
+	p, _ := platform.Get(t.Platform)
+	if p.HasEngine(platform.ONNXRuntime) {
+		t.Engine = platform.ONNXRuntime
+		return t, nil
+	}
+	return t, refuse("%s is a graph, and %s has no engine that runs one: name cpu, cuda, openvino or qnn", m.Checkpoint, t)
+}
