@@ -194,13 +194,13 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	failing, absent, broken := session.Tally(results, plan.Strict)
+	t := cell.Count(results, plan.Strict)
 	switch {
-	case failing > 0:
+	case t.Failing > 0:
 		return errFails
-	case broken > 0:
+	case t.Broken > 0:
 		return errBroke
-	case absent > 0:
+	case t.Absent > 0:
 		return errAbsent
 	}
 	return nil

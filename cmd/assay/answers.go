@@ -1,6 +1,7 @@
 package main
 
 import (
+	"assay/internal/artefact"
 	"assay/internal/cell"
 	"assay/internal/environment"
 	"assay/internal/exports"
@@ -29,9 +30,9 @@ type (
 		Schema   int    `json:"schema"`
 	}
 	exportAnswer struct {
-		Exported []handedOut   `json:"exported"`
-		Results  []cell.Result `json:"results"`
-		Schema   int           `json:"schema"`
+		Exported []artefact.Artefact `json:"exported"`
+		Results  []cell.Result       `json:"results"`
+		Schema   int                 `json:"schema"`
 	}
 	exportPartsAnswer struct {
 		Exported []partsGiven `json:"exported"`

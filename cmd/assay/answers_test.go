@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"assay/internal/artefact"
 	"assay/internal/cell"
 	"assay/internal/clean"
 	"assay/internal/exports"
@@ -22,7 +23,7 @@ func TestAnswers(t *testing.T) {
 	var (
 		tables   = []report.Consistency{{Model: "bert"}}
 		found    = []hub.Snapshot{{Folder: "/f"}}
-		given    = []handedOut{{Model: "bert"}}
+		given    = []artefact.Artefact{{Model: "bert"}}
 		results  = []cell.Result{{Verdict: cell.Works}}
 		parts    = []partsGiven{{Model: "bert", Parts: []session.Part{{Name: "unet"}}}}
 		entries  = []exports.Entry{{Key: "k"}}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"assay/internal/catalog"
@@ -224,37 +222,16 @@ func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, com
 
 // status is the exit status that results ask for.
 func status(results []cell.Result, strict bool) error {
-	failing, absent, broken := session.Tally(results, strict)
-	odd := slices.IndexFunc(results, func(r cell.Result) bool { return !r.Suits() })
-	suit := slices.ContainsFunc(results, cell.Result.Suits)
+	t := cell.Count(results, strict)
 	switch {
-	case failing > 0:
+	case t.Failing > 0:
 		return &statusError{exitFails, nil}
-	case broken > 0:
-		return &statusError{exitProgram, fmt.Errorf("nothing could be learnt of %s: see above", counted(broken, "cell", "cells"))}
-	case odd >= 0 && (strict || !suit):
-		return usage("%s has nothing of the kind that was asked for: %s", results[odd].Cell.Model(), results[odd].Failure.Hint)
-	case absent > 0:
-		return &statusError{exitUnavailable, lacking(results, absent)}
+	case t.Broken > 0:
+		return &statusError{exitProgram, fmt.Errorf("nothing could be learnt of %s: see above", counted(t.Broken, "cell", "cells"))}
+	case t.Unsuited != nil:
+		return usage("%s has nothing of the kind that was asked for: %s", t.Unsuited.Cell.Model(), t.Unsuited.Failure.Hint)
+	case t.Absent > 0:
+		return &statusError{exitUnavailable, errors.New(t.Lacking())}
 	}
 	return nil
-}
-
-// lacking says why asked cells were not run: for want of a device, or because
-// Assay cannot do there what was asked.
-func lacking(results []cell.Result, absent int) error {
-	beyond := 0
-	for _, r := range results {
-		if r.Verdict == cell.Unavailable && r.Failure != nil && r.Failure.Class == cell.BeyondAssay {
-			beyond++
-		}
-	}
-	var parts []string
-	if n := absent - beyond; n > 0 {
-		parts = append(parts, counted(n, "asked cell has", "asked cells have")+" no device here")
-	}
-	if beyond > 0 {
-		parts = append(parts, counted(beyond, "asked cell is", "asked cells are")+" beyond what Assay can do there: see above")
-	}
-	return errors.New(strings.Join(parts, "; "))
 }

@@ -2,52 +2,15 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
+	"assay/internal/artefact"
 	"assay/internal/cell"
-	"assay/internal/exports"
 	"assay/internal/report"
 
 	"github.com/spf13/cobra"
 )
-
-// format is what a model is exported to: the target that makes and checks it,
-// and how a user runs it.
-type format struct {
-	name, target, run string
-	same              bool // the graph itself is given out where the engine made none of its own
-}
-
-var formats = []format{
-	{name: "onnx", target: "cpu/onnxruntime", run: `onnxruntime.InferenceSession("model.onnx")`},
-	{name: "openvino", target: "openvino:CPU", run: `openvino.Core().compile_model("model.xml", "CPU")`},
-	{name: "qnn", target: "qnn", run: "onnxruntime with onnxruntime-qnn: register the provider and load the file that holds its context"},
-	{name: "web", target: "cpu/wasm", run: `ort.InferenceSession.create("model.onnx") of onnxruntime-web, on WebGPU, WebNN or WebAssembly`, same: true},
-	{name: "coreml", target: "mps/coreml", run: `coremltools.models.MLModel("model.mlpackage")`},
-}
-
-// howto is how a user runs what was given out, with the setting that its check
-// needed.
-func (x format) howto(r cell.Result) string {
-	if mode := r.Context.EngineSettings["snippets_mode"]; mode != "" {
-		return strings.Replace(x.run, `"CPU")`, fmt.Sprintf(`"CPU", {"SNIPPETS_MODE": %q})`, mode), 1)
-	}
-	return x.run
-}
-
-// form is the format that was asked for.
-func (f *exportFlags) form() (format, error) {
-	i := slices.IndexFunc(formats, func(x format) bool { return x.name == f.format })
-	if i < 0 {
-		return format{}, usage("unknown format %q: the formats are onnx, openvino, qnn, web, coreml", f.format)
-	}
-	return formats[i], nil
-}
 
 // exportFlags say what is exported and where it goes.
 type exportFlags struct {
@@ -77,7 +40,7 @@ of the check). What fails its check is not given out.
 					return usage("export has no --%s: --format and --device say what is made", name)
 				}
 			}
-			return a.giveOut(c.Context(), f, args)
+			return a.exportCells(c.Context(), f, args)
 		},
 	}
 	f.add(c, "")
@@ -94,22 +57,24 @@ of the check). What fails its check is not given out.
 	return c
 }
 
-// target is where the format is made and checked.
-func (f *exportFlags) target() (string, error) {
-	form, err := f.form()
-	target := form.target
-	if err != nil || f.device == "" {
-		return target, err
+// artefactWriter is what writes the asked format; the flags ask for the target
+// that makes it.
+func (a *app) artefactWriter(f *exportFlags) (artefact.Writer, error) {
+	form, err := artefact.ParseFormat(f.format)
+	if err != nil {
+		return artefact.Writer{}, usage("%w", err)
 	}
-	name, _, _ := strings.Cut(target, ":")
-	if strings.Contains(name, "/") {
-		return "", usage("--device does not go with %s: it is the same for every device", f.format)
+	target, err := form.Target(f.device)
+	if err != nil {
+		return artefact.Writer{}, usage("%w", err)
 	}
-	return name + ":" + f.device, nil
+	f.Targets, f.NoFallback = []string{target}, true
+	return artefact.Writer{Out: f.out, Format: form, Force: f.force}, nil
 }
 
-func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error {
-	target, err := f.target()
+// exportCells exports what is asked for, checks it and gives it out.
+func (a *app) exportCells(ctx context.Context, f *exportFlags, args []string) error {
+	w, err := a.artefactWriter(f)
 	switch {
 	case err != nil:
 		return err
@@ -118,7 +83,6 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 	case f.out == "":
 		return usage("export needs a folder to write into: --out DIR")
 	}
-	f.Targets, f.NoFallback = []string{target}, true
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -127,17 +91,14 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 		return err
 	}
 	defer s.Close()
-	if f.parts {
-		return a.giveParts(ctx, f, s, plan.Cells)
-	}
-	for _, c := range plan.Cells {
-		if err := f.free(c); err != nil {
-			return err
-		}
-	}
-	cache, err := a.exports()
-	if err != nil {
+	if w.Cache, err = a.exports(); err != nil {
 		return err
+	}
+	if f.parts {
+		return a.exportParts(ctx, w, s, plan.Cells)
+	}
+	if err := w.CheckFree(plan.Cells); err != nil {
+		return usage("%w", err)
 	}
 	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
 	rep, err := a.carry(ctx, s, plan, "export", progress)
@@ -145,14 +106,14 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 	if err != nil {
 		return err
 	}
-	given, err := f.giveAll(cache, rep.Results)
+	given, err := w.WriteAll(rep.Results)
 	if err != nil {
 		return err
 	}
 	if a.asJSON {
 		err = a.printJSON(exportAnswer{Schema: 1, Exported: given, Results: rep.Results})
 	} else {
-		f.print(a, given, rep.Results)
+		a.printExported(f.format, given, rep.Results)
 	}
 	if err != nil {
 		return err
@@ -167,97 +128,7 @@ func (a *app) giveOut(ctx context.Context, f *exportFlags, args []string) error 
 	return nil
 }
 
-// folder is where a cell's files go. Cells that differ in settings have
-// folders of their own.
-func (f *exportFlags) folder(c cell.Cell) string {
-	parts := []string{strings.ReplaceAll(c.Model(), "/", "--"), f.format, string(c.DType)}
-	if c.Batch > 1 {
-		parts = append(parts, fmt.Sprintf("b%d", c.Batch))
-	}
-	if c.Seq > 0 {
-		parts = append(parts, fmt.Sprintf("s%d", c.Seq))
-	}
-	if c.Image > 0 {
-		parts = append(parts, fmt.Sprintf("i%d", c.Image))
-	}
-	return filepath.Join(f.out, strings.Join(parts, "-"))
-}
-
-// free says before anything is run that a folder has something in it.
-func (f *exportFlags) free(c cell.Cell) error {
-	found, err := os.ReadDir(f.folder(c))
-	if err == nil && len(found) > 0 && !f.force {
-		return usage("%s holds files already: give --force to write over them, or another --out", f.folder(c))
-	}
-	return nil
-}
-
-// handedOut is one model that was given out.
-type handedOut struct {
-	Model   string       `json:"model"`
-	Format  string       `json:"format"`
-	DType   string       `json:"dtype"`
-	Folder  string       `json:"folder"`
-	Files   []string     `json:"files"`
-	Verdict cell.Verdict `json:"verdict"`
-	Run     string       `json:"run"` // how it is run
-}
-
-func (f *exportFlags) giveAll(cache exports.Cache, results []cell.Result) ([]handedOut, error) {
-	out := []handedOut{}
-	for _, r := range results {
-		if r.Export == nil || r.Verdict != cell.Works && r.Verdict != cell.Partial {
-			continue
-		}
-		g, err := f.give(cache, r)
-		if err != nil {
-			return out, err
-		}
-		out = append(out, g)
-	}
-	return out, nil
-}
-
-// give copies what the engine reads, and from the exported graph what a check
-// elsewhere needs.
-func (f *exportFlags) give(cache exports.Cache, r cell.Result) (handedOut, error) {
-	folder := f.folder(r.Cell)
-	form, err := f.form()
-	if err != nil {
-		return handedOut{}, err
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		return handedOut{}, fmt.Errorf("clear %s: %w", folder, err)
-	}
-	names, err := cache.Copy(r.Export.Prepared, folder)
-	if err != nil {
-		return handedOut{}, err
-	}
-	if r.Export.Prepared != r.Export.Key {
-		wanted := []string{"inputs.npz", "reference.npz", exports.ManifestName}
-		if form.same && !slices.Contains(names, graphFile) {
-			wanted = append(wanted, graphFile, graphFile+".data")
-		}
-		more, err := cache.CopySome(r.Export.Key, folder, wanted...)
-		if err != nil {
-			return handedOut{}, err
-		}
-		names = append(names, more...)
-	}
-	check, err := json.MarshalIndent(r, "", " ")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, "check.json"), append(check, '\n'), 0o644)
-	}
-	if err != nil {
-		return handedOut{}, fmt.Errorf("write the check: %w", err)
-	}
-	names = append(names, "check.json")
-	slices.Sort(names)
-	names = slices.Compact(names)
-	return handedOut{r.Cell.Model(), f.format, string(r.Cell.DType), folder, names, r.Verdict, form.howto(r)}, nil
-}
-
-func (f *exportFlags) print(a *app, all []handedOut, results []cell.Result) {
+func (a *app) printExported(format string, all []artefact.Artefact, results []cell.Result) {
 	for _, g := range all {
 		fmt.Fprintf(a.stdout, "%s as %s %s: %s\n  %s\n  %s\n", g.Model, g.Format, g.DType, g.Verdict, g.Folder, strings.Join(g.Files, ", "))
 		fmt.Fprintf(a.stdout, "  run it with %s\n", g.Run)
@@ -270,6 +141,6 @@ func (f *exportFlags) print(a *app, all []handedOut, results []cell.Result) {
 		if r.Failure != nil {
 			why = fmt.Sprintf("%s: %s\n  %s", r.Failure.Class, r.Failure.Detail, r.Failure.Hint)
 		}
-		fmt.Fprintf(a.stdout, "%s as %s: %s, not given out\n  %s\n", r.Cell.Model(), f.format, r.Verdict, why)
+		fmt.Fprintf(a.stdout, "%s as %s: %s, not given out\n  %s\n", r.Cell.Model(), format, r.Verdict, why)
 	}
 }

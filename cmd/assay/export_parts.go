@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
+	"slices"
 
+	"assay/internal/artefact"
 	"assay/internal/cell"
 	"assay/internal/session"
 )
@@ -18,45 +18,35 @@ type partsGiven struct {
 	Parts  []session.Part `json:"parts"`
 }
 
-// giveParts exports models in parts, each a graph of its own with a check of
+// exportParts exports models in parts, each a graph of its own with a check of
 // its own.
-func (a *app) giveParts(ctx context.Context, f *exportFlags, s *session.Session, cells []cell.Cell) error {
-	if f.format != "onnx" {
+func (a *app) exportParts(ctx context.Context, w artefact.Writer, s *session.Session, cells []cell.Cell) error {
+	if w.Format.Name != "onnx" {
 		return usage("--parts goes with --format onnx")
 	}
-	cache, err := a.exports()
-	if err != nil {
-		return err
-	}
-	all, bad := []partsGiven{}, 0
+	all, good := []partsGiven{}, true
 	for _, c := range cells {
 		found, err := s.Parts(ctx, c, a.say)
 		if err != nil {
 			return err
 		}
-		folder := filepath.Join(f.out, strings.ReplaceAll(c.Model(), "/", "--")+"-onnx-parts")
-		if old, err := os.ReadDir(folder); err == nil && len(old) > 0 && !f.force {
-			return usage("%s holds files already: give --force to write over them, or another --out", folder)
+		folder, err := w.WriteParts(c, found.Key)
+		if occupied := (*artefact.OccupiedError)(nil); errors.As(err, &occupied) {
+			return usage("%w", err)
 		}
-		if err := os.RemoveAll(folder); err != nil {
-			return fmt.Errorf("clear %s: %w", folder, err)
-		}
-		if _, err := cache.Copy(found.Key, folder); err != nil {
+		if err != nil {
 			return err
 		}
-		for _, p := range found.Parts {
-			if !p.Good() {
-				bad++
-			}
-		}
+		good = good && !slices.ContainsFunc(found.Parts, func(p session.Part) bool { return !p.Good() })
 		all = append(all, partsGiven{c.Model(), folder, found.Parts})
 	}
+	var err error
 	if a.asJSON {
 		err = a.printJSON(exportPartsAnswer{Schema: 1, Exported: all})
 	} else {
 		a.printParts(all)
 	}
-	if err == nil && bad > 0 {
+	if err == nil && !good {
 		err = &statusError{exitFails, nil}
 	}
 	return err

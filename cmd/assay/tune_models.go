@@ -104,9 +104,6 @@ func (r readying) whole(ctx context.Context, models []string) ([]modelWork, erro
 	return out, nil
 }
 
-// graphFile is the name of a graph in the cache of exported models.
-const graphFile = "model.onnx"
-
 // ran lays out the graph that a result is of: what was made of the exported
 // one for browsers, or that itself where nothing had to be.
 func (r readying) ran(result cell.Result) ([]tune.Graph, error) {
@@ -119,8 +116,8 @@ func (r readying) ran(result cell.Result) ([]tune.Graph, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, ok := files[graphFile]; ok {
-			return []tune.Graph{{Name: result.Cell.Model(), File: graphFile, Files: files}}, nil
+		if _, ok := files[exports.GraphName]; ok {
+			return []tune.Graph{{Name: result.Cell.Model(), File: exports.GraphName, Files: files}}, nil
 		}
 	}
 	return nil, fmt.Errorf("the cache of exported models has no graph of %s any more: try again", result.Cell.Model())

@@ -35,6 +35,9 @@ const schema = 1
 // ManifestName is the file that says what an entry is.
 const ManifestName = "manifest.json"
 
+// GraphName is the file of an entry that is an ONNX graph.
+const GraphName = "model.onnx"
+
 // Cache is a folder of exported models. The folder need not exist.
 type Cache struct{ Dir string }
 

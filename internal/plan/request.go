@@ -81,7 +81,8 @@ func (r Request) Check() error {
 			}
 		}
 	}
-	if len(r.Cells) > 0 && !(r.Empty() && reflect.ValueOf(r.Settings).IsZero()) {
+	alone := r.Empty() && reflect.ValueOf(r.Settings).IsZero()
+	if len(r.Cells) > 0 && !alone {
 		return refuse("the cells say everything themselves: models and settings do not go with them")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestAutoNowhere(t *testing.T) {
 	t.Parallel()
 	p, _ := planner(t, captured(t, "empty"))
 	_, err := p.Plan(t.Context(), asking([]string{"bert"}, "auto"))
-	if _, wrong := err.(*RequestError); err == nil || wrong || !strings.Contains(err.Error(), "no platform is present") {
+	if wrong := (*RequestError)(nil); err == nil || errors.As(err, &wrong) || !strings.Contains(err.Error(), "no platform is present") {
 		t.Errorf("%v", err)
 	}
 }

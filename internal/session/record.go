@@ -56,21 +56,3 @@ func (r *recorder) Hear(e progress.Event) error {
 	}
 	return r.on.Hear(e)
 }
-
-// Tally counts what a plan's exit status depends on: cells that fail and, in a
-// strict plan, cells that are partial or have no device. Broken are those of
-// which the machine lets nobody know.
-func Tally(results []cell.Result, strict bool) (failing, absent, broken int) {
-	for _, r := range results {
-		switch {
-		case r.Fallback != nil && r.Fallback.From != "" && r.Fallback.To != "": // nobody asked for it, and it went on
-		case r.Verdict == cell.Fails, strict && r.Verdict == cell.Partial:
-			failing++
-		case strict && r.Verdict == cell.Unavailable && r.Suits():
-			absent++
-		case r.Verdict == cell.Unknown:
-			broken++
-		}
-	}
-	return failing, absent, broken
-}
