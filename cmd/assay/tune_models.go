@@ -3,13 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
-	"assay/internal/exports"
 	"assay/internal/plan"
 	"assay/internal/platform"
 	"assay/internal/report"
@@ -17,86 +13,63 @@ import (
 	"assay/internal/tune"
 )
 
-// modelWork is a question about a model on a target, with its graphs at hand.
-type modelWork struct {
-	what, model string
-	target      platform.Target
-	graphs      []tune.Graph
-	refused     string // why there are none
-}
-
-// ask asks the question.
-func (w modelWork) ask(ctx context.Context, b *tune.Bench) tune.Row {
-	switch {
-	case w.refused != "":
-		return tune.Row{What: w.what, Subject: w.model, Target: w.target.String(), Refused: w.refused, Notes: []string{}, Warnings: []string{}}
-	case w.what == tune.WarmStart:
-		return b.WarmStart(ctx, w.target, w.graphs[0])
-	}
-	return b.ParallelLoad(ctx, w.target, w.model, w.graphs)
-}
-
-// readying lays models' graphs out for pages, before anything is timed.
-type readying struct {
+// questioner makes questions about models: it runs or exports them and lays
+// their graphs out, before anything is timed.
+type questioner struct {
 	app     *app
 	session *session.Session
-	catalog *catalog.Catalog
+	planner *plan.Planner
 	targets []platform.Target
-	folder  string // where graphs are laid out
+	layout  tune.Layout
 }
 
-// ready lays out what the questions need. The named models are asked about, or
-// one that suits the question.
-func (r readying) ready(ctx context.Context, f *tuneFlags, models []string) ([]modelWork, error) {
-	var out []modelWork
-	for _, question := range []struct {
+// makeQuestions makes those that are asked, about the named models or one that
+// suits the question.
+func (q questioner) makeQuestions(ctx context.Context, asked tune.Questions, models []string) ([]tune.Question, error) {
+	var out []tune.Question
+	for _, kind := range []struct {
 		asked bool
-		other string
-		ready func(context.Context, []string) ([]modelWork, error)
-	}{{f.warm, warmModel, r.whole}, {f.load, loadModel, r.inParts}} {
-		if !question.asked {
+		usual string
+		make  func(context.Context, plan.Request) ([]tune.Question, error)
+	}{{asked.Warm, tune.WarmModel, q.runWhole}, {asked.Load, tune.LoadModel, q.exportInParts}} {
+		if !kind.asked {
 			continue
 		}
-		named := models
+		named := plan.Names(models)
 		if len(named) == 0 {
-			named = []string{question.other}
+			named = []string{kind.usual}
 		}
-		work, err := question.ready(ctx, named)
+		made, err := kind.make(ctx, plan.Request{Selector: catalog.Selector{Models: named}})
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, work...)
+		out = append(out, made...)
 	}
 	return out, nil
 }
 
-func (r readying) planner() *plan.Planner {
-	return r.app.planner(&hubFlags{}, r.catalog, r.session)
-}
-
-// whole tests models on the targets, and lays out the graphs that ran there.
-func (r readying) whole(ctx context.Context, models []string) ([]modelWork, error) {
-	asked := plan.Request{How: plan.How{NoFallback: true}}
-	asked.Models = plan.Names(models)
-	for _, t := range r.targets {
-		asked.Targets = append(asked.Targets, t.String())
+// runWhole tests models on the targets, and lays out the graphs that ran there.
+func (q questioner) runWhole(ctx context.Context, r plan.Request) ([]tune.Question, error) {
+	r.NoFallback = true
+	for _, t := range q.targets {
+		r.Targets = append(r.Targets, t.String())
 	}
-	made, err := r.planner().Plan(ctx, asked)
+	made, err := q.planner.Plan(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	progress := report.NewProgress(r.app.stderr, r.app.terminal, r.app.environ())
-	rep, err := r.app.carry(ctx, r.session, made, "tune", progress)
+	progress := report.NewProgress(q.app.stderr, q.app.terminal, q.app.environ())
+	rep, err := q.app.carry(ctx, q.session, made, "tune", progress)
 	progress.Close()
 	if err != nil {
 		return nil, err
 	}
-	var out []modelWork
-	for _, result := range rep.Results {
-		w := modelWork{what: tune.WarmStart, model: result.Cell.Model(), target: result.Cell.Where()}
-		if result.Export == nil || result.Verdict != cell.Works && result.Verdict != cell.Partial {
-			w.refused = fmt.Sprintf("%s: %s there: %s", w.model, result.Verdict, report.Why(result))
-		} else if w.graphs, err = r.ran(result); err != nil {
+	var out []tune.Question
+	for _, r := range rep.Results {
+		w := tune.Question{What: tune.WarmStart, Model: r.Cell.Model(), Target: r.Cell.Where()}
+		if r.Export == nil || r.Verdict != cell.Works && r.Verdict != cell.Partial {
+			w.Refused = fmt.Sprintf("%s: %s there: %s", w.Model, r.Verdict, report.Why(r))
+		} else if w.Graphs, err = q.layout.Whole(w.Model, r.Export.Prepared, r.Export.Key); err != nil {
 			return nil, err
 		}
 		out = append(out, w)
@@ -104,82 +77,35 @@ func (r readying) whole(ctx context.Context, models []string) ([]modelWork, erro
 	return out, nil
 }
 
-// ran lays out the graph that a result is of: what was made of the exported
-// one for browsers, or that itself where nothing had to be.
-func (r readying) ran(result cell.Result) ([]tune.Graph, error) {
-	cache, err := r.app.exports()
+// exportInParts exports models in parts, and lays out those that can be loaded.
+func (q questioner) exportInParts(ctx context.Context, r plan.Request) ([]tune.Question, error) {
+	cells, err := q.planner.Models(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	for _, key := range []string{result.Export.Prepared, result.Export.Key} {
-		files, err := laidOut(cache, key, filepath.Join(r.folder, key))
-		if err != nil {
-			return nil, err
-		}
-		if _, ok := files[exports.GraphName]; ok {
-			return []tune.Graph{{Name: result.Cell.Model(), File: exports.GraphName, Files: files}}, nil
-		}
-	}
-	return nil, fmt.Errorf("the cache of exported models has no graph of %s any more: try again", result.Cell.Model())
-}
-
-// inParts exports models in parts, and lays out those that can be loaded.
-func (r readying) inParts(ctx context.Context, models []string) ([]modelWork, error) {
-	cache, err := r.app.exports()
-	if err != nil {
-		return nil, err
-	}
-	cells, err := r.planner().Models(ctx, plan.Request{Selector: catalog.Selector{Models: plan.Names(models)}})
-	if err != nil {
-		return nil, err
-	}
-	var out []modelWork
+	var out []tune.Question
 	for _, c := range cells {
-		w := modelWork{what: tune.ParallelLoad, model: c.Model()}
-		found, err := r.session.Parts(ctx, c.On(platform.Target{Platform: platform.CPU}), r.app.say)
+		w := tune.Question{What: tune.ParallelLoad, Model: c.Model()}
+		found, err := q.session.Parts(ctx, c.On(platform.Target{Platform: platform.CPU}), q.app.say)
 		if err != nil {
-			w.refused = err.Error()
-		} else if w.graphs, err = partGraphs(cache, found, filepath.Join(r.folder, found.Key)); err != nil {
+			w.Refused = err.Error()
+		} else if w.Graphs, err = q.layout.Parts(found.Key, goodParts(found)); err != nil {
 			return nil, err
 		}
-		for _, t := range r.targets {
-			w.target = t
+		for _, t := range q.targets {
+			w.Target = t
 			out = append(out, w)
 		}
 	}
 	return out, nil
 }
 
-func partGraphs(cache exports.Cache, found session.Parts, folder string) ([]tune.Graph, error) {
-	files, err := laidOut(cache, found.Key, folder)
-	if err != nil {
-		return nil, err
-	}
-	var out []tune.Graph
+func goodParts(found session.Parts) []tune.Part {
+	var out []tune.Part
 	for _, p := range found.Parts {
-		if !p.Good() {
-			continue
-		}
-		g := tune.Graph{Name: p.Name, File: p.File, Files: map[string]string{}}
-		for name, path := range files {
-			if name == p.File || strings.HasPrefix(name, p.File+".") {
-				g.Files[name] = path
-			}
-		}
-		out = append(out, g)
-	}
-	return out, nil
-}
-
-// laidOut copies an entry of the cache, whose graphs pages then load, and
-// gives its graphs and weights: name → path.
-func laidOut(cache exports.Cache, key, folder string) (map[string]string, error) {
-	names, err := cache.Copy(key, folder)
-	files := map[string]string{}
-	for _, name := range names {
-		if slices.Contains([]string{".onnx", ".data"}, filepath.Ext(name)) {
-			files[name] = filepath.Join(folder, name)
+		if p.Good() {
+			out = append(out, tune.Part{Name: p.Name, File: p.File})
 		}
 	}
-	return files, err
+	return out
 }

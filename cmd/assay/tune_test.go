@@ -26,25 +26,3 @@ func TestTuneUsage(t *testing.T) {
 		}
 	}
 }
-
-// TestTuneSettled: which questions the flags and models ask.
-func TestTuneSettled(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		flags               tuneFlags
-		models              []string
-		warm, load, kernels bool
-	}{
-		"nothing named":    {tuneFlags{}, nil, false, false, true},
-		"a model":          {tuneFlags{}, []string{"bert"}, true, true, false},
-		"all":              {tuneFlags{all: true}, nil, true, true, true},
-		"one question":     {tuneFlags{load: true}, []string{"clip"}, false, true, false},
-		"kernels and warm": {tuneFlags{kernels: true, warm: true}, nil, true, false, true},
-	} {
-		f := test.flags
-		f.web, f.repeats = true, 6
-		if err := f.settle(test.models); err != nil || f.warm != test.warm || f.load != test.load || f.kernels != test.kernels {
-			t.Errorf("%s: %+v, %v", name, f, err)
-		}
-	}
-}

@@ -25,6 +25,11 @@ type Report struct {
 	Rows     []Row              `json:"rows"`
 }
 
+// NewReport is a report in which nothing is answered yet.
+func NewReport() Report {
+	return Report{Schema: Schema, Settings: map[string]Setting{}, Rows: []Row{}}
+}
+
 // Row is one question and its answer.
 type Row struct {
 	What     string        `json:"what"`
