@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -58,31 +56,13 @@ func cacheList(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found := chosen(all, args)
+			found := exports.Choose(all, args)
 			if a.asJSON {
 				return a.printJSON(cacheListAnswer{Schema: 1, Folder: cache.Dir, Entries: found})
 			}
 			return a.printEntries(cache, found)
 		},
 	}
-}
-
-// chosen are the entries that words name by model or key; no words name all.
-func chosen(all []exports.Entry, words []string) []exports.Entry {
-	out := []exports.Entry{}
-	for _, e := range all {
-		if len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return names(e, w) }) {
-			out = append(out, e)
-		}
-	}
-	return out
-}
-
-func names(e exports.Entry, word string) bool {
-	const least = 6 // letters that make a part of a key
-	_, short, _ := strings.Cut(e.Checkpoint, "/")
-	return word == e.Type || word != "" && (word == e.Checkpoint || word == short) ||
-		len(word) >= least && strings.HasPrefix(e.Key, word)
 }
 
 func (a *app) printEntries(cache exports.Cache, found []exports.Entry) error {
@@ -146,13 +126,13 @@ func (a *app) removeEntries(words []string) error {
 		return err
 	}
 	for _, w := range words {
-		if len(chosen(entries, []string{w})) == 0 {
+		if len(exports.Choose(entries, []string{w})) == 0 {
 			return usage("nothing is kept of %q: see \"assay cache ls\"", w)
 		}
 	}
 	removed, freed := []exports.Entry{}, int64(0)
 	var failed error
-	for _, e := range chosen(entries, words) {
+	for _, e := range exports.Choose(entries, words) {
 		if err := cache.Remove(e.Key); err != nil {
 			failed = errors.Join(failed, err)
 			continue

@@ -34,7 +34,7 @@ Times of test runs are not shown: use bench.
   assay test --consistency vit`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if consistency {
-				return a.consistency(c.Context(), f, args)
+				return a.testConsistency(c.Context(), f, args)
 			}
 			return a.runCells(c.Context(), f, args, "test", cell.Functional)
 		},
