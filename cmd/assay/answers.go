@@ -5,8 +5,10 @@ import (
 	"assay/internal/cell"
 	"assay/internal/environment"
 	"assay/internal/exports"
+	"assay/internal/generate/folder"
 	"assay/internal/hub"
 	"assay/internal/report"
+	"assay/internal/trial"
 	"assay/internal/verify"
 )
 
@@ -48,11 +50,11 @@ type (
 		Schema    int               `json:"schema"`
 	}
 	generateAnswer struct {
-		Kept    []string    `json:"kept"`
-		Same    []string    `json:"same"`
-		Schema  int         `json:"schema"`
-		Without []unwritten `json:"without"`
-		Written []string    `json:"written"`
+		Kept    []string           `json:"kept"`
+		Same    []string           `json:"same"`
+		Schema  int                `json:"schema"`
+		Without []folder.Unwritten `json:"without"`
+		Written []string           `json:"written"`
 	}
 	generateCheckAnswer struct {
 		Checked int         `json:"checked"`
@@ -64,12 +66,12 @@ type (
 		State string `json:"state"`
 	}
 	generateRunAnswer struct {
-		Failed  int     `json:"failed"`
-		Files   []ran   `json:"files"`
-		Passed  int     `json:"passed"`
-		Schema  int     `json:"schema"`
-		Seconds float64 `json:"seconds"`
-		Skipped int     `json:"skipped"`
+		Failed  int           `json:"failed"`
+		Files   []trial.Model `json:"files"`
+		Passed  int           `json:"passed"`
+		Schema  int           `json:"schema"`
+		Seconds float64       `json:"seconds"`
+		Skipped int           `json:"skipped"`
 	}
 	verifyAnswer struct {
 		Combinations []verify.Outcome `json:"combinations"`

@@ -8,9 +8,11 @@ import (
 	"assay/internal/cell"
 	"assay/internal/clean"
 	"assay/internal/exports"
+	"assay/internal/generate/folder"
 	"assay/internal/hub"
 	"assay/internal/report"
 	"assay/internal/session"
+	"assay/internal/trial"
 	"assay/internal/verify"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,8 +30,8 @@ func TestAnswers(t *testing.T) {
 		parts    = []partsGiven{{Model: "bert", Parts: []session.Part{{Name: "unet"}}}}
 		entries  = []exports.Entry{{Key: "k"}}
 		removed  = exports.Collected{Freed: 7}
-		without  = []unwritten{{"bert", "no pipeline"}}
-		files    = []ran{{Model: "bert"}}
+		without  = []folder.Unwritten{{Model: "bert", Reason: "no pipeline"}}
+		files    = []trial.Model{{Model: "bert"}}
 		outcomes = []verify.Outcome{{}}
 		mutants  = tally(outcomes)
 	)

@@ -10,9 +10,9 @@ import (
 	"assay/internal/cell"
 )
 
-// exported exports models into a folder in a process of its own, as users do,
+// exportInChild exports models into a folder in a process of its own, as users do,
 // and returns the results of their checks. What cannot be exported is no error.
-func (a *app) exported(ctx context.Context, folder string, models []string, how ...string) ([]cell.Result, error) {
+func (a *app) exportInChild(ctx context.Context, folder string, models []string, how ...string) ([]cell.Result, error) {
 	args := append([]string{"export", "--out", folder, "--force", "--json"}, how...)
 	cmd, err := a.child(ctx, append(args, models...)...)
 	if err != nil {

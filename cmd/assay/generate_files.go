@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"assay/internal/pytests"
+	"assay/internal/trial"
 )
 
-// runFiles runs the files of models under pytest, and fills in what became of
+// runFiles runs the tests of models under pytest, and fills in what became of
 // each.
-func (a *app) runFiles(ctx context.Context, f *runFlags, device, dir string, models []ran) error {
+func (a *app) runFiles(ctx context.Context, f *runFlags, device, dir string, models []trial.Model) error {
 	m, err := a.maker()
 	if err != nil {
 		return err
@@ -20,43 +20,30 @@ func (a *app) runFiles(ctx context.Context, f *runFlags, device, dir string, mod
 	if err != nil {
 		return err
 	}
-	program, err := a.itself()
+	program, err := a.shellCommand()
 	if err != nil {
 		return err
 	}
-	run := pytests.Run{
-		Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: fileLimit,
-		Options: []string{"--device", device}, Done: a.tellFailed,
+	run := pytests.Run{Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: fileLimit, Done: a.printFailed}
+	if !f.alone {
+		artefacts, done, err := trial.MakeArtefacts(ctx, device, f.workers, models, a.exportInChild)
+		defer done()
+		if err != nil {
+			return err
+		}
+		if artefacts != "" {
+			// As one word: pytest would take a folder behind a space for one of tests.
+			run.Options = []string{"--artefacts=" + artefacts}
+		}
 	}
-	artefacts, done, err := a.artefacts(ctx, f, device, models)
-	defer done()
-	if err != nil {
-		return err
-	}
-	if artefacts != "" {
-		// As one word: pytest would take a folder behind a space for one of tests.
-		run.Options = append(run.Options, "--artefacts="+artefacts)
-	}
-	names := make([]string, len(models))
-	for i, m := range models {
-		names[i] = m.Name
-	}
-	files, err := run.Files(ctx, names)
-	if err != nil {
-		return err
-	}
-	for i := range models {
-		j := slices.IndexFunc(files, func(x pytests.File) bool { return x.Name == models[i].Name })
-		models[i].File = files[j]
-	}
-	return nil
+	return trial.RunFiles(ctx, run, device, models)
 }
 
 // fileLimit is how long the tests of one file may take.
 const fileLimit = 5 * time.Minute
 
-// tellFailed says at once what is wrong with a file.
-func (a *app) tellFailed(file pytests.File) {
+// printFailed says at once what is wrong with a file.
+func (a *app) printFailed(file pytests.File) {
 	if len(file.Failed) > 0 {
 		a.say(fmt.Sprintf("%s: %s: %s", file.Name, file.Failed[0].Test, file.Failed[0].Why))
 	}

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"path/filepath"
-
-	"assay/internal/catalog"
-	"assay/internal/generate/skills"
-	"assay/internal/platform"
+	"assay/internal/generate/folder"
 
 	"github.com/spf13/cobra"
 )
 
 func generateSkillCommand(a *app) *cobra.Command {
-	f, how := &generateFlags{skills: true}, &runFlags{alone: true}
+	f, how := &generateFlags{Folder: folder.Folder{Skills: true}}, &runFlags{alone: true}
 	c := &cobra.Command{
 		Use:   "skill [MODEL…]",
 		Short: "Write a module for each model that takes what people have and gives what they want",
@@ -34,25 +30,11 @@ with --run-tests, some test failed.`,
   assay generate skill bert --run-tests --device cpu,webnn --out skills
   assay generate skill --all --check --out skills`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.usual = !c.Flags().Changed("platform")
-			return a.generate(c.Context(), f, how, args, f.skillOf)
+			f.Usual = !c.Flags().Changed("platform")
+			return a.generate(c.Context(), f, how, args)
 		},
 	}
 	f.add(c, "skills")
 	how.add(c)
 	return c
-}
-
-// skillOf are the files of one model's skill.
-func (f *generateFlags) skillOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (written, error) {
-	on, err := f.wanted(filepath.Join(f.out, skills.Stem(ch.Entry.Type)+".py"), skills.Platforms(cat, ch, on))
-	if err != nil || len(on) == 0 {
-		return written{}, err
-	}
-	made, err := skills.Files(cat, ch, on)
-	if err != nil {
-		return written{}, &unwritten{ch.Entry.Type, err.Error()}
-	}
-	trial, err := skills.TrialOf(cat, ch, on)
-	return written{made, skills.Test(ch.Entry.Type), trial}, err
 }

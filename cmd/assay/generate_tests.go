@@ -1,16 +1,6 @@
 package main
 
-import (
-	"errors"
-	"path/filepath"
-
-	"assay/internal/catalog"
-	"assay/internal/generate"
-	"assay/internal/generate/tests"
-	"assay/internal/platform"
-
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 func generateTestCommand(a *app) *cobra.Command {
 	f, how := &generateFlags{}, &runFlags{}
@@ -36,28 +26,11 @@ with --run-tests, fails.`,
   assay generate test bert vit --run-tests --device cpu --out tests
   assay generate test --all --check --out tests`,
 		RunE: func(c *cobra.Command, args []string) error {
-			f.usual = !c.Flags().Changed("platform")
-			return a.generate(c.Context(), f, how, args, f.testOf)
+			f.Usual = !c.Flags().Changed("platform")
+			return a.generate(c.Context(), f, how, args)
 		},
 	}
 	f.add(c, "tests")
 	how.add(c)
 	return c
-}
-
-// testOf is the test of one model.
-func (f *generateFlags) testOf(cat *catalog.Catalog, ch catalog.Choice, on []platform.Name) (written, error) {
-	on, err := f.wanted(filepath.Join(f.out, tests.Name(ch.Entry.Type)), on)
-	if err != nil || len(on) == 0 {
-		return written{}, err
-	}
-	m, err := tests.Of(cat, ch)
-	if err != nil {
-		return written{}, &unwritten{ch.Entry.Type, err.Error()}
-	}
-	file, err := tests.File(m, on)
-	if long := new(tests.TooLongError); errors.As(err, &long) {
-		return written{}, &unwritten{ch.Entry.Type, err.Error()}
-	}
-	return written{files: []generate.File{file}, test: file.Name}, err
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// own are the global flags that are a caller's own and no other program's: how
+// ownFlags are the global flags that are a caller's own and no other program's: how
 // this one prints. Every other one is passed on when Assay calls itself.
-var own = map[string]bool{"json": true}
+var ownFlags = map[string]bool{"json": true}
 
-// files are the global flags whose value is a file's name, as a person gave it:
+// fileFlags are the global flags whose value is a file's name, as a person gave it:
 // a child may run in another folder.
-var files = map[string]bool{"db": true, "python": true}
+var fileFlags = map[string]bool{"db": true, "python": true}
 
-// again are the global flags as they were given, for a child that is this
+// repeatFlags are the global flags as they were given, for a child that is this
 // program: it must write into the same database and install as little.
-func (a *app) again() ([]string, error) {
+func (a *app) repeatFlags() ([]string, error) {
 	var out []string
 	var failed error
 	// VisitAll, since it is the called command's flags that were parsed: Visit would find none.
 	a.globals.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed || own[f.Name] {
+		if !f.Changed || ownFlags[f.Name] {
 			return
 		}
 		if list, ok := f.Value.(pflag.SliceValue); ok { // as a string it stands in brackets
@@ -36,7 +36,7 @@ func (a *app) again() ([]string, error) {
 		}
 		value := f.Value.String()
 		// A bare name of a Python is looked for in PATH.
-		if files[f.Name] && (f.Name == "db" || strings.ContainsAny(value, `/\`)) {
+		if fileFlags[f.Name] && (f.Name == "db" || strings.ContainsAny(value, `/\`)) {
 			abs, err := filepath.Abs(value)
 			if err != nil {
 				failed = err
@@ -55,7 +55,7 @@ func (a *app) child(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	globals, err := a.again()
+	globals, err := a.repeatFlags()
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +64,14 @@ func (a *app) child(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// itself is this program as a command of a shell, with the global flags that it
+// shellCommand is this program as a command of a shell, with the global flags that it
 // was given: what generated files call.
-func (a *app) itself() (string, error) {
+func (a *app) shellCommand() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	globals, err := a.again()
+	globals, err := a.repeatFlags()
 	words := append([]string{self}, globals...)
 	for i, w := range words {
 		words[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"

@@ -34,7 +34,7 @@ func TestAgainHasEveryGlobalFlag(t *testing.T) {
 		args = append(args, "--"+f.Name+map[string]string{"bool": "=true", "string": "=some/where", "stringSlice": "=ONE,OTHER"}[f.Value.Type()])
 	})
 	first := parsed(t, system(), args...)
-	passed, err := first.again()
+	passed, err := first.repeatFlags()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestAgainHasEveryGlobalFlag(t *testing.T) {
 	if !filepath.IsAbs(second.db) || !filepath.IsAbs(second.python) {
 		t.Errorf("in another folder they are other files: %q, %q", second.db, second.python)
 	}
-	if bare, err := parsed(t, system(), "--python=python3").again(); err != nil || len(bare) != 1 || bare[0] != "--python=python3" {
+	if bare, err := parsed(t, system(), "--python=python3").repeatFlags(); err != nil || len(bare) != 1 || bare[0] != "--python=python3" {
 		t.Errorf("a name to be looked for in PATH became %v, %v", bare, err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"assay/internal/pages"
 	"assay/internal/platform"
 	"assay/internal/skillpages"
+	"assay/internal/trial"
 )
 
 // TestIntegrationSkillPages: --run-tests opens skills in a real browser, on the
@@ -28,7 +29,7 @@ func TestIntegrationSkillPages(t *testing.T) {
 	t.Parallel()
 	p := withWeb(t)
 	told, _, status := p.run(t, "generate", "skill", "bert", "vit", "llama", "rag", "--out", filepath.Join(p.dir, "skills"), "--run-tests", "--device", "webnn,webgpu", "--json")
-	var found struct{ Files []ran }
+	var found struct{ Files []trial.Model }
 	if err := json.Unmarshal([]byte(told), &found); err != nil || status != exitOK || len(found.Files) != 8 {
 		t.Fatalf("status %d, %v: %s", status, err, told)
 	}

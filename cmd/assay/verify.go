@@ -51,7 +51,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags) error {
 	if f.workers < 1 {
 		return usage("--workers %d is out of range: it must be at least 1", f.workers)
 	}
-	on, err := a.generatedFor(ctx, f.platforms)
+	on, err := a.findPlatforms(ctx, f.platforms)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (a *app) verifier(ctx context.Context, f *verifyFlags) (verify.Verifier, er
 	if err != nil {
 		return verify.Verifier{}, err
 	}
-	self, err := a.itself()
+	self, err := a.shellCommand()
 	return verify.Verifier{Catalog: cat, Python: env.Group, Program: self, Limit: f.limit}, err
 }
 

@@ -104,6 +104,17 @@ func (r Report) Get(name platform.Name) (Platform, bool) {
 	return Platform{}, false
 }
 
+// Present are the platforms that are here.
+func (r Report) Present() []platform.Name {
+	var out []platform.Name
+	for _, p := range r.Platforms {
+		if p.Status == Present {
+			out = append(out, p.Platform)
+		}
+	}
+	return out
+}
+
 // Only returns the report with the named platforms alone, in the fixed order.
 // Browsers stay where a platform that lives in them does.
 func (r Report) Only(names ...platform.Name) Report {

@@ -92,6 +92,20 @@ func (p Changes) Of(states ...State) Changes {
 	return of
 }
 
+// LeftAlone are the files that Write leaves as they are though they differ.
+func (p Changes) LeftAlone(force bool) Changes {
+	if force {
+		return p.Of(Broken, Foreign)
+	}
+	return p.Of(Edited, Broken, Foreign)
+}
+
+// Differing are the files that are there and not as they would be written, and
+// how many are there at all.
+func (p Changes) Differing() (differ Changes, there int) {
+	return p.Of(Outdated, Edited, Broken, Foreign), len(p) - len(p.Of(New))
+}
+
 // Write carries the plan out: what is new or outdated, and with force also what
 // somebody edited. What Assay did not write, and what has a keeper's lines that
 // would be lost, is never written over. Each file is there whole or as it was.

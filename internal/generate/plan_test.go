@@ -105,6 +105,18 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestDiffering: what is left alone, and what a check counts.
+func TestDiffering(t *testing.T) {
+	t.Parallel()
+	all := Changes{{State: New}, {State: Same}, {State: Outdated}, {State: Edited}, {State: Broken}, {State: Foreign}}
+	if differ, there := all.Differing(); len(differ) != 4 || there != 5 {
+		t.Errorf("%d of %d differ", len(differ), there)
+	}
+	if plain, forced := all.LeftAlone(false), all.LeftAlone(true); len(plain) != 3 || len(forced) != 2 {
+		t.Errorf("%v are left alone, with force %v", plain, forced)
+	}
+}
+
 func TestNamesThatCollide(t *testing.T) {
 	t.Parallel()
 	_, err := Plan(t.TempDir(), []File{{"a.py", "1"}, {"b.py", "2"}, {"a.py", "3"}})

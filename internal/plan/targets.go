@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"assay/internal/cell"
 	"assay/internal/detect"
@@ -53,6 +54,35 @@ func ParseTarget(name string) (platform.Target, error) {
 		return t, &RequestError{err}
 	}
 	return t, nil
+}
+
+// Platforms reads names of platforms, all and auto among them: each once, sorted.
+// present are those of this machine, which auto stands for.
+func Platforms(names []string, present func() ([]platform.Name, error)) ([]platform.Name, error) {
+	var out []platform.Name
+	for _, name := range names {
+		switch name {
+		case All:
+			out = append(out, platform.Names()...)
+		case Auto:
+			here, err := present()
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, here...)
+		default:
+			p, err := platform.Parse(name)
+			if err != nil {
+				return nil, refuse("%w (or all, or auto)", err)
+			}
+			out = append(out, p.Name)
+		}
+	}
+	if len(out) == 0 {
+		return nil, refuse("--platform names no platform: give all, auto, or names")
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
 }
 
 // bestTarget is where auto goes for a family of models, and says so once: a

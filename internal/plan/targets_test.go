@@ -74,3 +74,25 @@ func TestAll(t *testing.T) {
 		}
 	}
 }
+
+func TestPlatforms(t *testing.T) {
+	t.Parallel()
+	present := func() ([]platform.Name, error) { return captured(t, "h200").report.Present(), nil }
+	for _, tc := range []struct{ names, want string }{
+		{"cuda,cpu,cuda", "cpu, cuda"},
+		{"auto", "cpu, cuda"},
+		{"all,auto", "cpu, cuda, mps, openvino, qnn, rocm, webgpu, webnn"},
+		{"abacus", "(or all, or auto)"},
+		{"", "names no platform"},
+	} {
+		got, err := Platforms(strings.FieldsFunc(tc.names, func(r rune) bool { return r == ',' }), present)
+		wrong := (*RequestError)(nil)
+		if platform.Join(got) != tc.want && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: %v, %v; want %s", tc.names, got, err, tc.want)
+		}
+	}
+	broken := errors.New("the machine cannot be asked")
+	if _, err := Platforms([]string{"auto"}, func() ([]platform.Name, error) { return nil, broken }); !errors.Is(err, broken) {
+		t.Errorf("%v", err)
+	}
+}
