@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"assay/internal/catalog"
 	"assay/internal/environment"
@@ -18,42 +17,44 @@ import (
 // catalog is the embedded one, or that of the environment in use where it has
 // another release of transformers and its types were read before.
 func (a *app) catalog(ctx context.Context) (*catalog.Catalog, error) {
-	cat, err := catalog.Load()
+	embedded, err := catalog.Load()
 	if err != nil {
 		return nil, err
 	}
-	// Without an environment, what is embedded is what is known.
-	release, path := a.release(ctx)
-	if release == "" || release == cat.Transformers {
-		return cat, nil
+	kept, err := a.keptCatalogs()
+	if err != nil {
+		return embedded, nil // what is embedded is what is known
 	}
-	if !exists(path) {
-		a.log.Info("the environment has another transformers; its own types are read by \"assay models --refresh\"", "environment", release, "catalogue", cat.Transformers)
-		return cat, nil
+	release := a.findRelease(ctx)
+	cat, known, err := kept.Find(embedded, release)
+	if err == nil && !known {
+		a.log.Info("the environment has another transformers; its own types are read by \"assay models --refresh\"", "environment", release, "catalogue", embedded.Transformers)
+		return embedded, nil
 	}
-	return cat.WithFile(path)
+	return cat, err
 }
 
-// release is the transformers of the environment in use, and where its
-// catalogue is kept.
-func (a *app) release(ctx context.Context) (release, path string) {
-	env, err := a.present(ctx)
-	if err != nil {
-		return "", ""
-	}
-	release = env.Versions["transformers"]
-	path, err = a.catalogFile(release)
-	if err != nil {
-		return "", ""
-	}
-	return release, path
+// keptCatalogs are those of releases that were read before.
+func (a *app) keptCatalogs() (catalog.Kept, error) {
+	f, err := a.foldersToRead()
+	return catalog.Kept{Dir: f.Cache}, err
 }
 
-// present is the environment in use, if there is one: nothing is installed.
-// It is asked for once, since a user's own Python must be started to tell.
-func (a *app) present(ctx context.Context) (environment.Environment, error) {
-	if a.opened != nil {
-		return *a.opened, nil
+// findRelease is the transformers of the environment in use; "" without one.
+func (a *app) findRelease(ctx context.Context) string {
+	env, err := a.findEnvironment(ctx)
+	if err != nil {
+		return ""
+	}
+	return env.Versions["transformers"]
+}
+
+// findEnvironment is the environment in use, if there is one: nothing is
+// installed. It is asked for once, since a user's own Python must be started to
+// tell.
+func (a *app) findEnvironment(ctx context.Context) (environment.Environment, error) {
+	if a.found != nil {
+		return *a.found, nil
 	}
 	f, err := a.foldersToRead()
 	if err != nil {
@@ -64,15 +65,9 @@ func (a *app) present(ctx context.Context) (environment.Environment, error) {
 	choice.NoSetup = true
 	env, err := m.Open(ctx, choice)
 	if err == nil {
-		a.opened = &env
+		a.found = &env
 	}
 	return env, err
-}
-
-// catalogFile is where the types of a release are kept.
-func (a *app) catalogFile(release string) (string, error) {
-	f, err := a.foldersToRead()
-	return filepath.Join(f.Cache, "catalog-"+release+".json"), err
 }
 
 func exists(path string) bool {
@@ -80,8 +75,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// refresh reads the types of the environment in use by introspection.
-func (a *app) refresh(ctx context.Context) error {
+// refreshCatalog reads the types of the environment in use by introspection.
+func (a *app) refreshCatalog(ctx context.Context) error {
 	cat, err := catalog.Load()
 	if err != nil {
 		return err
@@ -100,10 +95,13 @@ func (a *app) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, path := a.release(ctx)
+	kept, err := a.keptCatalogs()
+	if err != nil {
+		return err
+	}
 	a.say(fmt.Sprintf("%d types of transformers %s, %d pipelines of diffusers %s",
 		fresh.Count(catalog.Transformers), fresh.Transformers, fresh.Count(catalog.Diffusers), fresh.Diffusers))
-	return os.WriteFile(path, b, 0o644)
+	return os.WriteFile(kept.Path(a.findRelease(ctx)), b, 0o644)
 }
 
 func modelsCommand(a *app) *cobra.Command {
@@ -119,7 +117,7 @@ func modelsCommand(a *app) *cobra.Command {
   assay models show bert`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if refresh {
-				if err := a.refresh(c.Context()); err != nil {
+				if err := a.refreshCatalog(c.Context()); err != nil {
 					return err
 				}
 			}

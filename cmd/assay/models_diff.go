@@ -80,7 +80,7 @@ func modelsExport(a *app) *cobra.Command {
 
 func (a *app) exportModels(ctx context.Context, path string, results bool) error {
 	name := "installed"
-	if release, _ := a.release(ctx); release == "" {
+	if a.findRelease(ctx) == "" {
 		name = "embedded"
 	}
 	s, err := a.side(ctx, name, results)

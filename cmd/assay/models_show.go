@@ -54,10 +54,10 @@ func (a *app) showModel(ctx context.Context, look plan.Look) error {
 		Schema: cell.Schema, Model: entry.Row(), Heads: entry.Heads, Checkpoints: cat.CheckpointsOf(entry.Type), Note: entry.Note,
 		Size: c.Size, Task: c.Task, Checkpoint: c.Checkpoint,
 	}
-	if err := a.describe(ctx, cat, c, &p); err != nil {
+	if err := a.fillFacts(ctx, cat, c, &p); err != nil {
 		return err
 	}
-	if err := a.observed(ctx, entry.Type, &p); err != nil {
+	if err := a.fillResults(ctx, entry.Type, &p); err != nil {
 		return err
 	}
 	if a.asJSON {
@@ -66,9 +66,9 @@ func (a *app) showModel(ctx context.Context, look plan.Look) error {
 	return p.WriteText(a.stdout)
 }
 
-// describe fills in the recipe and the facts, or why there are none. Only an
+// fillFacts fills in the recipe and the facts, or why there are none. Only an
 // end of the command is an error.
-func (a *app) describe(ctx context.Context, cat *catalog.Catalog, c cell.Cell, p *modelpage.Page) error {
+func (a *app) fillFacts(ctx context.Context, cat *catalog.Catalog, c cell.Cell, p *modelpage.Page) error {
 	if !filepath.IsAbs(c.Checkpoint) {
 		recipe, err := cat.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
 		p.Recipe = recipe
@@ -78,7 +78,7 @@ func (a *app) describe(ctx context.Context, cat *catalog.Catalog, c cell.Cell, p
 			return err
 		}
 	}
-	s, err := a.presentSession(cat)
+	s, err := a.openPresentSession(cat)
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func whyNoFacts(err error) string {
 	return err.Error()
 }
 
-// presentSession is a session with the environment that is there: it installs
+// openPresentSession opens a session with the environment that is there: it installs
 // nothing.
-func (a *app) presentSession(cat *catalog.Catalog) (*session.Session, error) {
+func (a *app) openPresentSession(cat *catalog.Catalog) (*session.Session, error) {
 	folders, err := a.foldersToRead()
 	if err != nil {
 		return nil, err
@@ -118,11 +118,11 @@ type presentOnly struct {
 
 // Python is the one that the command has found before, if it has.
 func (p presentOnly) Python(ctx context.Context) (environment.Environment, error) {
-	return p.app.present(ctx)
+	return p.app.findEnvironment(ctx)
 }
 
-// observed fills in what ran where.
-func (a *app) observed(ctx context.Context, modelType string, p *modelpage.Page) error {
+// fillResults fills in what ran where.
+func (a *app) fillResults(ctx context.Context, modelType string, p *modelpage.Page) error {
 	p.Ran = []modelpage.Ran{}
 	h, err := a.history()
 	if err != nil {

@@ -50,41 +50,24 @@ func (a *app) sideCatalog(ctx context.Context, name string) (snapshot.Snapshot, 
 	case !releaseName.MatchString(name) || exists(name):
 		return snapshot.Snapshot{}, errOther
 	}
-	path, err := a.catalogFile(name)
+	kept, err := a.keptCatalogs()
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
-	if !exists(path) {
-		return snapshot.Snapshot{}, usage("the types of transformers %s are not known, only those of %s: name a Python that has it, or a file", name, strings.Join(a.releases(embedded), ", "))
-	}
-	kept, err := embedded.WithFile(path)
+	of, known, err := kept.Find(embedded, name)
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
-	return snapshot.OfCatalog(kept), nil
-}
-
-// releases are those whose types are known.
-func (a *app) releases(embedded *catalog.Catalog) []string {
-	out := []string{embedded.Transformers}
-	pattern, err := a.catalogFile("*")
-	if err != nil {
-		return out
+	if !known {
+		return snapshot.Snapshot{}, usage("the types of transformers %s are not known, only those of %s: name a Python that has it, or a file", name, strings.Join(kept.Releases(embedded), ", "))
 	}
-	files, _ := filepath.Glob(pattern) // the pattern is well-formed
-	for _, f := range files {
-		release := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(f), "catalog-"), ".json")
-		if !slices.Contains(out, release) {
-			out = append(out, release)
-		}
-	}
-	return out
+	return snapshot.OfCatalog(of), nil
 }
 
 // sideInstalled is the catalogue of the environment in use, read now if it was
 // not before.
 func (a *app) sideInstalled(ctx context.Context, embedded *catalog.Catalog) (snapshot.Snapshot, error) {
-	env, err := a.present(ctx)
+	env, err := a.findEnvironment(ctx)
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
@@ -92,12 +75,12 @@ func (a *app) sideInstalled(ctx context.Context, embedded *catalog.Catalog) (sna
 	if release == "" {
 		return snapshot.Snapshot{}, usage("%s has no transformers", env.Python)
 	}
-	path, err := a.catalogFile(release)
+	kept, err := a.keptCatalogs()
 	if err != nil {
 		return snapshot.Snapshot{}, err
 	}
-	if release != embedded.Transformers && !exists(path) {
-		if err := a.refresh(ctx); err != nil {
+	if !slices.Contains(kept.Releases(embedded), release) {
+		if err := a.refreshCatalog(ctx); err != nil {
 			return snapshot.Snapshot{}, err
 		}
 	}
@@ -121,7 +104,7 @@ func (a *app) sideFile(ctx context.Context, name string) (snapshot.Snapshot, err
 	}
 	if info.Mode()&0o111 != 0 && filepath.Ext(name) != ".json" {
 		other := *a
-		other.python, other.opened = name, nil
+		other.python, other.found = name, nil
 		return other.sideCatalog(ctx, "installed")
 	}
 	if info.Size() > maxSnapshot {

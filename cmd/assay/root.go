@@ -26,7 +26,7 @@ type app struct {
 	log     *slog.Logger
 	globals *pflag.FlagSet // all of these
 
-	opened *environment.Environment // the one that present found
+	found *environment.Environment // the one in use
 }
 
 func root(e *env) *cobra.Command { return (&app{env: e}).root() }
