@@ -14,7 +14,7 @@ import (
 // and returns the results of their checks. What cannot be exported is no error.
 func (a *app) exportInChild(ctx context.Context, folder string, models []string, how ...string) ([]cell.Result, error) {
 	args := append([]string{"export", "--out", folder, "--force", "--json"}, how...)
-	cmd, err := a.child(ctx, append(args, models...)...)
+	cmd, err := a.childCommand(ctx, append(args, models...)...)
 	if err != nil {
 		return nil, err
 	}

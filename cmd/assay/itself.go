@@ -48,9 +48,9 @@ func (a *app) repeatFlags() ([]string, error) {
 	return out, failed
 }
 
-// child is this program as a process of its own, with the global flags that it
+// childCommand is this program as a process of its own, with the global flags that it
 // was given itself.
-func (a *app) child(ctx context.Context, args ...string) (*exec.Cmd, error) {
+func (a *app) childCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err

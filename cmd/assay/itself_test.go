@@ -70,7 +70,7 @@ func TestChildWritesWhereTheCallerDoes(t *testing.T) {
 	}
 	e := system()
 	e.environ = p.environ
-	cmd, err := parsed(t, e, "--db", db).child(t.Context(), "import", file[0])
+	cmd, err := parsed(t, e, "--db", db).childCommand(t.Context(), "import", file[0])
 	if err != nil {
 		t.Fatal(err)
 	}

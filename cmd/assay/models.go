@@ -131,7 +131,7 @@ func modelsCommand(a *app) *cobra.Command {
 			}
 			entries, err := cat.Select(sel)
 			if unknown := (*catalog.UnknownModelError)(nil); errors.As(err, &unknown) {
-				return usage("%w%s", err, meantCommand(c, unknown.Name))
+				return usage("%w%s", err, suggestCommand(c, unknown.Name))
 			}
 			if err != nil {
 				return usage("%w", err)

@@ -50,7 +50,7 @@ by running it, and each number carries its evidence.`,
 	cmd.SetErr(e.stderr)
 	cmd.CompletionOptions.HiddenDefaultCmd = true
 	cmd.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%s%s (see \"%s --help\")", inWords(err), meantFlag(c, err), c.CommandPath())
+		return usage("%s%s (see \"%s --help\")", sayPlainly(err), suggestFlag(c, err), c.CommandPath())
 	})
 	f := cmd.PersistentFlags()
 	a.globals = f
@@ -71,7 +71,7 @@ by running it, and each number carries its evidence.`,
 	}
 	cmd.Args = func(c *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			return usage("unknown command %q%s (see \"assay --help\")", args[0], meantCommand(c, args[0]))
+			return usage("unknown command %q%s (see \"assay --help\")", args[0], suggestCommand(c, args[0]))
 		}
 		return nil
 	}
@@ -120,7 +120,7 @@ func asUsage(c *cobra.Command, err error) error {
 	if err == nil {
 		return nil
 	}
-	return usage("%s%s (see \"%s --help\")", inWords(err), meantSub(c, err), c.CommandPath())
+	return usage("%s%s (see \"%s --help\")", sayPlainly(err), suggestSubcommand(c, err), c.CommandPath())
 }
 
 // folders are where this user's data, caches and settings lie.

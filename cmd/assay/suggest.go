@@ -11,36 +11,36 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// meant is the end of a sentence about a word that is not known.
-func meant(typed string, names []string) string {
+// suggest is the end of a sentence about a word that is not known.
+func suggest(typed string, names []string) string {
 	if name := spelling.Meant(typed, names); name != "" {
 		return fmt.Sprintf(": did you mean %s?", name)
 	}
 	return ""
 }
 
-func meantCommand(c *cobra.Command, typed string) string {
+func suggestCommand(c *cobra.Command, typed string) string {
 	var names []string
 	for _, sub := range c.Commands() {
 		if !sub.Hidden {
 			names = append(names, sub.Name())
 		}
 	}
-	return meant(typed, names)
+	return suggest(typed, names)
 }
 
-// meantSub is for a command with commands of its own, whose check tells of the
+// suggestSubcommand is for a command with commands of its own, whose check tells of the
 // word in its own sentence.
-func meantSub(c *cobra.Command, err error) string {
+func suggestSubcommand(c *cobra.Command, err error) string {
 	if typed := unknownCommand.FindStringSubmatch(err.Error()); typed != nil {
-		return meantCommand(c, typed[1])
+		return suggestCommand(c, typed[1])
 	}
 	return ""
 }
 
 var unknownCommand = regexp.MustCompile(`^unknown command "([^"]*)" for`)
 
-func meantFlag(c *cobra.Command, err error) string {
+func suggestFlag(c *cobra.Command, err error) string {
 	var none *pflag.NotExistError
 	if !errors.As(err, &none) {
 		return ""
@@ -66,8 +66,8 @@ var goWords = []struct {
 	{regexp.MustCompile(`^parse error on line \d+, column \d+: .*`), "it is not a list with commas"},
 }
 
-// inWords says what is wrong with an argument as a person would.
-func inWords(err error) string {
+// sayPlainly says what is wrong with an argument as a person would.
+func sayPlainly(err error) string {
 	text := err.Error()
 	for _, w := range goWords {
 		text = w.re.ReplaceAllString(text, w.as)
