@@ -21,11 +21,14 @@ func (a *app) catalog(ctx context.Context) (*catalog.Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	release := a.findRelease(ctx)
+	if release == "" {
+		return embedded, nil // without an environment, what is embedded is what is known
+	}
 	kept, err := a.keptCatalogs()
 	if err != nil {
-		return embedded, nil // what is embedded is what is known
+		return nil, err
 	}
-	release := a.findRelease(ctx)
 	cat, known, err := kept.Find(embedded, release)
 	if err == nil && !known {
 		a.log.Info("the environment has another transformers; its own types are read by \"assay models --refresh\"", "environment", release, "catalogue", embedded.Transformers)

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,15 +18,14 @@ func (k Kept) Path(release string) string {
 	return filepath.Join(k.Dir, "catalog-"+release+".json")
 }
 
-// Find is the catalogue of a release: the embedded one, which also stands for no
-// release at all, or one that is kept. ok is false for a release whose types
+// Find is the catalogue of a release: the embedded one or one that is kept. ok is false for a release whose types
 // nobody has read.
 func (k Kept) Find(embedded *Catalog, release string) (c *Catalog, ok bool, err error) {
-	if release == "" || release == embedded.Transformers {
+	if release == embedded.Transformers {
 		return embedded, true, nil
 	}
 	path := k.Path(release)
-	if _, err := os.Stat(path); err != nil {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
 	c, err = embedded.WithFile(path)
