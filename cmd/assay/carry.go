@@ -113,6 +113,9 @@ func (a *app) makePlan(ctx context.Context, f *carryFlags, args []string, timing
 	if f.planFile == "" {
 		return p.Plan(ctx, r)
 	}
+	if err := r.TakesFile(); err != nil { // before a file is read, or standard input waited for
+		return cell.Plan{}, err
+	}
 	file, err := a.readPlan(ctx, f.planFile)
 	if err == nil {
 		r, err = r.WithFile(file)

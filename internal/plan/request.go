@@ -43,12 +43,20 @@ type How struct {
 	Repeats    int         `json:"repeats,omitempty"`
 }
 
+// TakesFile refuses models beside a plan file, which names its cells itself.
+func (r Request) TakesFile() error {
+	if !r.Empty() {
+		return refuse("--plan names the cells already: models and selectors do not go with it")
+	}
+	return nil
+}
+
 // WithFile is the request for a plan file's cells, carried out as both say: the
 // file is timed if it asks to be, otherwise as r says; what either is strict in
 // is strict; a limit or a number of repeats of r's is taken before the file's.
 func (r Request) WithFile(file cell.Plan) (Request, error) {
-	if !r.Empty() {
-		return Request{}, refuse("--plan names the cells already: models and selectors do not go with it")
+	if err := r.TakesFile(); err != nil {
+		return Request{}, err
 	}
 	how := r.How
 	if file.Timing != "" && file.Timing != cell.Functional {
