@@ -33,7 +33,7 @@ func TestAnswers(t *testing.T) {
 		without  = []folder.Unwritten{{Model: "bert", Reason: "no pipeline"}}
 		files    = []trial.Model{{Model: "bert"}}
 		outcomes = []verify.Outcome{{}}
-		mutants  = tally(outcomes)
+		mutants  = verify.Count(outcomes)
 	)
 	for name, tt := range map[string]struct {
 		answer any

@@ -54,7 +54,7 @@ it says what is unknown.`,
 				return err
 			}
 			if root == "" && !look {
-				if err := a.keep(c.Context(), r); err != nil {
+				if err := a.journalDetection(c.Context(), r); err != nil {
 					a.say("warning: this detection is not stored: " + err.Error())
 				}
 			}
@@ -123,8 +123,8 @@ func (a *app) detect(ctx context.Context, root string, how asking) (detect.Repor
 	return detect.Judge(detect.Look(m), answers), ctx.Err()
 }
 
-// keep journals a detection, so that the view hardware_detection knows it.
-func (a *app) keep(ctx context.Context, r detect.Report) error {
+// journalDetection journals a detection, so that the view hardware_detection knows it.
+func (a *app) journalDetection(ctx context.Context, r detect.Report) error {
 	dir, err := a.journalsToWrite(ctx)
 	if err != nil {
 		return err

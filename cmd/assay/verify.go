@@ -3,15 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"text/tabwriter"
 	"time"
 
-	"assay/internal/platform"
 	"assay/internal/verify"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 )
 
 // verifyFlags say what is verified.
@@ -55,45 +52,34 @@ func (a *app) verify(ctx context.Context, f *verifyFlags) error {
 	if err != nil {
 		return err
 	}
-	// In the order in which platforms are always shown.
-	var ordered []platform.Name
-	for _, n := range platform.Names() {
-		for _, asked := range on {
-			if n == asked {
-				ordered = append(ordered, n)
-			}
-		}
-	}
-	all, err := verify.Combinations(f.pipelines, ordered)
+	all, err := verify.Combinations(f.pipelines, on)
 	if err != nil {
 		return usage("%w", err)
 	}
-	v, err := a.verifier(ctx, f)
+	v, err := a.openVerifier(ctx, f)
 	if err != nil {
 		return err
 	}
-	found, err := a.verifyAll(ctx, v, all, f.workers)
+	found, err := v.All(ctx, all, f.workers, func(o verify.Outcome) { a.say(verifiedLine(o)) })
 	if err != nil {
 		return err
 	}
 	if a.asJSON {
-		err = a.printJSON(verifyAnswer{Schema: 1, Combinations: found, Mutants: tally(found)})
+		err = a.printJSON(verifyAnswer{Schema: 1, Combinations: found, Mutants: verify.Count(found)})
 	} else {
-		err = a.tellVerified(found)
+		err = a.printVerified(found)
 	}
 	if err != nil {
 		return err
 	}
-	for _, o := range found {
-		if o.State == verify.Failed {
-			return &statusError{exitFails, nil}
-		}
+	if verify.Count(found)[string(verify.Failed)] > 0 {
+		return &statusError{exitFails, nil}
 	}
 	return nil
 }
 
-// verifier opens what running generated files needs.
-func (a *app) verifier(ctx context.Context, f *verifyFlags) (verify.Verifier, error) {
+// openVerifier opens what running generated files needs.
+func (a *app) openVerifier(ctx context.Context, f *verifyFlags) (verify.Verifier, error) {
 	cat, err := a.catalog(ctx)
 	if err != nil {
 		return verify.Verifier{}, err
@@ -110,35 +96,6 @@ func (a *app) verifier(ctx context.Context, f *verifyFlags) (verify.Verifier, er
 	return verify.Verifier{Catalog: cat, Python: env.Group, Program: self, Limit: f.limit}, err
 }
 
-// verifyAll verifies the combinations, so many at a time, and says of each what
-// became of it as soon as it is known.
-func (a *app) verifyAll(ctx context.Context, v verify.Verifier, all []verify.Combination, workers int) ([]verify.Outcome, error) {
-	found := make([]verify.Outcome, len(all))
-	var saying sync.Mutex
-	g, stopped := errgroup.WithContext(ctx)
-	g.SetLimit(workers)
-	for i, c := range all {
-		g.Go(func() error {
-			if stopped.Err() != nil {
-				return context.Cause(stopped)
-			}
-			o, err := v.Verify(stopped, c)
-			if err != nil {
-				return err
-			}
-			found[i] = o
-			saying.Lock()
-			defer saying.Unlock()
-			a.say(verifiedLine(o))
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return found, context.Cause(stopped) // the caller's own reason, if that came first
-	}
-	return found, context.Cause(ctx) // it may have come after the last one
-}
-
 func verifiedLine(o verify.Outcome) string {
 	line := fmt.Sprintf("%s on %s (%s): %s in %.0f s", o.Pipeline, o.Platform, o.Model, o.State, o.Seconds)
 	if o.Why != "" {
@@ -147,8 +104,8 @@ func verifiedLine(o verify.Outcome) string {
 	return line
 }
 
-// tellVerified prints a row for each combination, and what it came to.
-func (a *app) tellVerified(found []verify.Outcome) error {
+// printVerified prints a row for each combination, and what it came to.
+func (a *app) printVerified(found []verify.Outcome) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PIPELINE\tPLATFORM\tMODEL\tSTATE\tTESTS\tBROKEN MODELS NOTICED\tWHY")
 	for _, o := range found {
@@ -163,21 +120,10 @@ func (a *app) tellVerified(found []verify.Outcome) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	t := tally(found)
+	t := verify.Count(found)
 	fmt.Fprintf(a.stdout, "\n%d passed, %d failed, %d not run here; %d of %d broken models noticed\n",
 		t["passed"], t["failed"], t["not-run-here"], t["noticed"], t["tried"])
 	return nil
-}
-
-func tally(found []verify.Outcome) map[string]int {
-	t := map[string]int{"passed": 0, "failed": 0, "not-run-here": 0, "tried": 0, "noticed": 0}
-	for _, o := range found {
-		t[string(o.State)]++
-		tried, noticed := o.Tried()
-		t["tried"] += tried
-		t["noticed"] += noticed
-	}
-	return t
 }
 
 func shortened(s string, most int) string {

@@ -76,15 +76,18 @@ type Combination struct {
 	Platform platform.Name
 }
 
-// Combinations are all pairs of pipelines and platforms, pipeline by pipeline.
+// Combinations are all pairs of pipelines and platforms, pipeline by pipeline,
+// platforms in the order in which they are always shown.
 func Combinations(pipelines []string, platforms []platform.Name) ([]Combination, error) {
 	var all []Combination
 	for _, p := range pipelines {
 		if !slices.Contains(Pipelines(), p) {
 			return nil, fmt.Errorf("unknown pipeline %q: the pipelines are %s", p, strings.Join(Pipelines(), ", "))
 		}
-		for _, n := range platforms {
-			all = append(all, Combination{p, n})
+		for _, n := range platform.Names() {
+			if slices.Contains(platforms, n) {
+				all = append(all, Combination{p, n})
+			}
 		}
 	}
 	return all, nil
