@@ -65,7 +65,7 @@ func (b *bench) report(ctx context.Context, args ...string) (cell.Report, time.D
 	}
 	var r cell.Report
 	if err := json.Unmarshal(out, &r); err != nil {
-		return r, wall, fmt.Errorf("what %s printed is no report: %w", strings.Join(args, " "), err)
+		return r, wall, fmt.Errorf("what %s printed is not a report: %w", strings.Join(args, " "), err)
 	}
 	if len(r.Results) == 0 {
 		return r, wall, fmt.Errorf("%s gave no results", strings.Join(args, " "))

@@ -124,7 +124,7 @@ func (b *bench) failing(ctx context.Context, args ...string) (cell.Report, time.
 	}
 	var r cell.Report
 	if err := json.Unmarshal(out, &r); err != nil {
-		return r, wall, fmt.Errorf("what %s printed is no report: %w", strings.Join(args, " "), err)
+		return r, wall, fmt.Errorf("what %s printed is not a report: %w", strings.Join(args, " "), err)
 	}
 	return r, wall, nil
 }

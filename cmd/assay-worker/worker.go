@@ -32,7 +32,7 @@ const help = `assay-worker carries a plan out on a machine that has nothing but 
 
   assay-worker run --plan FILE --out FILE [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
                    [--offline] [--allow-pickle] [--trust-remote-code] [--env NAME]
-      carry the plan's cells out and write the results; bring them home with "assay import FILE"
+      carry the plan's cells out and write the results; import them with "assay import FILE"
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
   assay-worker version

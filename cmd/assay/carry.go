@@ -46,7 +46,7 @@ func (f *carryFlags) add(c *cobra.Command, target string) {
 	fs.IntVar(&f.Threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
 	fs.StringVar(&f.Mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers; default infer)")
 	addSpecial(fs, &f.Special)
-	fs.IntVar(&f.workers, "workers", 0, "functional cells side by side (default: one a core, at most sixteen)")
+	fs.IntVar(&f.workers, "workers", 0, "functional cells to run in parallel (default: one per core, at most sixteen)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
 	fs.BoolVar(&f.Strict, "strict", false, "no fallback, and partial counts as failing")
 	fs.BoolVar(&f.NoAdapt, "no-adapt", false, "do not lower batch, input size or dtype when memory runs out")
@@ -75,7 +75,7 @@ func (f *carryFlags) check() error {
 		return usage("--workers %d: it must be at least 0", f.workers)
 	}
 	if f.timeout < 0 || f.flags.Changed("timeout") && f.timeout == 0 {
-		return usage("--timeout %s: it must be longer than nothing, such as 30s or 10m", f.timeout)
+		return usage("--timeout %s: must be greater than 0, such as 30s or 10m", f.timeout)
 	}
 	if f.planFile == "" {
 		return nil

@@ -69,7 +69,7 @@ it says what is unknown.`,
 	f.StringSliceVar(&names, "platform", nil, "only these platforms")
 	f.StringVar(&root, "root", "", "detect the captured machine in this folder")
 	f.StringVar(&capture, "capture", "", "write a fixture of this machine into this folder, without serial numbers, names or addresses")
-	f.BoolVar(&fresh, "fresh", false, "ask the engines and check the processor anew rather than take answers from the cache")
+	f.BoolVar(&fresh, "fresh", false, "ask the engines and check the processor again instead of using the cache")
 	f.BoolVar(&look, "look", false, "the first pass only: start no child")
 	return c
 }

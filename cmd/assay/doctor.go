@@ -23,7 +23,7 @@ import (
 func doctorCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor [PLATFORM]",
-		Short: "Is everything in order here, and what is to be done about what is not?",
+		Short: "Check this machine and say how to fix what is wrong",
 		Long: `Doctor checks folders, disk, Python, the environment, the runner, the database and the journals, and what each
 platform needs: drivers and libraries; npm, the web environment and browsers for webgpu and webnn. It changes nothing.
 PLATFORM is one of cpu, cuda, rocm, mps, openvino, qnn, webnn, webgpu; without one all are looked at.`,

@@ -23,11 +23,11 @@ func exportCommand(a *app) *cobra.Command {
 	f := &exportFlags{}
 	c := &cobra.Command{
 		Use:   "export MODEL…",
-		Short: "Give out a model as ONNX, OpenVINO IR, QNN context, graph for browsers or Core ML package, checked",
+		Short: "Export a model to ONNX, OpenVINO IR, a QNN context, a graph for browsers or a Core ML package, and check it",
 		Long: `Export turns models into what another engine reads, runs it here (or converts it, where it cannot run), compares
 its outputs with torch's, and puts it into a folder, one for each model: the files, inputs.npz and reference.npz
 (what torch gave for them), manifest.json (the recipe, versions and rewriting steps) and check.json (the result
-of the check). What fails its check is not given out.
+of the check). What fails its check is not exported.
 ` + exitHelp,
 		Example: `  assay export bert --format onnx --out exported
   assay export bert vit --format openvino --dtype int8 --out exported --force
@@ -121,7 +121,7 @@ func (a *app) exportCells(ctx context.Context, f *exportFlags, args []string) er
 	if err := status(rep.Results, f.Strict); err != nil {
 		return err
 	}
-	// What is not given out is no success, --strict or not.
+	// What is not given out is not a success, --strict or not.
 	if len(given) == 0 {
 		return &statusError{exitUnavailable, nil}
 	}
@@ -141,6 +141,6 @@ func (a *app) printExported(format string, all []artefact.Artefact, results []ce
 		if r.Failure != nil {
 			why = fmt.Sprintf("%s: %s\n  %s", r.Failure.Class, r.Failure.Detail, r.Failure.Hint)
 		}
-		fmt.Fprintf(a.stdout, "%s as %s: %s, not given out\n  %s\n", r.Cell.Model(), format, r.Verdict, why)
+		fmt.Fprintf(a.stdout, "%s as %s: %s, not exported\n  %s\n", r.Cell.Model(), format, r.Verdict, why)
 	}
 }

@@ -21,7 +21,7 @@ func fetchCommand(a *app) *cobra.Command {
 		Short: "Load checkpoints into the Hugging Face cache ahead of their use",
 		Long: `Fetch loads what running a checkpoint needs: its configuration, its tokenizer and its weights
 (safetensors; a pickle or the model's own code only when asked for). What is in the cache already
-is not loaded again, what was cut is continued, and every file is held against its checksum.
+is not loaded again, what was cut is continued, and every file is verified against its checksum.
 MODEL is owner/name, owner/name@revision, or a checkpoint of the catalogue without its owner.
 
 HF_ENDPOINT names a mirror, HF_TOKEN a token for gated and private models, HF_HUB_CACHE or HF_HOME

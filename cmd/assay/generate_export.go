@@ -11,7 +11,7 @@ import (
 )
 
 // exportInChild exports models into a folder in a process of its own, as users do,
-// and returns the results of their checks. What cannot be exported is no error.
+// and returns the results of their checks. What cannot be exported is not an error.
 func (a *app) exportInChild(ctx context.Context, folder string, models []string, how ...string) ([]cell.Result, error) {
 	args := append([]string{"export", "--out", folder, "--force", "--json"}, how...)
 	cmd, err := a.childCommand(ctx, append(args, models...)...)

@@ -76,7 +76,7 @@ func toTry(models []folder.Model) []trial.Model {
 func (a *app) crossCheck(ctx context.Context, device string, models []trial.Model) error {
 	p, ok := platform.Get(platform.Name(device))
 	if !ok {
-		a.say("not held against stored results: --device names no single platform")
+		a.say("not compared with stored results: --device must name a single platform")
 		return nil
 	}
 	h, err := a.history()

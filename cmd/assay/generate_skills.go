@@ -10,7 +10,7 @@ func generateSkillCommand(a *app) *cobra.Command {
 	f, how := &generateFlags{Folder: folder.Folder{Skills: true}}, &runFlags{alone: true}
 	c := &cobra.Command{
 		Use:   "skill [MODEL…]",
-		Short: "Write a module for each model that takes what people have and gives what they want",
+		Short: "Write a module for each model that takes natural inputs and returns task outputs",
 		Long: `Generate skill writes skill_hf_TYPE.py for each model: a module that stands alone, with a class that loads the model on a
 platform (or where that platform's work goes when it is not here, and says so), takes a text, a picture, a sound, a film,
 a question with documents or several of them, and gives a text, labels, boxes, a vector, a picture; with a command line,

@@ -44,7 +44,7 @@ func TestAgainHasEveryGlobalFlag(t *testing.T) {
 		switch {
 		case f.Name == "json":
 			if got.Changed {
-				t.Error("how the caller prints is no matter of the child's")
+				t.Error("how the caller prints is not a matter of the child's")
 			}
 		case !got.Changed || !strings.HasSuffix(got.Value.String(), f.Value.String()):
 			t.Errorf("--%s is lost: %q", f.Name, got.Value)

@@ -100,7 +100,7 @@ func (a *app) sideFile(ctx context.Context, name string) (snapshot.Snapshot, err
 		return snapshot.Snapshot{}, errOther
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return snapshot.Snapshot{}, usage("%s is no file", name)
+		return snapshot.Snapshot{}, usage("%s is not a file", name)
 	}
 	if info.Mode()&0o111 != 0 && filepath.Ext(name) != ".json" {
 		other := *a

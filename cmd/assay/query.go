@@ -60,7 +60,7 @@ func (a *app) journalsToWrite(ctx context.Context) (string, error) {
 func importCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "import FILE…",
-		Short: "Bring results home: a worker's file, another journal, or the JSON of test and bench",
+		Short: "Import results: a worker's file, another journal, or the JSON of test and bench",
 		Long: `Import adds the results of each FILE (- is standard input) to this machine's journals. Importing a file twice changes nothing.
 What was imported is marked so wherever it is shown, and its host is called imported:ID: it is never this machine's own.
 A line that Assay would not have written, or that contradicts what was detected on its host, is refused and named.`,
@@ -178,7 +178,7 @@ Times are seconds, memory is megabytes; inference_time is null unless bench meas
 	fs.StringVar(&f.Model, "model", "", "results of this type or checkpoint")
 	fs.StringVar(&f.Platform, "platform", "", "results on this platform")
 	fs.StringVar(&f.Verdict, "verdict", "", "results with this verdict")
-	fs.IntVar(&f.Limit, "limit", 50, "at most so many rows, newest first")
+	fs.IntVar(&f.Limit, "limit", 50, "maximum number of rows, newest first")
 	fs.StringVar(&format, "format", "", "text, json, csv; with --out also parquet")
 	fs.StringVar(&out, "out", "", "write to this file: .csv or .parquet")
 	return c
@@ -233,7 +233,7 @@ func (a *app) sqlUsage(err error) error {
 func dbCommand(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "db", Short: "Look after the database", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(&cobra.Command{
-		Use: "rebuild", Short: "Make the database anew from the journals; a broken one is kept aside",
+		Use: "rebuild", Short: "Rebuild the database from the journals; a broken one is set aside",
 		Example: "  assay db rebuild", Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			st, err := a.store()

@@ -54,7 +54,7 @@ by running it, and each number carries its evidence.`,
 	})
 	f := cmd.PersistentFlags()
 	a.globals = f
-	f.StringVar(&a.db, "db", "", "database file; its journals lie beside it (default: assay.duckdb in the data folder)")
+	f.StringVar(&a.db, "db", "", "database file; its journals are stored beside it (default: assay.duckdb in the data folder)")
 	f.StringVar(&a.python, "python", "", "use this Python and what it has instead of the managed environment; ASSAY_PYTHON names the one that is made from")
 	f.BoolVar(&a.noSetup, "no-setup", false, "never install anything (also ASSAY_OFFLINE=1)")
 	f.StringSliceVar(&a.pass, "env", nil, "hand this variable of the environment on to children too; they get paths, proxies and the settings of devices and libraries, and no secrets")
@@ -103,7 +103,7 @@ func checkArgs(c *cobra.Command) {
 	}
 }
 
-// checkPassed refuses what is no variable's name, and says which has no value.
+// checkPassed refuses what is not a variable's name, and says which has no value.
 func (a *app) checkPassed() error {
 	for _, name := range a.pass {
 		if name == "" || strings.ContainsAny(name, "= \t\n") {

@@ -123,7 +123,7 @@ func look(v any, path []string) (string, error) {
 			}
 			i, err := strconv.Atoi(key)
 			if err != nil || i >= len(x) {
-				return "", fmt.Errorf("%q is no index into a list of %d", key, len(x))
+				return "", fmt.Errorf("%q is not an index into a list of %d", key, len(x))
 			}
 			v = x[i]
 		default:
@@ -145,7 +145,7 @@ func lines(ts *testscript.TestScript, _ bool, args []string) {
 		n++
 		var object map[string]any
 		if err := json.Unmarshal([]byte(line), &object); err != nil {
-			ts.Fatalf("line %d is not a JSON object: %v", n, err)
+			ts.Fatalf("line %d is not JSON object: %v", n, err)
 		}
 	}
 	if strconv.Itoa(n) != args[1] {

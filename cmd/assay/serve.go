@@ -169,7 +169,7 @@ func (a *app) announce(l *weblab.Lab, models int) error {
 }
 
 // openLab opens the lab in the user's browser; what it returns takes away what
-// that needs. A browser that cannot be opened is no failure of the lab.
+// that needs. A browser that cannot be opened is not a failure of the lab.
 func (a *app) openLab(url string) func() {
 	fails := func(err error) {
 		if err != nil {

@@ -39,7 +39,7 @@ Exit status: 0 all that could run passed and every broken model was noticed; 1 t
 	fs := c.Flags()
 	fs.StringSliceVar(&f.pipelines, "pipelines", verify.Pipelines(), "the pipelines")
 	fs.StringSliceVar(&f.platforms, "platforms", []string{"all"}, "all, auto (those of this machine), or names of platforms")
-	fs.IntVar(&f.workers, "workers", 1, "combinations side by side")
+	fs.IntVar(&f.workers, "workers", 1, "combinations to run in parallel")
 	fs.DurationVar(&f.limit, "timeout", 15*time.Minute, "limit for one combination")
 	return c
 }

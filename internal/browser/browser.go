@@ -208,7 +208,7 @@ func (p *Page) end(why error) {
 	p.browser.forget(p)
 }
 
-// Close closes the page. Closing one that is gone is no error.
+// Close closes the page. Closing one that is gone is not an error.
 func (p *Page) Close() error {
 	p.end(ErrPageClosed)
 	if p.browser.reason() != nil {

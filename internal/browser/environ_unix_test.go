@@ -20,7 +20,7 @@ func TestBrowsersSeeNoSecrets(t *testing.T) {
 		o.Kind, o.Env = kind, []string{"GIVEN=seen-2"}
 		if b, err := Start(t.Context(), o); err == nil {
 			_ = b.Close()
-			t.Errorf("%s: what is no browser was started", kind)
+			t.Errorf("%s: what is not a browser was started", kind)
 		}
 		b, err := os.ReadFile(filepath.Join(filepath.Dir(o.Path), "seen"))
 		if err != nil {

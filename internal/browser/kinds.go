@@ -68,7 +68,7 @@ func family(kind string) (start, error) {
 		}
 		names[i] = k.name
 	}
-	return nil, fmt.Errorf("%q is no kind of browser: choose %s", kind, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%q is not a kind of browser: choose %s", kind, strings.Join(names, ", "))
 }
 
 // forces reports whether a kind has a software adapter only when told.

@@ -66,7 +66,7 @@ func ending(err error, output *words) string {
 		how = err.Error()
 	}
 	if last := output.last(); last != "" {
-		how = fmt.Sprintf("%s; its last words: %s", how, last)
+		how = fmt.Sprintf("%s; its last output: %s", how, last)
 	}
 	return how
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// script is a program that is no browser. It writes down its process and what
+// script is a program that is not a browser. It writes down its process and what
 // it takes for its home, so that a test can see whether they are gone.
 func script(t *testing.T, body string) (o Options, left func() []string) {
 	t.Helper()
@@ -67,7 +67,7 @@ func TestStartRefuses(t *testing.T) {
 			"it hangs with children":      {"sleep 60 & sleep 60 & wait", "deadline exceeded"},
 			"it floods":                   {"yes >&2", "deadline exceeded"},
 			"its address leads nowhere":   {"echo 'WebDriver BiDi listening on ws://127.0.0.1:1' >&2; exec sleep 60", "could not be started"},
-			"its address is no websocket": {"echo 'WebDriver BiDi listening on nonsense' >&2; exec sleep 60", "deadline exceeded"},
+			"its address is not a websocket": {"echo 'WebDriver BiDi listening on nonsense' >&2; exec sleep 60", "deadline exceeded"},
 		} {
 			t.Run(kind+": "+name, func(t *testing.T) {
 				t.Parallel()

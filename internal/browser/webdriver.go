@@ -108,7 +108,7 @@ func (w *webdriver) call(ctx context.Context, method, path string, params, resul
 		Value json.RawMessage `json:"value"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(nil, response.Body, messageLimit)).Decode(&answer); err != nil {
-		return fmt.Errorf("%s %s: the driver's answer is no JSON: %w", method, path, err)
+		return fmt.Errorf("%s %s: the driver's answer is not JSON: %w", method, path, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return refusal(path, answer.Value)

@@ -206,7 +206,7 @@ func (c Cell) Validate() error {
 }
 
 // PairError says that a target and a dtype do not go together. In a sweep over
-// many of both that is no fault of the sweep's.
+// many of both that is not a fault of the sweep's.
 type PairError struct {
 	Target platform.Target
 	DType  platform.DType

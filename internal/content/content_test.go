@@ -110,6 +110,6 @@ func TestNamesCount(t *testing.T) {
 		t.Errorf("a stopped program goes on reading: %v", err)
 	}
 	if _, err := (&Book{}).Files(t.Context(), dir, []string{dir}); err == nil {
-		t.Error("a folder is no file")
+		t.Error("a folder is not a file")
 	}
 }

@@ -32,7 +32,7 @@ func Best(r Report, family string) (Choice, bool) {
 	return Choice{Reason: fmt.Sprintf("no platform is present for %s models: %s", named(family), strings.Join(passed, "; "))}, false
 }
 
-// genuine returns a present platform's first device that is no emulator.
+// genuine returns a present platform's first device that is not an emulator.
 func genuine(p Platform) (Device, bool) {
 	if p.Status != Present {
 		return Device{}, false

@@ -22,7 +22,7 @@ const (
 	treeFile     = "root.txtar"
 )
 
-// manifest is what of a captured machine is no file.
+// manifest is what of a captured machine is not a file.
 type manifest struct {
 	Schema   int               `json:"schema"`
 	OS       string            `json:"os"`

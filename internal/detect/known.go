@@ -69,7 +69,7 @@ func KnownBrowsers(value string) error {
 const noBrowsers = "none"
 
 // Known says in a sentence when a target names a browser or a device that no
-// machine has. One that is known and not here is no error: it is unavailable.
+// machine has. One that is known and not here is not an error: it is unavailable.
 func Known(t platform.Target) error {
 	if names := BrowserNames(); t.Browser != "" && !slices.Contains(names, t.Browser) {
 		return unknown("browser", t.Browser, names, "")

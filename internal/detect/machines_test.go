@@ -183,7 +183,7 @@ func TestWhatMachinesHave(t *testing.T) {
 	}
 }
 
-// TestNotExecuted: what does not execute is listed as such, is no feature, and is
+// TestNotExecuted: what does not execute is listed as such, is not a feature, and is
 // the reason of no setting. Without the children's finding all is as announced.
 func TestNotExecuted(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ func Open(dir string) (*Machine, Answers, error) {
 		return nil, nil, fmt.Errorf("the manifest of the captured machine %s is damaged: %w", dir, err)
 	}
 	if head.Schema != Schema {
-		return nil, nil, fmt.Errorf("the captured machine %s has schema %d and this program reads %d: use the version of Assay that made it, or capture anew", dir, head.Schema, Schema)
+		return nil, nil, fmt.Errorf("the captured machine %s has schema %d and this program reads %d: use the version of Assay that made it, or capture again", dir, head.Schema, Schema)
 	}
 	tree, err := os.ReadFile(filepath.Join(dir, treeFile))
 	if err != nil {
@@ -53,7 +53,7 @@ func plant(archive *txtar.Archive, head manifest) (fs.FS, error) {
 	root := fstest.MapFS{}
 	for _, f := range archive.Files {
 		if !fs.ValidPath(f.Name) {
-			return nil, fmt.Errorf("%q is no valid path", f.Name)
+			return nil, fmt.Errorf("%q is not a valid path", f.Name)
 		}
 		root[f.Name] = &fstest.MapFile{Data: f.Data, Mode: 0o444}
 	}

@@ -29,7 +29,7 @@ func checkInstructions(ctx context.Context, d *Deps) Finding {
 	switch said := p.Explain(found); {
 	case len(found.Untried()) > 0:
 		untried := "some instruction sets could not be checked (" + strings.Join(found.Untried(), ", ") + ")"
-		return warn("run `assay detect --fresh`, which checks them anew", "%s", strings.Trim(untried+"; "+said, "; "))
+		return warn("run `assay detect --fresh`, which checks them again", "%s", strings.Trim(untried+"; "+said, "; "))
 	case !p.Announces() && said == "":
 		return skipped("this processor announces no instruction sets that need checking")
 	case said == "":

@@ -73,7 +73,7 @@ func unpackTar(r io.Reader, dir string) error {
 			continue
 		}
 		if head.Typeflag != tar.TypeReg || !filepath.IsLocal(head.Name) {
-			return fmt.Errorf("%q is no plain file of the archive's own", head.Name)
+			return fmt.Errorf("%q is not a plain file of the archive's own", head.Name)
 		}
 		path := filepath.Join(dir, head.Name) //nolint:gosec // the name is local: see above
 		if err := writeFile(path, archive, head.FileInfo().Mode().Perm()|0o600); err != nil {

@@ -48,7 +48,7 @@ var explanations = []explanation{
 		"use another Python (ASSAY_PYTHON), or one that has torch and transformers, with --python PATH"},
 }
 
-// explain turns the failure of a step into an Error. Cancelling is no failure.
+// explain turns the failure of a step into an Error. Cancelling is not a failure.
 func explain(step string, err error, log string) error {
 	return explainBy(explanations, step, err, log)
 }

@@ -190,7 +190,7 @@ func TestSetupFailures(t *testing.T) {
 	}
 }
 
-// TestSetupSweeps: what a killed build left is no environment, and goes.
+// TestSetupSweeps: what a killed build left is not an environment, and goes.
 func TestSetupSweeps(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

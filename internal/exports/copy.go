@@ -14,7 +14,7 @@ import (
 // Get returns an entry, or an error that says why it cannot be used.
 func (c Cache) Get(key string) (Entry, error) {
 	if len(key) != keyLetters {
-		return Entry{}, fmt.Errorf("%q is no key of an exported model", key)
+		return Entry{}, fmt.Errorf("%q is not a key of an exported model", key)
 	}
 	e := read(c.folder(key))
 	if e.Broken {

@@ -37,5 +37,5 @@ func ParseBytes(s string) (int64, error) {
 			return int64(n * u.bytes), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no size: write it as 20GB or 500MB", s)
+	return 0, fmt.Errorf("%q is not a size: write it as 20GB or 500MB", s)
 }

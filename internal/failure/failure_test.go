@@ -78,8 +78,8 @@ var unitEvidence = []struct {
 	{"a crash with a log", cell.Crash, "SIGSEGV (segmentation fault)", "with the log", Evidence{Signal: int(syscall.SIGSEGV), Log: "loading"}},
 	{"a time-out with a log", cell.Timeout, "no answer within its time limit", "the log ends with", Evidence{Killed: "timeout", Log: "loading"}},
 	{"a time-out without a log", cell.Timeout, "no answer within its time limit", "in the same phase", Evidence{Killed: "timeout"}},
-	{"escapes are no paths", cell.Environment, `the child broke the protocol: "\ufffd\ufffd\x01\n" is no message`, "assay doctor", Evidence{ProtocolError: `"\ufffd\ufffd\x01\n" is no message`}},
-	{"an escape behind a path", cell.Environment, `the child broke the protocol: "…/b\ufffd" is no message`, "assay doctor", Evidence{ProtocolError: `"/srv/a/b\ufffd" is no message`}},
+	{"escapes are no paths", cell.Environment, `the child broke the protocol: "\ufffd\ufffd\x01\n" is not a message`, "assay doctor", Evidence{ProtocolError: `"\ufffd\ufffd\x01\n" is not a message`}},
+	{"an escape behind a path", cell.Environment, `the child broke the protocol: "…/b\ufffd" is not a message`, "assay doctor", Evidence{ProtocolError: `"/srv/a/b\ufffd" is not a message`}},
 	{"a Windows path", cell.MissingWeights, "OSError: cannot find '…/x.bin'", "--weights random", Evidence{Exception: "OSError", Message: `cannot find 'D:\models\x.bin'`, Phase: "read"}},
 	{"unknown model type", cell.ModelError, "BadRecipe: …/config.json is for model_type 'nonesuch', which transformers 5.22.2 does not have", "Correct model_type", Evidence{
 		Exception: "assay_runner.errors.BadRecipe", Message: "/srv/m/config.json is for model_type 'nonesuch', which transformers 5.22.2 does not have", Phase: "recipe"}},
@@ -99,8 +99,8 @@ var unitEvidence = []struct {
 		Exception: "assay_runner.errors.MissingWeights", Message: "the folder holds no config.json", Phase: "read"}},
 	{"dtype", cell.UnsupportedDType, "UnsupportedDType: the torch engine does not run in int8: its dtypes are fp32", "--dtype fp32", Evidence{
 		Exception: "assay_runner.errors.UnsupportedDType", Message: "the torch engine does not run in int8: its dtypes are fp32"}},
-	{"recipe", cell.ModelError, "BadRecipe: input 'input_ids' draws ids from 5 up to 5, which is no range", "recipe", Evidence{
-		Exception: "assay_runner.errors.BadRecipe", Message: "input 'input_ids' draws ids from 5 up to 5, which is no range"}},
+	{"recipe", cell.ModelError, "BadRecipe: input 'input_ids' draws ids from 5 up to 5, which is not a range", "recipe", Evidence{
+		Exception: "assay_runner.errors.BadRecipe", Message: "input 'input_ids' draws ids from 5 up to 5, which is not a range"}},
 	{"too large", cell.OutOfMemory, "TooLarge: 7,000,000,000 parameters of 4 bytes need 28.0 GB; 20.0 GB are available", "--size tiny", Evidence{
 		Exception: "assay_runner.errors.TooLarge", Bases: []string{"assay_runner.errors.RunnerError", "MemoryError"},
 		Message: "7,000,000,000 parameters of 4 bytes need 28.0 GB; 20.0 GB are available"}},
@@ -213,7 +213,7 @@ func TestHints(t *testing.T) {
 	own := map[cell.FailureClass]bool{}
 	for _, a := range advices {
 		if !sentence(a.text) {
-			t.Errorf("%q is no full sentence", a.text)
+			t.Errorf("%q is not a full sentence", a.text)
 		}
 		if own[a.class] {
 			t.Errorf("%q comes after its class's own hint", a.text)

@@ -76,7 +76,7 @@ var patterns = []pattern{
 
 	// Weights and the files beside them.
 	row(cell.MissingWeights, inMessage, "no such files", `no file named (?:model\.safetensors|pytorch_model)|No such file or directory: \S+\.(?:safetensors|bin|json|gguf)\b`),
-	row(cell.MissingWeights, inMessage, "no configuration, or one that is no JSON", "Should have a `model_type` key|is not a valid JSON file"),
+	row(cell.MissingWeights, inMessage, "no configuration, or one that is not JSON", "Should have a `model_type` key|is not a valid JSON file"),
 	row(cell.MissingWeights, inMessage, "no such repository", `Repo id must be in the form|is not a local folder and is not a valid model identifier|trying to access a gated repo`),
 	row(cell.MissingWeights, inMessage, "the Hub out of reach", `We couldn't connect to|(?i:connection refused|name or service not known|temporary failure in name resolution|network is unreachable)`),
 	row(cell.MissingWeights, inMessage, "a file cut short", `PytorchStreamReader failed|incomplete metadata|invalid header|header too (?:small|large)|EOF while parsing`),

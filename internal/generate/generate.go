@@ -6,7 +6,7 @@
 // path, no machine. One line of it, the stamp, says what wrote it and holds a
 // digest of the rest, so that a file which somebody has edited is known from one
 // that only a newer template would write differently. What stands between the
-// marked lines belongs to whoever keeps the file: it is no part of the digest
+// marked lines belongs to whoever keeps the file: it is not part of the digest
 // and survives writing again.
 //
 // Plan compares files with a folder and changes nothing; Changes.Write carries a

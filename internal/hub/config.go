@@ -45,7 +45,7 @@ func ReadConfig(path, shown string) (Config, error) {
 		return bad("cannot read %s: %v", shown, err)
 	}
 	if len(b) > maxConfig {
-		return bad("%s is larger than %d MB: it is no model's configuration", shown, maxConfig>>20)
+		return bad("%s is larger than %d MB: it is not a model's configuration", shown, maxConfig>>20)
 	}
 	c, err := parseConfig(b)
 	if err != nil {

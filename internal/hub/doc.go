@@ -8,7 +8,7 @@
 // needs (pick.go: a table; safetensors first, pickles and code only when asked
 // for), checks that the disk has room, and loads what is missing, four files at
 // a time (download.go). Each request goes through client.go, which knows about
-// tokens, redirects, impatience and second tries. What arrives is held against
+// tokens, redirects, impatience and second tries. What arrives is compared with
 // the checksum that the server gave with the list, and a file that was cut is
 // continued where it ended, also by a later program.
 //

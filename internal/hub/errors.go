@@ -11,7 +11,7 @@ type Kind string
 
 // The kinds of Error.
 const (
-	BadName     Kind = "bad-name"    // what was given is no model's name
+	BadName     Kind = "bad-name"    // what was given is not a model's name
 	BadSetting  Kind = "bad-setting" // a variable of the environment says nothing usable
 	NotFound    Kind = "not-found"
 	Gated       Kind = "gated"       // its terms must be accepted first

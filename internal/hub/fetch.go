@@ -31,7 +31,7 @@ type File struct {
 	Bytes int64  `json:"bytes"`
 	// Loaded says that it was not in the cache before.
 	Loaded bool `json:"loaded"`
-	// Checksum is what it was held against: "" where the server gave none.
+	// Checksum is what it was compared with: "" where the server gave none.
 	Checksum string `json:"checksum,omitempty"`
 }
 
@@ -86,7 +86,7 @@ func (f *fetching) run(ctx context.Context) error {
 		}
 	}
 	if !slices.ContainsFunc(small, func(r remote) bool { return r.Name == "config.json" }) {
-		return &Error{Kind: NotFound, Problem: f.ref.String() + " has no config.json", Hint: "it is no model of transformers, or not at this revision"}
+		return &Error{Kind: NotFound, Problem: f.ref.String() + " has no config.json", Hint: "it is not a model of transformers, or not at this revision"}
 	}
 	var main weights
 	if !f.want.ConfigOnly {

@@ -44,12 +44,12 @@ func TestInspect(t *testing.T) {
 		{"data cut", map[string][]byte{"model.safetensors": weights[:len(weights)-1]}, Want{}, Damaged, "is cut off"},
 		{"header cut", map[string][]byte{"model.safetensors": weights[:20]}, Want{}, Damaged, "is cut off"},
 		{"empty", map[string][]byte{"model.safetensors": nil}, Want{}, Damaged, "0 bytes"},
-		{"text", map[string][]byte{"model.safetensors": []byte("version https://git-lfs.github.com/spec/v1")}, Want{}, Damaged, "no safetensors file"},
+		{"text", map[string][]byte{"model.safetensors": []byte("version https://git-lfs.github.com/spec/v1")}, Want{}, Damaged, "not a safetensors file"},
 		{"a shard cut", cut, Want{}, Damaged, two + " is cut off"},
 		{"shards swapped", swapped, Want{}, Damaged, "which does not hold it"},
 		{"a shard absent", lacking, Want{}, Damaged, "lacks \"" + one + "\""},
-		{"an index that is none", map[string][]byte{"model.safetensors.index.json": []byte("[]")}, Want{}, Damaged, "no index"},
-		{"an index that leads out", map[string][]byte{"model.safetensors.index.json": []byte(`{"weight_map":{"a":"../x"}}`)}, Want{}, Damaged, "no file beside it"},
+		{"an index that is none", map[string][]byte{"model.safetensors.index.json": []byte("[]")}, Want{}, Damaged, "not an index"},
+		{"an index that leads out", map[string][]byte{"model.safetensors.index.json": []byte(`{"weight_map":{"a":"../x"}}`)}, Want{}, Damaged, "not a file beside it"},
 	} {
 		w, err := Inspect(folder(t, c.files), c.want)
 		if c.kind != "" {

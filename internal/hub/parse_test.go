@@ -243,7 +243,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// TestNobodyThere: an address where nobody listens, and one that is no name.
+// TestNobodyThere: an address where nobody listens, and one that is not a name.
 func TestNobodyThere(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())

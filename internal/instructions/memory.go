@@ -128,7 +128,7 @@ func (m Memory) Change(key string, change func(old Finding) Finding) (now Findin
 	return now, err
 }
 
-// Forget removes what is kept; nothing kept is no error.
+// Forget removes what is kept; nothing kept is not an error.
 func (m Memory) Forget(key string) error {
 	err := os.Remove(m.file(key))
 	if errors.Is(err, os.ErrNotExist) {

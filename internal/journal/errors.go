@@ -16,7 +16,7 @@ func (e *NewerError) Error() string {
 		e.Path, e.Schema, Schema)
 }
 
-// ForeignError says that a file is no journal.
+// ForeignError says that a file is not a journal.
 type ForeignError struct {
 	Path string
 	Why  string

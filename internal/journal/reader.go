@@ -29,7 +29,7 @@ type Reader struct {
 }
 
 // Open reads the header of the journal at path. The error is a *ForeignError
-// when the file is no journal, a *NewerError when a newer version made it, and
+// when the file is not a journal, a *NewerError when a newer version made it, and
 // ErrEmpty when nothing was finished in it.
 func Open(path string) (*Reader, error) { return open(path, path) }
 

@@ -74,7 +74,7 @@ func TestADefaultDTypeStaysBehind(t *testing.T) {
 }
 
 // TestAFallbackHasTheDType: a device that does not compute in the asked dtype
-// is no fallback.
+// is not a fallback.
 func TestAFallbackHasTheDType(t *testing.T) {
 	t.Parallel()
 	for dtype, want := range map[platform.DType]string{platform.FP16: "cpu", platform.BF16: "openvino"} {

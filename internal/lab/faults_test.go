@@ -56,7 +56,7 @@ func TestADeathCostsOnlyItsPoint(t *testing.T) {
 	}
 }
 
-// A machine that breaks under a repeat is no failure of the model.
+// A machine that breaks under a repeat is not a failure of the model.
 func TestALostRepeatIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	lost := 0
@@ -247,7 +247,7 @@ func TestAFullDiskIsUnknown(t *testing.T) {
 	}
 }
 
-// What Assay itself cannot do is no failure of the platform's: nothing was
+// What Assay itself cannot do is not a failure of the platform's: nothing was
 // measured, and another platform may do it.
 func TestBeyondAssayIsNoFailure(t *testing.T) {
 	t.Parallel()

@@ -185,7 +185,7 @@ func (g *gatherer) conclude(job runner.Job, exit runner.Exit, lost error, limit 
 	case exit.StartError != "":
 		e.Lost = exit.StartError
 	case exit.Outcome() == runner.Finished && g.raised == nil:
-		// A library may end the process with status 0; that is no success.
+		// A library may end the process with status 0; that is not a success.
 		f := failure.OfLog(cell.Crash, "ended by itself with status 0 and no word about its result", exit.Log)
 		g.failure = &f
 		return

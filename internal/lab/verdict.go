@@ -32,7 +32,7 @@ func (c *carrying) begin(a *attempt) cell.Result {
 }
 
 // described is a cell with what its recipe says of it. Its hash stays as it is:
-// a head that nobody named is no other cell.
+// a head that nobody named is not another cell.
 func (a *attempt) described(c cell.Cell) cell.Cell {
 	c.Class, c.Task = a.recipe.Class, cmp.Or(a.recipe.Task, c.Task)
 	return c
@@ -73,7 +73,7 @@ func (c *carrying) fail(a *attempt, f cell.Failure) {
 	c.price(a)
 }
 
-// leave settles an attempt that is not made, for a reason that is no fault of
+// leave settles an attempt that is not made, for a reason that is not a fault of
 // its platform.
 func (c *carrying) leave(a *attempt, why string) {
 	r := c.begin(a)

@@ -77,7 +77,7 @@ func (s *Square) measure(list, row []Observation) {
 		if s.Peak == nil {
 			s.Peak = peakOf(x)
 		}
-		if s.Speedup == nil && s.Platform != platform.CPU { // the CPU's own square is what others are held against
+		if s.Speedup == nil && s.Platform != platform.CPU { // the CPU's own square is what others are compared with
 			s.Speedup = speedup(x, row)
 		}
 	}
@@ -201,7 +201,7 @@ func speedup(x Observation, row []Observation) *Speedup {
 
 // fair leaves out what was not synchronised with its device: such a time is
 // that of handing work over, not of doing it. A time of the throughput scenario
-// is what an inference costs, not how long it takes: it is no latency.
+// is what an inference costs, not how long it takes: it is not a latency.
 func fair(x Observation) bool {
 	works := x.Verdict == cell.Works || x.Verdict == cell.Partial
 	return works && timed(x) && x.SubjectHash != "" && x.Latency.Sync == "" && x.Cell.Scenario == ""

@@ -63,14 +63,14 @@ func readdressed(frame []byte, serve func(name, path string) string) ([]byte, ou
 	}
 	var o ours
 	if err := json.Unmarshal(header, &o); err != nil {
-		return nil, ours{}, fmt.Errorf("the frame's header is no JSON: %w", err)
+		return nil, ours{}, fmt.Errorf("the frame's header is not JSON: %w", err)
 	}
 	if len(o.Files) == 0 {
 		return frame, o, nil
 	}
 	var whole map[string]any
 	if err := json.Unmarshal(header, &whole); err != nil {
-		return nil, ours{}, fmt.Errorf("the frame's header is no object: %w", err)
+		return nil, ours{}, fmt.Errorf("the frame's header is not an object: %w", err)
 	}
 	addresses := map[string]string{}
 	for name, path := range o.Files {

@@ -81,7 +81,7 @@ func read(op string, header []byte, answer any) error {
 		Error *RaisedError `json:"error"`
 	}
 	if err := json.Unmarshal(header, &raised); err != nil {
-		return fmt.Errorf("the page's answer to %s is no JSON: %w", op, err)
+		return fmt.Errorf("the page's answer to %s is not JSON: %w", op, err)
 	}
 	if raised.Error != nil {
 		raised.Error.Op = op

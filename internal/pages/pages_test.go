@@ -177,7 +177,7 @@ func TestEndsOfPages(t *testing.T) {
 		{"crash", func(map[string]any, []byte) []byte { return nil }, `{"op":"run"}`, http.StatusBadGateway, "gone", "the renderer crashed"},
 		{"hang", func(map[string]any, []byte) []byte { time.Sleep(time.Minute); return nil }, `{"op":"create","limit_s":0.05}`,
 			http.StatusGatewayTimeout, "timeout", `the call "create" within 50ms`},
-		{"no frame", echo, `[`, http.StatusServiceUnavailable, "unopened", "no JSON"},
+		{"no frame", echo, `[`, http.StatusServiceUnavailable, "unopened", "not JSON"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

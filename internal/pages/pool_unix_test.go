@@ -18,7 +18,7 @@ import (
 	"assay/internal/platform"
 )
 
-// program is no browser: it notes each of its starts, and does as the body says.
+// program is not a browser: it notes each of its starts, and does as the body says.
 func program(t *testing.T, body string) (path string, starts func() int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func program(t *testing.T, body string) (path string, starts func() int) {
 		t.Fatal(err)
 	}
 	return path, func() int {
-		b, _ := os.ReadFile(noted) // absent is no start
+		b, _ := os.ReadFile(noted) // absent is not a start
 		return strings.Count(string(b), "x")
 	}
 }

@@ -48,7 +48,7 @@ func (p *Planner) Models(ctx context.Context, r Request) ([]cell.Cell, error) {
 		return nil, &RequestError{err}
 	}
 	if len(choices)+len(out) == 0 {
-		return nil, refuse("no model fits all of what was asked for")
+		return nil, refuse("no model matches")
 	}
 	for _, ch := range choices {
 		c, err := p.choose(r, ch)

@@ -120,7 +120,7 @@ func TestPublished(t *testing.T) {
 	ask.Weights = cell.Hub
 	_, err := p.Plan(t.Context(), ask)
 	if wrong := (*RequestError)(nil); errors.As(err, &wrong) || !hub.IsKind(err, hub.NotFound) {
-		t.Errorf("what the Hub does not have is no fault of the request's words: %v", err)
+		t.Errorf("what the Hub does not have is not a fault of the request's words: %v", err)
 	}
 }
 

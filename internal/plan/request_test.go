@@ -48,7 +48,7 @@ func TestWithFile(t *testing.T) {
 		"the file's limits":                  {How{}, cell.Plan{TimeoutS: 9, Repeats: 3}, How{TimeoutS: 9, Repeats: 3}},
 		"the asker's limits":                 {How{TimeoutS: 5, Repeats: 7}, cell.Plan{TimeoutS: 9, Repeats: 3}, How{TimeoutS: 5, Repeats: 7}},
 	} {
-		// What flags have by default is no setting of the asker's.
+		// What flags have by default is not a setting of the asker's.
 		asked := Request{How: tc.asked, Settings: Settings{Targets: []string{"auto"}, Batches: []int{1}}}
 		tc.file.Cells = cells
 		got, err := asked.WithFile(tc.file)

@@ -40,7 +40,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestAutoNowhere: a machine that can run nothing is no fault of the request's.
+// TestAutoNowhere: a machine that can run nothing is not a fault of the request's.
 func TestAutoNowhere(t *testing.T) {
 	t.Parallel()
 	p, _ := planner(t, captured(t, "empty"))

@@ -59,7 +59,7 @@ func TestEngineRows(t *testing.T) {
 		for _, n := range is.On {
 			target := Target{Platform: n, Engine: e}.Normal()
 			if _, known := Get(n); !known {
-				t.Errorf("%s runs on %s, which is no platform", e, n)
+				t.Errorf("%s runs on %s, which is not a platform", e, n)
 			}
 			if !target.First() && !is.Pages && e != Noop && len(is.Libraries) == 0 {
 				t.Errorf("nobody can tell whether %s is there: it names no library", target)

@@ -45,7 +45,7 @@ func Note(text string) Event { return Event{Kind: KindNote, Text: text} }
 // Listener hears of a run. A run calls it from one goroutine at a time, in the
 // order in which things happen, and waits for it. Events that it does not know
 // are to be ignored. An error stops the run: a journal on a full disk. What is
-// only shown is no reason to stop; a listener that shows returns nil.
+// only shown is not a reason to stop; a listener that shows returns nil.
 type Listener interface {
 	Hear(e Event) error
 }

@@ -77,7 +77,7 @@ func noProblems(d Document) string {
 	}
 	text := "No square fails, is partial or works under a condition only."
 	if n := d.Counts[cell.Unavailable]; n > 0 {
-		text += fmt.Sprintf(" Not tried for want of a device: %s.", plural(n, "square"))
+		text += fmt.Sprintf(" Skipped, no such device: %s.", plural(n, "square"))
 	}
 	return text
 }

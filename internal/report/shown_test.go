@@ -98,7 +98,7 @@ func TestLegendOnlyOfWhatStands(t *testing.T) {
 	if !strings.Contains(text, "– cuda  no NVIDIA device (2 models)\n") {
 		t.Errorf("no reason in\n%s", text)
 	}
-	if page := written(t, HTML, d); !strings.Contains(page, "Not tried for want of a device: 2 squares.") {
+	if page := written(t, HTML, d); !strings.Contains(page, "Skipped, no such device: 2 squares.") {
 		t.Error("the page says nothing of the squares that were not tried")
 	}
 	d.Metric = ByLatency

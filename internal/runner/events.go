@@ -113,7 +113,7 @@ type Outcome string
 // The outcomes, in the order in which they are tried.
 const (
 	NotStarted  Outcome = "not-started"  // the machine could not make a child
-	BadProtocol Outcome = "bad-protocol" // it wrote what is no message, and was killed
+	BadProtocol Outcome = "bad-protocol" // it wrote what is not a message, and was killed
 	Killed      Outcome = "killed"       // at our wish; Exit.Killed says why
 	Signalled   Outcome = "signalled"    // a crash, an abort, or the kernel's out-of-memory killer
 	Failed      Outcome = "failed"       // a status other than 0
@@ -181,11 +181,11 @@ func decodeAs[T Event](line []byte) (Event, error) {
 // with a known ev and the right types) and tolerant of fields it does not know.
 func decode(line []byte) (message, error) {
 	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t\r"), []byte("{")) {
-		return message{}, fmt.Errorf("%s is no JSON object", excerpt(line))
+		return message{}, fmt.Errorf("%s is not JSON object", excerpt(line))
 	}
 	var head struct{ Ev, ID string }
 	if err := json.Unmarshal(line, &head); err != nil {
-		return message{}, fmt.Errorf("%s is no message: %w", excerpt(line), err)
+		return message{}, fmt.Errorf("%s is not a message: %w", excerpt(line), err)
 	}
 	m := message{id: head.ID}
 	var err error

@@ -29,5 +29,5 @@ func (g *group) kill() { killGroup(g.pgid) }
 // close has nothing to give back.
 func (g *group) close() {}
 
-// killGroup kills every process of a group. That there is none is no error.
+// killGroup kills every process of a group. That there is none is not an error.
 func killGroup(pgid int) { _ = syscall.Kill(-pgid, syscall.SIGKILL) }

@@ -54,7 +54,7 @@ func TestLowering(t *testing.T) {
 		{name: "the host is low already", inner: aged{lives: map[string]Exit{"B": {}}}, now: "B", ran: []string{"B"}},
 		{name: "lower still", inner: aged{lives: map[string]Exit{"C": {}}}, now: "B", ran: []string{"B", "C"}, lived: "B→C", again: 1},
 		{name: "no lower level", inner: aged{}, now: "C", ran: []string{"C"}, dies: true},
-		// A trap that a library made is no reason to lower the host for ever.
+		// A trap that a library made is not a reason to lower the host for ever.
 		{name: "it dies in any case", inner: aged{}, ran: []string{"", "B"}, again: 1, dies: true},
 		{name: "it raises lower", inner: aged{lives: map[string]Exit{"B": {Status: 1}}}, ran: []string{"", "B"}, again: 1},
 		{name: "another signal", inner: aged{lives: map[string]Exit{"": {Signal: int(syscall.SIGSEGV)}}}, ran: []string{""}},

@@ -200,10 +200,10 @@ func (p *Process) greet(lines *lineReader) error {
 	}
 	m, err := decode(line)
 	if err != nil {
-		return fmt.Errorf("its first line is no hello: %w", err)
+		return fmt.Errorf("its first line is not a hello: %w", err)
 	}
 	if m.hello == nil {
-		return fmt.Errorf("its first line is no hello: %s", excerpt(line))
+		return fmt.Errorf("its first line is not a hello: %s", excerpt(line))
 	}
 	p.hello = *m.hello
 	switch v := p.hello.Protocol; {

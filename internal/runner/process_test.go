@@ -15,10 +15,10 @@ func TestStartRefuses(t *testing.T) {
 	for _, c := range []struct{ behaviour, want string }{
 		{"newer", "version 2 of the runner protocol and this assay version 1: update assay"},
 		{"older", "version 0 of the runner protocol and this assay version 1: update the runner"},
-		{"no hello", "first line is no hello"},
-		{"chatter", `"Welcome to Python!" is no JSON object`},
+		{"no hello", "first line is not a hello"},
+		{"chatter", `"Welcome to Python!" is not JSON object`},
 		{"long hello", "line too long"},
-		{"dead at once", "ended before it was ready; its last words: no torch for you"},
+		{"dead at once", "ended before it was ready; its last output: no torch for you"},
 		{"half a line", "ended before it was ready"},
 	} {
 		t.Run(c.behaviour, func(t *testing.T) {
@@ -54,10 +54,10 @@ func TestRunnerIsLost(t *testing.T) {
 		behaviour, want string
 		started         bool
 	}{
-		{"dies at a job", "exit status 9); its last words: I die", false},
-		{"dies after started", "exit status 9); its last words: I die", true},
+		{"dies at a job", "exit status 9); its last output: I die", false},
+		{"dies after started", "exit status 9); its last output: I die", true},
 		{"unknown ev", "no such ev is known", false},
-		{"garbage", "is no JSON object", false},
+		{"garbage", "is not JSON object", false},
 		{"unknown job", "not under way", false},
 		{"two hellos", "hello twice", false},
 		{"deaf", "did not end a job within", true},

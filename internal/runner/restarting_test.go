@@ -95,8 +95,8 @@ func TestGivesUp(t *testing.T) {
 			for range mostDeaths + 1 {
 				_, err = r.Run(t.Context(), Job{}, nil)
 			}
-			if !errors.As(err, &gaveUp) || gaveUp.Deaths != mostDeaths || gaveUp.Stderr == "" || !strings.Contains(err.Error(), "last words") {
-				t.Errorf("got %v, want a GaveUpError after %d deaths with the runner's last words", err, mostDeaths)
+			if !errors.As(err, &gaveUp) || gaveUp.Deaths != mostDeaths || gaveUp.Stderr == "" || !strings.Contains(err.Error(), "last output") {
+				t.Errorf("got %v, want a GaveUpError after %d deaths with the last output of the runner", err, mostDeaths)
 			}
 		})
 	}

@@ -119,5 +119,5 @@ func lastWords(s string) string {
 	if len(last) > most {
 		last = strings.ToValidUTF8(last[:most], "") + "…"
 	}
-	return "; its last words: " + last
+	return "; its last output: " + last
 }

@@ -60,12 +60,12 @@ func Open(path string) (Header, error) {
 func Read(r io.Reader, size int64) (Header, error) {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return Header{}, cut("is no safetensors file: it has %d bytes, fewer than the eight that it begins with", size)
+		return Header{}, cut("is not a safetensors file: it has %d bytes, fewer than the eight that it begins with", size)
 	}
 	n := binary.LittleEndian.Uint64(head[:])
 	switch {
 	case n > MaxHeader:
-		return Header{}, wrong("is no safetensors file: its header would have %d bytes, more than the format's %d", n, MaxHeader)
+		return Header{}, wrong("is not a safetensors file: its header would have %d bytes, more than the format's %d", n, MaxHeader)
 	case int64(n) > size-8:
 		return Header{}, cut("is cut off: its header has %d bytes, and the file only %d", n, size)
 	}
@@ -102,14 +102,14 @@ func parse(text []byte) (Header, *Error) {
 	var h Header
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return h, wrong("has a header that is no JSON object")
+		return h, wrong("has a header that is not a JSON object")
 	}
 	seen := map[string]bool{}
 	for d.More() {
 		key, err := d.Token()
 		name, ok := key.(string)
 		if err != nil || !ok {
-			return h, wrong("has a header that is no JSON: %v", err)
+			return h, wrong("has a header that is not JSON: %v", err)
 		}
 		if seen[name] {
 			return h, wrong("names the tensor %.80q twice", name)
@@ -120,7 +120,7 @@ func parse(text []byte) (Header, *Error) {
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return h, wrong("has a header that is no JSON: %v", err)
+		return h, wrong("has a header that is not JSON: %v", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return h, wrong("has text after its header's end")
@@ -154,7 +154,7 @@ func (h *Header) entry(d *json.Decoder, name string) *Error {
 func (t Tensor) check() *Error {
 	each, known := bitsOf[t.DType]
 	if !known {
-		return wrong("holds the tensor %.80q in %.20q, which is no dtype of the format", t.Name, t.DType)
+		return wrong("holds the tensor %.80q in %.20q, which is not a dtype of the format", t.Name, t.DType)
 	}
 	total := each
 	for _, n := range t.Shape {

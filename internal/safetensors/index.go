@@ -44,20 +44,20 @@ func ReadIndex(r io.Reader) (Index, error) {
 		return Index{}, fmt.Errorf("does not read: %w", err)
 	}
 	if len(text) > maxIndex {
-		return Index{}, fmt.Errorf("is larger than %d MB: it is no index", maxIndex>>20)
+		return Index{}, fmt.Errorf("is larger than %d MB: it is not an index", maxIndex>>20)
 	}
 	var file struct {
 		WeightMap map[string]string `json:"weight_map"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
-		return Index{}, fmt.Errorf("is no index of weights: %w", err)
+		return Index{}, fmt.Errorf("is not an index of weights: %w", input.InWords(err))
 	}
 	if len(file.WeightMap) == 0 {
-		return Index{}, fmt.Errorf("is no index of weights: its weight_map is empty or not there")
+		return Index{}, fmt.Errorf("is not an index of weights: its weight_map is empty or not there")
 	}
 	for tensor, name := range file.WeightMap {
 		if !bare(name) {
-			return Index{}, fmt.Errorf("puts the tensor %.80q into %.80q, which is no file beside it", tensor, name)
+			return Index{}, fmt.Errorf("puts the tensor %.80q into %.80q, which is not a file beside it", tensor, name)
 		}
 	}
 	return Index{file.WeightMap}, nil

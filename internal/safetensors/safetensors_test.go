@@ -65,15 +65,15 @@ func TestReadRefuses(t *testing.T) {
 		{"absurd length", append(absurd, '{', '}'), "more than the format's", false},
 		{"data cut", file(twoTensors, 19), "cut off: its tensors have 20 bytes, and 19 are there", true},
 		{"bytes at the end", file(twoTensors, 21), "1 bytes after", false},
-		{"not JSON", file(`{"x`, 0), "no JSON", false},
-		{"a list", file(`[]`, 0), "no JSON object", false},
-		{"unended", file(`{"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}`, 1), "no JSON", false},
+		{"not JSON", file(`{"x`, 0), "not JSON", false},
+		{"a list", file(`[]`, 0), "not a JSON object", false},
+		{"unended", file(`{"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}`, 1), "not JSON", false},
 		{"two objects", file(`{}{}`, 0), "text after", false},
 		{"twice", file(`{"x":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"x":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}}`, 2), "twice", false},
 		{"metadata of numbers", file(`{"__metadata__":{"a":1}}`, 0), "not text", false},
 		{"no shape", one(`{"dtype":"U8","data_offsets":[0,1]}`, 1), "without", false},
 		{"three offsets", one(`{"dtype":"U8","shape":[1],"data_offsets":[0,1,2]}`, 1), "without", false},
-		{"unknown dtype", one(`{"dtype":"F128","shape":[1],"data_offsets":[0,16]}`, 16), "no dtype", false},
+		{"unknown dtype", one(`{"dtype":"F128","shape":[1],"data_offsets":[0,16]}`, 16), "not a dtype", false},
 		{"negative shape", one(`{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}`, 1), "wrongly", false},
 		{"shape overflows", one(`{"dtype":"U8","shape":[4294967296,4294967296],"data_offsets":[0,0]}`, 0), "more than any file", false},
 		{"wrong size", one(`{"dtype":"F32","shape":[2],"data_offsets":[0,4]}`, 4), "do not fit", false},
@@ -111,10 +111,10 @@ func TestReadIndex(t *testing.T) {
 		t.Errorf("got %v, %v", x, err)
 	}
 	for text, says := range map[string]string{
-		``: "no index", `[]`: "no index", `{}`: "empty", `{"weight_map":{}}`: "empty", `{"weight_map":{"a":1}}`: "no index",
-		`{"weight_map":{"a":"../m"}}`: "no file beside", `{"weight_map":{"a":"/m"}}`: "no file beside",
-		`{"weight_map":{"a":"d\\m"}}`: "no file beside", `{"weight_map":{"a":""}}`: "no file beside", `{"weight_map":{"a":".."}}`: "no file beside",
-		`{"weight_map":{"a":"c:m"}}`: "no file beside", `{"weight_map":{"a":"` + strings.Repeat("m", 256) + `"}}`: "no file beside",
+		``: "not an index", `[]`: "not an index", `{}`: "empty", `{"weight_map":{}}`: "empty", `{"weight_map":{"a":1}}`: "not an index",
+		`{"weight_map":{"a":"../m"}}`: "not a file beside", `{"weight_map":{"a":"/m"}}`: "not a file beside",
+		`{"weight_map":{"a":"d\\m"}}`: "not a file beside", `{"weight_map":{"a":""}}`: "not a file beside", `{"weight_map":{"a":".."}}`: "not a file beside",
+		`{"weight_map":{"a":"c:m"}}`: "not a file beside", `{"weight_map":{"a":"` + strings.Repeat("m", 256) + `"}}`: "not a file beside",
 	} {
 		if _, err := ReadIndex(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.60s: got %v, want %q", text, err, says)

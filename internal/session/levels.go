@@ -21,7 +21,7 @@ func levels(env environment.Environment) runner.Levels {
 		Below:    env.Below,
 		Bounds:   bounded,
 		Lived: func(c cell.Cell, died, lived string) {
-			// A host that cannot remember tries again next time: that is no failure.
+			// A host that cannot remember tries again next time: that is not a failure.
 			_ = env.Remember(lived, instructions.Death{Engine: cmp.Or(string(c.Engine), string(platform.Torch)), DType: string(c.DType), Level: died, Signal: int(syscall.SIGILL)})
 		},
 	}

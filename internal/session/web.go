@@ -43,7 +43,7 @@ func needsPages(p cell.Plan) bool {
 }
 
 // pagesFor returns what a plan's cells in browsers need, made once. What is
-// missing is no error: such cells are unavailable, and the others run.
+// missing is not an error: such cells are unavailable, and the others run.
 func (s *Session) pagesFor(ctx context.Context, plan cell.Plan) (*web, error) {
 	if !needsPages(plan) {
 		return &web{}, nil
@@ -157,7 +157,7 @@ func (w *web) choose(t platform.Target) (browser.Options, error) {
 			return browser.AsAsked(o, w.report), nil
 		}
 	}
-	return browser.Options{}, fmt.Errorf("the browser %s is not here any more", d.Browser)
+	return browser.Options{}, fmt.Errorf("the browser %s is no longer here", d.Browser)
 }
 
 // device is what a target means, of those that the browsers have.

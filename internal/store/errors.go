@@ -30,7 +30,7 @@ func (e *BrokenError) Error() string {
 		e.Path, e.Why)
 }
 
-// ForeignError says that the file is no database at all. It is somebody's, so
+// ForeignError says that the file is not a database at all. It is somebody's, so
 // nothing is done with it, and a rebuild would do nothing either.
 type ForeignError struct {
 	Path string
@@ -52,7 +52,7 @@ func (e *BusyError) Error() string {
 type StatementError struct{ Why string }
 
 func (e *StatementError) Error() string {
-	return "only questions are answered here, and the database is read-only: " + e.Why
+	return "only read-only queries are allowed: " + e.Why
 }
 
 // SQLError says that a question cannot be asked: its words, its names or its

@@ -30,7 +30,7 @@ func (s *Store) recognise(ctx context.Context) error {
 
 // Writable reports, as an error, why results may not be put beside the file that
 // is to be the database: it is not Assay's. An empty one may become so, and one
-// of a newer Assay is no reason not to run.
+// of a newer Assay is not a reason not to run.
 func (s *Store) Writable(ctx context.Context) error {
 	if s.empty() {
 		return nil
@@ -56,7 +56,7 @@ func (s *Store) anyJournal() (bool, error) {
 	return slices.ContainsFunc(files, isJournal), nil
 }
 
-// checkKind refuses what is no DuckDB file. None at all is no error.
+// checkKind refuses what is no DuckDB file. None at all is not an error.
 func (s *Store) checkKind() error {
 	info, err := os.Stat(s.path)
 	if errors.Is(err, fs.ErrNotExist) {

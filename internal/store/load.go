@@ -59,9 +59,9 @@ func grown(path string, c change) bool {
 	return err == nil && sum == c.tail
 }
 
-// unreadable notes a file that is no journal, so that it is not tried again
+// unreadable notes a file that is not a journal, so that it is not tried again
 // until it changes. What it held while it was one stays: it is the file that is
-// damaged. One that is only empty so far is no problem.
+// damaged. One that is only empty so far is not a problem.
 func (l *loader) unreadable(ctx context.Context, c change, why error) error {
 	if c.runID != "" {
 		return l.keep(ctx, c, why)

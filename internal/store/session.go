@@ -42,7 +42,7 @@ func writing() settings {
 	}
 }
 
-// inMemory settings are for a database that is no file. It is filled first, and
+// inMemory settings are for a database that is not a file. It is filled first, and
 // closed to the world after.
 func inMemory() settings {
 	s := writing()

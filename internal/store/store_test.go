@@ -31,7 +31,7 @@ run-1.4,clip,clip,cpu,false,,,,out-of-memory: killed,2026-11-15T06:30:00Z,,measu
 	}
 }
 
-// What nothing ran is no success, and no time is one of inference.
+// What nothing ran is not a success, and no time is one of inference.
 func TestEvidenceInTheView(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -18,7 +18,7 @@ import (
 )
 
 // Export exports models into a folder as "assay export" does with those flags,
-// and returns the results of their checks. What cannot be exported is no error.
+// and returns the results of their checks. What cannot be exported is not an error.
 type Export func(ctx context.Context, folder string, models []string, flags ...string) ([]cell.Result, error)
 
 // RunFiles runs the tests of models on a device under pytest, and fills in what

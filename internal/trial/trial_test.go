@@ -82,7 +82,7 @@ func TestDisagreement(t *testing.T) {
 	}
 }
 
-// TestCrossCheck: a test is held against both results of its own model and head.
+// TestCrossCheck: a test is compared with both results of its own model and head.
 func TestCrossCheck(t *testing.T) {
 	t.Parallel()
 	stored := map[string]cell.Verdict{"bert fill-mask 1": cell.Works}

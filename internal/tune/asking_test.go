@@ -120,7 +120,7 @@ func TestLayout(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v, %s", err, diff)
 	}
-	if _, err := l.Whole("bert", none); err == nil || !strings.Contains(err.Error(), "no graph of bert any more") {
+	if _, err := l.Whole("bert", none); err == nil || !strings.Contains(err.Error(), "graph of bert is no longer in the cache") {
 		t.Errorf("%v", err)
 	}
 }

@@ -27,7 +27,7 @@ func (l Layout) Whole(model string, keys ...string) ([]Graph, error) {
 			return []Graph{{Name: model, File: exports.GraphName, Files: files}}, nil
 		}
 	}
-	return nil, fmt.Errorf("the cache of exported models has no graph of %s any more: try again", model)
+	return nil, fmt.Errorf("the graph of %s is no longer in the cache of exported models: try again", model)
 }
 
 // Part is a part of a model: its name, and the file of its graph.

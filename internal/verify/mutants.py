@@ -309,7 +309,7 @@ def run(file: str, platform: str, more: list[str], plugins: list[Any]) -> Watch:
 
 def main() -> None:
     said = sys.__stdout__
-    sys.stdout = sys.stderr  # what pytest prints is no part of the answer
+    sys.stdout = sys.stderr  # what pytest prints is not part of the answer
     file, platform, *more = sys.argv[1:]
     start = [Mutation(results(lambda result: None))] if platform in BROWSERS else []
     plain = run(file, platform, more, start)

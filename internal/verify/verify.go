@@ -38,7 +38,7 @@ var mutants []byte
 
 // representatives are the models by which pipelines are verified, in the order
 // in which pipelines are always shown. The first that a platform can hold
-// stands for the pipeline there: what is several calls is no graph.
+// stands for the pipeline there: what is several calls is not a graph.
 var representatives = []struct {
 	pipeline string
 	models   []candidate

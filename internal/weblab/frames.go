@@ -37,7 +37,7 @@ func (g *guest) Open(_ context.Context, w pages.Where, address string) (pages.Pa
 		lost = g.say(open{"open", f.id, at.Path})
 	}
 	if lost != nil {
-		return nil, fmt.Errorf("the guest's page is not there any more: %w", lost)
+		return nil, fmt.Errorf("the guest's page is gone: %w", lost)
 	}
 	return f, nil
 }

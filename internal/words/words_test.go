@@ -37,7 +37,22 @@ func TestCollect(t *testing.T) {
 }
 
 // stilted are phrases that sound translated, and what a native engineer would say.
-var stilted = []struct{ phrase, better string }{}
+var stilted = []struct{ phrase, better string }{
+	{`longer than nothing`, "must be greater than 0"},
+	{`its last words`, "its last output"},
+	{`only questions are answered`, "only read-only queries are allowed"},
+	{`(?i)\bgiv(?:e|es|en|ing) out\b`, "export"},
+	{`(?i)\bbring(?:s|ing)? \w+ home\b|\bbrought home\b`, "import"},
+	{`for want of`, "because there is no"},
+	{`there or nowhere`, "fail instead of falling back"},
+	{`what people have`, "natural inputs"},
+	{`fits all of what`, "no model matches"},
+	{`\bnought\b`, "zero"},
+	{`\bheld against\b`, "compared with, checked against"},
+	{`what is to be done about`, "how to fix"},
+	{`at most so many`, "at most this many"},
+	{`(?:^|[^e]|[^r]e|[^e]re) is no (?:file|range|index|object|size|key|journal|message|JSON|number|array|tensor|class|report|browser)\b`, "is not a"},
+}
 
 func TestPlainEnglish(t *testing.T) {
 	t.Parallel()

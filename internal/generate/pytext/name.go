@@ -2,7 +2,7 @@ package pytext
 
 import "strings"
 
-// Identifier is a type as a part of a Python name: whatever is no letter, digit
+// Identifier is a type as a part of a Python name: whatever is not a letter, digit
 // or underscore becomes an underscore.
 func Identifier(modelType string) string {
 	return strings.Map(func(r rune) rune {

@@ -2,7 +2,7 @@
 // line where they fit, else an element a line with a comma behind the last.
 //
 // Values come from recipes, which are JSON. Their order is the author's and is
-// kept: a Dict is a list of pairs. What is no value but a piece of code (a name,
+// kept: a Dict is a list of pairs. What is not a value but a piece of code (a name,
 // a call) is a Code.
 package pytext
 

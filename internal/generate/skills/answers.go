@@ -43,7 +43,7 @@ var (
 	tokens   = answer{Does: "labels every word of a text", Says: "The likeliest label of each token.", Gives: "list[dict[str, Any]]", Piece: "tokens", pieces: []string{"text"}, methods: []string{"decoded", "label"}}
 	span     = answer{Does: "finds the answer to a question in a text", Says: "The part of the text that answers best, and where it stands among its tokens.", Gives: "dict[str, Any]", Piece: "span", pieces: []string{"text"}, methods: []string{"decoded"}}
 	heard    = answer{Does: "writes down what is said", Says: "What is said.", Gives: "str", Piece: "transcription"}
-	fit      = answer{Does: "says how well a text fits", Says: "How well a text fits, and of several how likely each is.", Gives: "float | list[dict[str, Any]]", Piece: "similarity", apart: "each text is held against each of the others"}
+	fit      = answer{Does: "says how well a text fits", Says: "How well a text fits, and of several how likely each is.", Gives: "float | list[dict[str, Any]]", Piece: "similarity", apart: "each text is compared with each of the others"}
 	vector   = answer{Does: "makes a vector of what it is given", Says: "The vector: what the model made of its input, the mean over its tokens or places.", Gives: "np.ndarray", Piece: "embedding"}
 	boxes    = answer{Does: "finds things in a picture", Says: "What is where: labels, scores, boxes (left, top, right, bottom) in pixels.", Gives: "list[dict[str, Any]]", Piece: "boxes", methods: []string{"label"}}
 	segments = answer{Does: "says of every part of a picture what it shows", Says: "The number of the label at each place.", Gives: "np.ndarray", Piece: "segments"}

@@ -180,7 +180,7 @@ func (in read) made(several bool) string {
 }
 
 // fixed is the expression of an input that is the same whatever is asked, or
-// drawn where it is no natural one.
+// drawn where it is not a natural one.
 func (in shaped) fixed() string {
 	of := map[string]string{
 		"ones":  "torch.ones(%s, dtype=torch.%s)",

@@ -56,7 +56,7 @@ func (s skill) Differ() string {
 // TestNear reports whether answers hold numbers, which may be rounded.
 func (s skill) TestNear() bool { return s.Kind() != "text" && s.Kind() != "transcription" }
 
-// Checked reports whether the numbers of a graph are held against those that
+// Checked reports whether the numbers of a graph are compared with those that
 // torch gave for it.
 func (s skill) Checked() bool { return len(s.Graphs()) > 0 && !s.Draws() }
 

@@ -35,7 +35,7 @@ func (m Model) PartImports() (string, error) {
 }
 
 // Parts is the statement that names the parts: the class and the configuration
-// of each. Tokenizers and what is no part at all have no class.
+// of each. Tokenizers and what is not a part at all have no class.
 func (m Model) Parts() (string, error) {
 	parts, err := m.parts()
 	if err != nil {

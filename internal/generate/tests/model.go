@@ -195,7 +195,7 @@ func (m Model) settings() (pytext.Dict, error) {
 	v, err := pytext.Parse(m.recipe.Call)
 	settings, ok := v.(pytext.Dict)
 	if err == nil && !ok {
-		err = errors.New("it is no object")
+		err = errors.New("it is not an object")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("call of %s: %w", m.Type, err)

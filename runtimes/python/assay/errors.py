@@ -19,7 +19,7 @@ class AssayError(Exception):
 
 
 class UnknownModel(AssayError, LookupError):
-    """A name that is no type, no checkpoint and no folder with a config.json; `nearest` are names that are."""
+    """A name that is not a type, no checkpoint and no folder with a config.json; `nearest` are names that are."""
 
     def __init__(self, message: str, nearest: Sequence[str] = ()) -> None:
         super().__init__(message)

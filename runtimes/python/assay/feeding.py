@@ -39,7 +39,7 @@ def _array(name: str, value: Any) -> np.ndarray:
         value = value.float() if str(value.dtype) == "torch.bfloat16" else value
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
-        raise BadInput(f"the input {name} is no array of numbers")
+        raise BadInput(f"the input {name} is not an array of numbers")
     return array
 
 

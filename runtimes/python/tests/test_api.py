@@ -69,7 +69,7 @@ def test_named_inputs(bert):
     [
         ({"attention_mask": np.ones((1, 4), np.int64)}, "missing input_ids"),
         ({"input_ids": np.ones(4, np.int64)}, "takes \\[batch, seq\\]"),
-        ({"input_ids": "a text"}, "no array of numbers"),
+        ({"input_ids": "a text"}, "not an array of numbers"),
     ],
 )
 def test_wrong_named_inputs(bert, named, said):

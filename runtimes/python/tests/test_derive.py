@@ -194,7 +194,7 @@ def test_a_model_that_needs_its_values_is_run_for_its_dtypes():
     assert got["targets"]["rocm"]["class"] == "unsupported-dtype"
     assert got["targets"]["rocm"]["why"].startswith("run on the CPU: RuntimeError: Input type")
     alone = platforms.of(recipe("fastspeech2_conformer"), {"batch": 1}, "fp16", ["cpu"])
-    assert alone["targets"]["cpu"]["verdict"] == "works"  # what the CPU itself says is no derivation
+    assert alone["targets"]["cpu"]["verdict"] == "works"  # what the CPU itself says is not a derivation
 
 
 def test_what_cannot_be_seen_has_no_verdict():

@@ -1,4 +1,4 @@
-"""A blob is held against the model that it was made of."""
+"""A blob is compared with the model that it was made of."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ WEBNN = """\
 def test_nodes_that_webgpu_leaves_to_the_cpu_are_named() -> None:
     placement = placing.read(WEBGPU.splitlines(), "webgpu")
     assert placement is not None
-    assert placement.nodes == {"wasm": 3, "webgpu": 89}  # a copy between the two is no node of the model
+    assert placement.nodes == {"wasm": 3, "webgpu": 89}  # a copy between the two is not a node of the model
     assert [(row.operator, row.count, row.why) for row in placement.left_over] == [
         ("Cast", 2, "no kernel for these types"),
         ("ReduceMax", 1, "no kernel for these types"),

@@ -57,7 +57,7 @@ def test_patches_know_their_row_and_column():
     assert got[1, :, :2].tolist() == [[1, 1], [1, 2], [1, 3], [2, 1], [2, 2], [2, 3]]
     assert torch.equal(got[..., 2:], drawn[..., 2:])
     for wrong in ({"shape": ["batch"]}, {"shape": ["batch", 6, 1]}, {"grid": -1}):
-        with pytest.raises(BadRecipe, match="no grid"):
+        with pytest.raises(BadRecipe, match="not a grid"):
             made({**spec, **wrong})
 
 

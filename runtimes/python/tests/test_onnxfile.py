@@ -98,7 +98,7 @@ def test_the_artefact_has_fixed_shapes_and_the_same_numbers(tmp_path):
 
 @pytest.mark.parametrize(("shift", "silent"), [(0.0, False), (-40.0, True)])
 def test_probabilities_of_nothing_are_not_compared(tmp_path, shift, silent):
-    """A detector that sees nothing in noise runs, and no number is held against it."""
+    """A detector that sees nothing in noise runs, and no number is compared with it."""
     nodes = [helper.make_node("Add", ["x", "by"], ["s"]), helper.make_node("Sigmoid", ["s"], ["y"])]
     path = write(tmp_path / "m.onnx", ["b", "n"], [helper.make_node("Constant", [], ["by"], value_float=shift), *nodes])
     asked = {"platform": "cpu", "engine": "onnxruntime", "dtype": "fp32"}

@@ -110,7 +110,7 @@ def test_what_is_no_message_ends_it_with_a_reason(line):
         except BrokenPipeError:
             pass
         assert runner.process.wait(timeout=5) == 2
-        assert b"is no message" in runner.process.stderr.read()
+        assert b"is not a message" in runner.process.stderr.read()
 
 
 @pytest.mark.parametrize("mode", [["--bare"], ["--bare", "--spawn"]])

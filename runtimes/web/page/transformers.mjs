@@ -176,7 +176,7 @@ export class Pipeline {
     return { ms: await sampled(once, rule), stamps_ms };
   }
 
-  /** What the pipeline gave, where that is no tensor. */
+  /** What the pipeline gave, where that is not a tensor. */
   told() {
     return this.#result instanceof this.#library.Tensor ? {} : { result: this.#result };
   }

@@ -2,7 +2,7 @@
 
 A forward is traced without memory (`facts`), in the dtype that is asked for, and every
 operator that reaches the dispatcher is counted with the dtypes of its tensors. That
-census is held against what the installed torch says of the device: `dispatch` is its
+census is compared with what the installed torch says of the device: `dispatch` is its
 list of kernels, `unlisted` what the list does not say (dtypes that a device has not,
 operators for which torch calls another there), `judge` compares. The verdict is
 derived: nothing ran. What it cannot see stands in docs/platforms/mps.md. How far such

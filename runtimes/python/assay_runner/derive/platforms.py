@@ -77,7 +77,7 @@ def _verdict(seen: _Seen, name: str, target: unlisted.Target, table: Table) -> d
     found = judge(seen.rows, target, table, seen.limits.found(name)).report()
     if found["class"] == "unsupported-operator":
         return found
-    # The trace is made of CPU tensors: what it says of a dtype holds for the CPU, and for others if it is no kernel's.
+    # The trace is made of CPU tensors: what it says of a dtype holds for the CPU, and for others if no kernel says it.
     if seen.refusal and (name == "cpu" or unlisted.MISMATCH.search(seen.refusal)):
         return report("fails", "unsupported-dtype", why=seen.refusal)
     if seen.refusal:

@@ -122,12 +122,12 @@ class Compiled(ABC):
 
     @abstractmethod
     def placement(self) -> Placement | None:
-        """Where the nodes ran, or were put, counted by device; None where nobody tells. Of a check (`Asked.profile`), what
+        """Where the nodes ran, or were put, counted by device; None if not known. Of a check (`Asked.profile`), what
         was left over too."""
 
     @abstractmethod
     def facts(self) -> dict[str, Any]:
-        """What the context of a result should tell of the engine: `versions`, of itself under the engine's own name, and
+        """What the context of a result should say of the engine: `versions`, its own under the engine's name, and
         precision, streams, threads where it has them."""
 
     def phases(self) -> dict[str, float]:
@@ -143,7 +143,7 @@ class Compiled(ABC):
         return None
 
     def generation(self) -> dict[str, Any] | None:
-        """What generations took so far; None where a run is no generation."""
+        """What generations took so far; None where a run is not a generation."""
         return None
 
     def around(self, found: Arrays) -> list[dict[str, Any]] | None:

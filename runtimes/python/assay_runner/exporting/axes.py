@@ -27,7 +27,7 @@ def _count(tensor: torch.Tensor) -> int:
 
 def doubled(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The inputs with every row twice; as they are where they do not have the same number of rows, since then the first
-    axis is no batch."""
+    axis is not a batch."""
     rows = {tensor.shape[0] if tensor.dim() else 0 for tensor in tensors.values()}
     if len(rows) != 1 or 0 in rows:
         return dict(tensors)

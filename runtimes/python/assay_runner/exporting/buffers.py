@@ -35,6 +35,6 @@ def known(model: torch.nn.Module) -> Iterator[None]:
 
 
 def _plain(module: torch.nn.Module, buffer: torch.Tensor) -> bool:
-    """Whether a buffer is no weight. What a normalisation has counted and averaged stays with its weights."""
+    """Whether a buffer is not a weight. What a normalisation has counted and averaged stays with its weights."""
     norm = isinstance(module, torch.nn.modules.batchnorm._NormBase)
     return not norm and (buffer.numel() <= _SMALL or not (buffer.is_floating_point() or buffer.is_complex()))

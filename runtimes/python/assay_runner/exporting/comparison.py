@@ -30,7 +30,7 @@ def judged(engine: str, found: Tensors, expected: Tensors, reference: str = REFE
 
 
 def held(run: Callable[[], Tensors], expected: Tensors, reference: str = REFERENCE) -> dict[str, Any]:
-    """What comes out of a run of ONNX Runtime, held against the expected outputs."""
+    """What comes out of a run of ONNX Runtime, compared with the expected outputs."""
     import onnxruntime
 
     engine = f"onnxruntime {onnxruntime.__version__}"
@@ -42,7 +42,7 @@ def held(run: Callable[[], Tensors], expected: Tensors, reference: str = REFEREN
 
 
 def continued(engine: str, made: Mapping[str, np.ndarray], expected: Tensors) -> dict[str, Any]:
-    """What an engine generated, held against the expected steps up to where the choices part."""
+    """What an engine generated, compared with the expected steps up to where the choices part."""
     found = {name: torch.from_numpy(array) for name, array in made.items()}
     return judged(engine, *generation.comparable(found, expected))
 

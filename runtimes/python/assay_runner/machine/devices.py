@@ -122,7 +122,7 @@ class Device:
         return torch.device(self.kind.type, n)
 
     def open(self) -> None:
-        """Makes the device's context, so that its cost is no model's, and notes what is in use before the model."""
+        """Makes the device's context, so that its cost is not a model's, and notes what is in use before the model."""
         if self.cpu:
             return
         if hasattr(self.module, "set_device"):

@@ -1,7 +1,7 @@
 """Whose error it is: the model's, or Assay's own.
 
 An exporter raises anything, and what it raises of a model is an answer that is kept. What this package raises because
-a library is not as it was, or by a mistake of its own, is no answer: it is named as the harness's and never kept, like
+a library is not as it was, or by a mistake of its own, is not an answer: it is the harness's and never kept, like
 memory or a disk that ran out on the way.
 """
 
@@ -84,7 +84,7 @@ def _breaks(error: BaseException, beyond: list[traceback.FrameSummary]) -> bool:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it was caused by, the error first. What `from None` hides is no cause."""
+    """The error and what it was caused by, the error first. What `from None` hides is not a cause."""
     seen: BaseException | None = error
     while seen is not None:
         yield seen

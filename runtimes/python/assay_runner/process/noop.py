@@ -92,7 +92,7 @@ def _flood(_job: dict[str, Any], emit: Emit, options: dict[str, Any]) -> None:
 
 
 def _garbage(_job: dict[str, Any], emit: Emit, _options: dict[str, Any]) -> None:
-    emit.raw(b"\xff\xfe this is no message\n")
+    emit.raw(b"\xff\xfe this is not a message\n")
     _hang()
 
 

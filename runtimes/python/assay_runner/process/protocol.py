@@ -18,7 +18,7 @@ _LARGEST_INDEX = 1 << 31
 
 
 class ProtocolError(Exception):
-    """The other side wrote what is no message."""
+    """The other side wrote what is not a message."""
 
 
 def encode(message: dict[str, Any]) -> bytes:
@@ -46,9 +46,9 @@ def decode(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"{excerpt(line)} is no JSON: {error}") from None
+        raise ProtocolError(f"{excerpt(line)} is not JSON: {error}") from None
     if not isinstance(message, dict):
-        raise ProtocolError(f"{excerpt(line)} is no JSON object")
+        raise ProtocolError(f"{excerpt(line)} is not JSON object")
     return message
 
 

@@ -38,7 +38,7 @@ def _named(first: Path) -> set[Path]:
     try:
         names = set(json.loads(first.read_bytes())["weight_map"].values())
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise MissingWeights(f"{first} is no index of weights: {error}") from error
+        raise MissingWeights(f"{first} is not an index of weights: {error}") from error
     return {first.parent / name for name in names}
 
 

@@ -1,7 +1,7 @@
 """Front ends: what a product does before its model runs, from raw sound or frames to the model's input.
 
 A cell with the setting `front_end` runs whole: its model's input is made of raw material, on the platform, by the page
-that runs the model. Here is what that is held against: transformers' own feature extractors, fed with the same
+that runs the model. Here is what that is compared with: transformers' own feature extractors, fed with the same
 material, give the input that torch's model gets. A recipe turned by `recipe` has an input of the kind `front-end` in
 place of drawn features; everything after that (export, reference, control, verdict) is as for any other recipe.
 """

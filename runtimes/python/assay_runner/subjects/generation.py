@@ -41,7 +41,7 @@ def prompted(given: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def comparable(found: Tensors, expected: Tensors | None) -> tuple[Tensors, Tensors | None]:
-    """Both outputs up to the step, that one included, at which their choices part. What is no generation stays."""
+    """Both outputs up to the step, that one included, at which their choices part. What is not a generation stays."""
     agreed_on = agreed(found, expected)
     if expected is None or agreed_on is None:
         return found, expected

@@ -74,7 +74,7 @@ def _dtype(spec: Spec, dtype: torch.dtype) -> torch.dtype:
 def _ids(spec: Spec, shape: tuple[int, ...], names: Sizes, key: str) -> np.ndarray:
     low, high = spec.get("low", 0), spec["high"]
     if not 0 <= low < high <= 1 << 31:
-        raise BadRecipe(f"input {spec['name']!r} draws ids from {low} up to {high}, which is no range")
+        raise BadRecipe(f"input {spec['name']!r} draws ids from {low} up to {high}, which is not a range")
     ids = stream.integers(key, math.prod(shape), low, high).reshape(shape)
     for place in spec.get("place", []):
         start, count = evaluate(place["at"], names), evaluate(place.get("count", 1), names)
@@ -89,7 +89,7 @@ def _float(spec: Spec, shape: tuple[int, ...], names: Sizes, key: str) -> np.nda
     drawn = stream.floats(key, math.prod(shape), _UNIT).reshape(shape)
     if columns := spec.get("grid"):
         if columns < 1 or len(shape) < 2 or shape[-1] < 2:
-            raise BadRecipe(f"input {spec['name']!r} has shape {list(shape)}, which is no grid of {columns} columns")
+            raise BadRecipe(f"input {spec['name']!r} has shape {list(shape)}, which is not a grid of {columns} columns")
         drawn[..., 0], drawn[..., 1] = np.divmod(np.arange(shape[-2]), columns)
         drawn[..., :2] += 1
     return drawn

@@ -1,7 +1,7 @@
 """What a model gave, as named tensors.
 
 Model outputs, tuples, lists and dictionaries are walked; caches and everything
-else that is no tensor are left out. Names are paths: ``logits``,
+else that is not a tensor are left out. Names are paths: ``logits``,
 ``hidden_states.0``.
 """
 

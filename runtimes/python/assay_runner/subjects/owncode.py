@@ -48,7 +48,7 @@ def refuse(path: Path, values: Mapping[str, Any], trusted: bool) -> None:
         if "--" in ref or not name.isidentifier() or not module.isidentifier():
             raise MissingCode(f"{path} wants to run code of another repository ({ref}): only code beside it is run")
         if not (path.parent / f"{module}.py").is_file():
-            raise MissingCode(f"{path} wants to run {module}.py, which does not lie beside it")
+            raise MissingCode(f"{path} wants to run {module}.py, which is not beside it")
 
 
 def head(values: Mapping[str, Any], task: str) -> tuple[str, str]:

@@ -53,7 +53,7 @@ function mel({ frames, bins, bands }, seed) {
 
 /** Matrices for a product with 4 bits: numbers by seed, whose whole range of values occurs. */
 export function matrices4({ rows, columns, inner }, seed) {
-  if (inner % BLOCK) throw new RangeError(`the inner dimension ${inner} is no multiple of ${BLOCK}`);
+  if (inner % BLOCK) throw new RangeError(`the inner dimension ${inner} is not a multiple of ${BLOCK}`);
   const packed = new Uint8Array(uniform((columns * inner) / 2, seed + 1).map((value) => Math.floor((value + 1) * 128)));
   const scales = uniform((columns * inner) / BLOCK, seed + 2).map((value) => 0.05 + 0.04 * value);
   return { a: uniform(rows * inner, seed), packed, scales };

@@ -1,4 +1,4 @@
-// What the kernels compute, in plain JavaScript with 64 bits: slow, and what they are held against.
+// What the kernels compute, in plain JavaScript with 64 bits: slow, and what they are compared with.
 
 const angle = (step, length) => (2 * Math.PI * step) / length;
 

@@ -133,7 +133,7 @@ class _Half:
 
 def _encoder(model: torch.nn.Module, modality: str | None) -> torch.nn.Module | None:
     if modality is None and not getattr(model.config, "is_encoder_decoder", False):
-        return None  # the whole of an encoder is no part of it
+        return None  # the whole of an encoder is not part of it
     try:
         encoder = model.get_encoder(modality=modality) if modality else model.get_encoder()
     except (AttributeError, TypeError, ValueError, NotImplementedError):  # other releases, or a model without one

@@ -2,7 +2,7 @@
 
 The graph computes in float32: each weight stands in it as it is, with a conversion behind, which is what OpenVINO and
 NNCF take for a compressed weight. It is not run before its weights are quantised, because that would widen them all:
-what the engine then gives is held against torch as always, and no earlier check says whose fault a difference is.
+what the engine then gives is compared with torch as always, and no earlier check says whose fault a difference is.
 """
 
 from __future__ import annotations

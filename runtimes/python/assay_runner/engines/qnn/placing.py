@@ -29,7 +29,7 @@ _MOST = 160  # letters of a reason
 
 
 def counted(session: ort.InferenceSession, provider: Provider) -> tuple[dict[str, int], list[Any]]:
-    """How many nodes ran where, and those that are not the provider's. What only hides others is no node of the
+    """How many nodes ran where, and those that are not the provider's. What only hides others is not a node of the
     model."""
     nodes: Counter[str] = Counter()
     others = []

@@ -1,4 +1,4 @@
-"""What a pipeline of transformers.js makes by itself around its model, held against what transformers makes there.
+"""What a pipeline of transformers.js makes by itself around its model, compared with what transformers makes there.
 
 Before the model: the ids of a text, the pixels of an image, the samples of a recording. After it: features, scores or a
 text. Between the two the model is given the recipe's own tensors, so that its numbers are those of every other engine;

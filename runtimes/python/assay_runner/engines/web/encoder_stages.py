@@ -128,5 +128,5 @@ def _described(step: Mapping[str, Any]) -> dict[str, torch.Tensor]:
     given = {n: t for n, t in step.items() if isinstance(t, torch.Tensor) and not n.startswith((CROSS, ENCODED, IDS))}
     fixed = constants.companions(given, _FIXED)
     if more := set(given) - set(fixed):
-        raise ExportFailed(f"each step of this generation reads {', '.join(sorted(more))}, which is no layout")
+        raise ExportFailed(f"each step of this generation reads {', '.join(sorted(more))}, which is not a layout")
     return fixed

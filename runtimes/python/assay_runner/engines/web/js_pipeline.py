@@ -89,7 +89,7 @@ class Piped(Session):
         facts = super().facts()
         settings = {"pipeline": self._call["task"]}
         if DECODED in self._call:
-            settings["cross_attention"] = "keys and values made anew for each token"
+            settings["cross_attention"] = "keys and values recomputed for each token"
         return facts | {"versions": facts["versions"] | self._created["versions"], "engine_settings": settings}
 
 

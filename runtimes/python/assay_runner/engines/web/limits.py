@@ -70,7 +70,7 @@ def stated(dtype: str, graphs: int) -> str:
     smaller = [name for name in BYTES if BYTES[name] < BYTES[dtype]]
     rows = [f"{largest(name, graphs) / 1e9:.1f} in {name}" for name in (dtype, *smaller)]
     how = " as two graphs" if graphs == 2 else ""
-    return f"by size alone models of at most so many billion parameters fit into a browser{how}: {', '.join(rows)}"
+    return f"by size alone models of at most this many billion parameters fit into a browser{how}: {', '.join(rows)}"
 
 
 def _gb(count: int) -> str:

@@ -51,7 +51,7 @@ STEPS = (
     Step("idle nodes removed", "they change nothing and cost a copy on engines that keep them", idle.remove),
     Step("idle guards against NaN removed", "no row of these softmaxes can be masked whole unseen", nans.remove),
     Step("indices in 32 bits", "accelerators have no 64-bit integers", indices.narrow),
-    Step("dead nodes removed", "nothing uses them any more", dead.remove),
+    Step("dead nodes removed", "nothing uses them", dead.remove),
 )
 
 

@@ -38,7 +38,7 @@ def find(name: str, module: str = "diffusers") -> type:
     """A class by its name and the module that a recipe gives for it."""
     root = library()
     if module.partition(".")[0] not in LIBRARIES or not name.isidentifier():
-        raise BadRecipe(f"{module}.{name} is no class of {' or '.join(LIBRARIES)}")
+        raise BadRecipe(f"{module}.{name} is not a class of {' or '.join(LIBRARIES)}")
     try:
         found = getattr(importlib.import_module(module), name, None)
     except ModuleNotFoundError:

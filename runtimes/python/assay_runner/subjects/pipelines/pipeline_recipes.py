@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--tasks", nargs="*", default=[], help="only for these tasks")
     parser.add_argument("--out", type=Path, required=True, help="the file of recipes to write")
     parser.add_argument("--keep", action="store_true", help="keep the file's recipes of other types and tasks")
-    parser.add_argument("--workers", type=int, default=2, help="how many are made side by side (default 2)")
+    parser.add_argument("--workers", type=int, default=2, help="how many to make in parallel (default 2)")
     options = parser.parse_args(argv)
 
     from . import tasks

@@ -51,9 +51,9 @@ LEFT_OUT = {
 # Goes along with an input, and comes from elsewhere than the processor of that input.
 ELSEWHERE = {
     "bbox": "the words' boxes, from whoever read the page",
-    "visual_embeds": "features of a detector that is no part of the library",
-    "visual_feats": "features of a detector that is no part of the library",
-    "visual_pos": "boxes of a detector that is no part of the library",
+    "visual_embeds": "features of a detector that is not part of the library",
+    "visual_feats": "features of a detector that is not part of the library",
+    "visual_pos": "boxes of a detector that is not part of the library",
     "qformer_input_ids": "the same text, read a second time with the tokenizer of the bridge",
     "protein_input_ids": "a protein's tokenizer",
     "speaker_embeddings": "a speaker, from whoever asks",

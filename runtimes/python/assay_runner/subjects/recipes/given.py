@@ -44,13 +44,13 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise BadRecipe(f"cannot read {path}: {error.strerror or error}") from error
     if len(text) > MOST_BYTES:
-        raise BadRecipe(f"{path} is larger than {MOST_BYTES >> 20} MiB: it is no model configuration")
+        raise BadRecipe(f"{path} is larger than {MOST_BYTES >> 20} MiB: it is not a model configuration")
     try:
         values = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadRecipe(f"{path} is not JSON: {error}") from error
     if not isinstance(values, dict):
-        raise BadRecipe(f"{path} does not hold a JSON object: it is no model configuration")
+        raise BadRecipe(f"{path} does not hold a JSON object: it is not a model configuration")
     _sane(path, values)
     return values
 

@@ -125,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--checkpoints", nargs="*", help="full recipes for these (all known ones when left out)")
     parser.add_argument("--out", type=Path, required=True, help="the file of recipes to write")
     parser.add_argument("--index", type=Path, help="the list of checkpoints to write")
-    parser.add_argument("--workers", type=int, default=2, help="how many are made side by side (default 2)")
+    parser.add_argument("--workers", type=int, default=2, help="how many to make in parallel (default 2)")
     options = parser.parse_args(argv)
 
     import transformers

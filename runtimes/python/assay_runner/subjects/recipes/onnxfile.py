@@ -57,7 +57,7 @@ def _given(path: Path) -> dict[str, Any]:
     try:
         said = json.loads(file.read_bytes())
         if not isinstance(said, dict):
-            raise ValueError("it is no object")
+            raise ValueError("it is not an object")
     except ValueError as error:
         raise BadRecipe(f"{file.name} cannot be read: {error}") from error
     return said
@@ -70,7 +70,7 @@ def _spec(value: Any) -> dict[str, Any]:
     try:
         dtype = onnx.helper.tensor_dtype_to_np_dtype(kind.elem_type).name
     except KeyError as error:
-        raise BadRecipe(f"input {value.name!r} is no tensor: only graphs of tensors can be run") from error
+        raise BadRecipe(f"input {value.name!r} is not a tensor: only graphs of tensors can be run") from error
     shape = [_axis(i, axis, len(kind.shape.dim)) for i, axis in enumerate(kind.shape.dim)]
     drawn = {"kind": "float"} if dtype.startswith("float") else {"kind": "ids", "low": 0, "high": 2}
     return {"name": value.name, "dtype": dtype, "shape": shape, **drawn}
