@@ -33,7 +33,7 @@ func TestTables(t *testing.T) {
 		return r
 	}
 	results := []cell.Result{
-		on("bert", "openvino", 1, true), on("bert", "cpu", 1, true), on("vit", "cpu", 2, true),
+		on("bert", "openvino", 1, true), on("bert", "cpu", 1, true), on("vit", "cpu", 2, true), on("vit", "cpu", 4, true),
 		on("bert", "cpu", 2, true), on("bert", "qnn", 1, false), on("bert", "qnn", 2, true),
 	}
 	difference := 0.5
