@@ -60,13 +60,13 @@ func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{Chromium, Firefox} {
 		for name, c := range map[string]struct{ body, says string }{
-			"it dies at once":             {"echo no display >&2; exit 3", "no display"},
-			"it ends well":                {"exit 0", "could not be started"},
-			"it says something else":      {"echo hello; exec sleep 60", "deadline exceeded"},
-			"it hangs":                    {"exec sleep 60", "deadline exceeded"},
-			"it hangs with children":      {"sleep 60 & sleep 60 & wait", "deadline exceeded"},
-			"it floods":                   {"yes >&2", "deadline exceeded"},
-			"its address leads nowhere":   {"echo 'WebDriver BiDi listening on ws://127.0.0.1:1' >&2; exec sleep 60", "could not be started"},
+			"it dies at once":                {"echo no display >&2; exit 3", "no display"},
+			"it ends well":                   {"exit 0", "could not be started"},
+			"it says something else":         {"echo hello; exec sleep 60", "deadline exceeded"},
+			"it hangs":                       {"exec sleep 60", "deadline exceeded"},
+			"it hangs with children":         {"sleep 60 & sleep 60 & wait", "deadline exceeded"},
+			"it floods":                      {"yes >&2", "deadline exceeded"},
+			"its address leads nowhere":      {"echo 'WebDriver BiDi listening on ws://127.0.0.1:1' >&2; exec sleep 60", "could not be started"},
 			"its address is not a websocket": {"echo 'WebDriver BiDi listening on nonsense' >&2; exec sleep 60", "deadline exceeded"},
 		} {
 			t.Run(kind+": "+name, func(t *testing.T) {

@@ -94,7 +94,7 @@ func TestRefused(t *testing.T) {
 	}
 	for want, ask := range map[string]Request{
 		`unknown model "bertt"`:                                   asking([]string{"bertt"}, "cpu"),
-		"no model matches":                                       with(func(r *Request) { r.Models, r.Tasks = []string{"vit"}, []string{"fill-mask"} }),
+		"no model matches":                                        with(func(r *Request) { r.Models, r.Tasks = []string{"vit"}, []string{"fill-mask"} }),
 		"unknown platform":                                        asking([]string{"bert"}, "abacus"),
 		`unknown browser "netscape"`:                              asking([]string{"bert"}, "webgpu@netscape"),
 		"--batch 0: it must be at least 1":                        with(func(r *Request) { r.Batches = []int{1, 0} }),
