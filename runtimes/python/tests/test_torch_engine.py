@@ -236,19 +236,19 @@ _ZYGOTE = """
 import os, sys
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 sys.path[:0] = {paths!r}
-from assay_runner import imports
-assert imports.preimport() == {{}}
+from assay_runner.engines import preimporting
+assert preimporting.preimport() == {{}}
 import torch_recipes
 from torch_emit import Emit, job
-imports.preload({{"recipe": torch_recipes.BERT}})
+preimporting.preload({{"recipe": torch_recipes.BERT}})
 assert len(os.listdir("/proc/self/task")) == 1, "importing started a thread"
 before = set(sys.modules)
 for _ in range(2):
     pid = os.fork()
     if pid == 0:
-        from assay_runner import torch_engine
+        from assay_runner.engines.torch import engine
         emit = Emit()
-        torch_engine.run({{**job(torch_recipes.BERT), "threads": 2}}, emit)
+        engine.run({{**job(torch_recipes.BERT), "threads": 2}}, emit)
         late = [m for m in set(sys.modules) - before if m.startswith(("torch.", "transformers."))]
         os._exit(0 if emit.reports[0]["numerics"]["pass"] and len(late) < 5 else 3)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
