@@ -145,7 +145,7 @@ func lines(ts *testscript.TestScript, _ bool, args []string) {
 		n++
 		var object map[string]any
 		if err := json.Unmarshal([]byte(line), &object); err != nil {
-			ts.Fatalf("line %d is not JSON object: %v", n, err)
+			ts.Fatalf("line %d is not a JSON object: %v", n, err)
 		}
 	}
 	if strconv.Itoa(n) != args[1] {

@@ -29,14 +29,14 @@ func parseAnswer(out []byte) Answer {
 		Error  string `json:"error"`
 	}
 	if err := json.Unmarshal(out, &head); err != nil {
-		return Answer{Error: fmt.Sprintf("its answer is not JSON object: %v", err)}
+		return Answer{Error: fmt.Sprintf("its answer is not a JSON object: %v", err)}
 	}
 	if head.Absent != "" || head.Error != "" {
 		return Answer{Absent: head.Absent, Error: head.Error}
 	}
 	var compact json.RawMessage
 	if err := json.Unmarshal(out, &compact); err != nil || compact[0] != '{' {
-		return Answer{Error: "its answer is not JSON object"}
+		return Answer{Error: "its answer is not a JSON object"}
 	}
 	return Answer{Data: compact}
 }

@@ -207,7 +207,7 @@ func TestOpenRefuses(t *testing.T) {
 		"garbage":  {map[string]string{manifestFile: "{"}, "is damaged"},
 		"newer":    {map[string]string{manifestFile: string(newer)}, "schema 2"},
 		"no tree":  {map[string]string{manifestFile: `{"schema":1}`}, "has no tree"},
-		"bad path": {map[string]string{manifestFile: `{"schema":1}`, treeFile: "-- ../../etc/passwd --\nx\n"}, "no valid path"},
+		"bad path": {map[string]string{manifestFile: `{"schema":1}`, treeFile: "-- ../../etc/passwd --\nx\n"}, "not a valid path"},
 	}
 	for name, tt := range tests {
 		if _, _, err := Open(write(tt.files)); err == nil || !strings.Contains(err.Error(), tt.says) {

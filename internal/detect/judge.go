@@ -43,11 +43,14 @@ func Judge(s Sighting, a Answers) Report {
 	return r
 }
 
-// copied has devices and evidence of its own, which probes add to.
+// copied has devices, features and evidence of its own, which probes add to.
 func (s Sighting) copied() Sighting {
 	s.Platforms = maps.Clone(s.Platforms)
 	for name, seen := range s.Platforms {
 		seen.Devices, seen.Evidence = slices.Clone(seen.Devices), slices.Clone(seen.Evidence)
+		for i, d := range seen.Devices {
+			seen.Devices[i].Features = slices.Clone(d.Features)
+		}
 		s.Platforms[name] = seen
 	}
 	return s

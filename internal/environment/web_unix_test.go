@@ -148,7 +148,7 @@ func TestWebSetupRefuses(t *testing.T) {
 		{"damaged archive", func(s *stage) { s.put("chromium/"+chromiumPackage+"/bin/chromium.br", []byte("no brotli")) }, Failed, "unpacking chromium.br"},
 		{"archive that leaves", func(s *stage) {
 			s.put("chromium/"+chromiumPackage+"/bin/al2023.tar.br", compressed(t, archive(t, "../../evil")))
-		}, Failed, "no plain file"},
+		}, Failed, "not a plain file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -181,7 +181,7 @@ func decodeAs[T Event](line []byte) (Event, error) {
 // with a known ev and the right types) and tolerant of fields it does not know.
 func decode(line []byte) (message, error) {
 	if !bytes.HasPrefix(bytes.TrimLeft(line, " \t\r"), []byte("{")) {
-		return message{}, fmt.Errorf("%s is not JSON object", excerpt(line))
+		return message{}, fmt.Errorf("%s is not a JSON object", excerpt(line))
 	}
 	var head struct{ Ev, ID string }
 	if err := json.Unmarshal(line, &head); err != nil {
