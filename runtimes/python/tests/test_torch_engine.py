@@ -151,7 +151,7 @@ def test_another_attention_is_the_reference_where_float64_cannot_be(monkeypatch)
 
 def test_a_reference_that_does_not_fit_is_a_note(monkeypatch):
     rooms = iter([None, None, 1000])  # asked twice while building, then for the reference
-    monkeypatch.setattr(engine.memory, "available", lambda limit, baseline: next(rooms))
+    monkeypatch.setattr(engine.memory, "available", lambda: next(rooms))
     report = run(torch_recipes.BERT, dtype="bf16").reports[0]
     assert report["numerics"] is None
     assert "more than is free" in report["numerics_note"]
