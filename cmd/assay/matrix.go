@@ -24,7 +24,7 @@ type matrixFlags struct {
 
 func (f *matrixFlags) add(c *cobra.Command) {
 	fs := c.Flags()
-	fs.StringVar(&f.metric, "metric", "verdict", "what squares show: verdict, latency, load, memory, speedup")
+	fs.StringVar(&f.metric, "metric", "verdict", "what cells show: verdict, latency, load, memory, speedup")
 	fs.StringVar(&f.by, "by", "model", "rows: model or family")
 	fs.StringVar(&f.out, "out", "", "also write report.html, report.md, report.json and matrix.svg into this folder")
 	fs.StringVar(&f.format, "format", "text", "print text, json, md, html or svg")

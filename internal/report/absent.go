@@ -75,9 +75,9 @@ func noProblems(d Document) string {
 	if d.Results == 0 {
 		return nothingRun
 	}
-	text := "No square fails, is partial or works under a condition only."
+	text := "No cell fails, is partial, or works only under a condition."
 	if n := d.Counts[cell.Unavailable]; n > 0 {
-		text += fmt.Sprintf(" Skipped, no such device: %s.", plural(n, "square"))
+		text += fmt.Sprintf(" %s skipped: no such device.", plural(n, "cell"))
 	}
 	return text
 }

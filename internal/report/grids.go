@@ -28,7 +28,7 @@ func sections(d Document) []section {
 	return []section{
 		{"Fastest platform", "Speed-up over the CPU of the same host: same subject, size, dtype and batch, both timed.",
 			notMeasured + ": no model was timed on the CPU and on another platform of one host.", fastestGrid(d.Fastest), false},
-		{"Coverage", "Models with right numbers. Whole: everything ran on the target; left-overs: some operations elsewhere. Shares are of the models that run on the CPU by torch.",
+		{"Coverage", "Models with right numbers. Whole: everything ran on the target; unplaced: some nodes ran elsewhere. Shares are of the models that run on the CPU by torch.",
 			notMeasured + ".", coverageGrid(d.Coverage), false},
 		{"Performance", "Median of the repeats' medians [95 % interval, from six repeats on].",
 			notMeasured + ": no cell was timed (assay bench times cells).", performanceGrid(d.Performance), true},
@@ -50,7 +50,7 @@ func fastestGrid(rows []matrix.Fastest) grid {
 
 // coverageGrid is shown where it sums something up: for several models.
 func coverageGrid(rows []matrix.Coverage) grid {
-	g := grid{head: []string{"target", "size", "dtype", "models", "whole", "left-overs", "fail", "whole of base", "run of base", "evidence", "failures"}, numbers: []int{3, 4, 5, 6, 7, 8}}
+	g := grid{head: []string{"target", "size", "dtype", "models", "whole", "unplaced", "fail", "whole of base", "run of base", "evidence", "failures"}, numbers: []int{3, 4, 5, 6, 7, 8}}
 	for _, r := range rows {
 		if r.Models < fewModels {
 			continue

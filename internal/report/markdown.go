@@ -78,7 +78,7 @@ func legendMarkdown(d Document) string {
 	for _, l := range looks {
 		fmt.Fprintf(&b, "- %s **%s** (%d): %s\n", l.mark, l.word, d.Counts[l.verdict], l.meaning)
 	}
-	b.WriteString("\nSize stands in each square; weights are random unless hub or own stands. Evidence is measured (ran on that device) unless one of these stands:\n\n")
+	b.WriteString("\nEach cell shows the size; weights are random unless it says hub or own. Evidence is measured (ran on that device) unless a cell says:\n\n")
 	for _, g := range grades[1:] {
 		fmt.Fprintf(&b, "- `%s` **%s**: %s\n", g.short, g.evidence, g.meaning)
 	}
@@ -86,7 +86,7 @@ func legendMarkdown(d Document) string {
 		fmt.Fprintf(&b, "- `%s` **imported**: nobody here saw it run\n", imported)
 	}
 	if hosts := lettersOf(d); len(hosts) > 0 && !d.byFamily {
-		b.WriteString("\nThe letter in a square is the host on which it ran:\n\n")
+		b.WriteString("\nThe letter in a cell is the host on which it ran:\n\n")
 		for _, h := range hosts {
 			fmt.Fprintf(&b, "- `%s` %s: %s\n", h.letter, escapeMarkdown(h.host.ID), escapeMarkdown(machine(h.host)))
 		}

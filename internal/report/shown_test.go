@@ -98,8 +98,8 @@ func TestLegendOnlyOfWhatStands(t *testing.T) {
 	if !strings.Contains(text, "– cuda  no NVIDIA device (2 models)\n") {
 		t.Errorf("no reason in\n%s", text)
 	}
-	if page := written(t, HTML, d); !strings.Contains(page, "Skipped, no such device: 2 squares.") {
-		t.Error("the page says nothing of the squares that were not tried")
+	if page := written(t, HTML, d); !strings.Contains(page, "2 cells skipped: no such device.") {
+		t.Error("the page says nothing of the cells that were not tried")
 	}
 	d.Metric = ByLatency
 	if text := written(t, Text, d); !strings.Contains(text, "not timed") || strings.Contains(text, "~") {

@@ -179,7 +179,7 @@ func (g *drawing) legend(d Document) {
 	}
 	if len(notes) > 0 && !d.byFamily {
 		g.y += 24
-		g.text(svgEdge, g.y-4, "soft", "Dashed squares were not measured on the device: "+strings.Join(notes, ", ")+".")
+		g.text(svgEdge, g.y-4, "soft", "Dashed cells were not measured on the device: "+strings.Join(notes, ", ")+".")
 	}
 }
 

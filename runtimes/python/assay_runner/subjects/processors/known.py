@@ -15,7 +15,7 @@ class Row:
 
 
 _PADDED = "padded to a number of patches or frames that the class fixes; a recipe has few"
-_FLATTENED = "a part: the whole model takes the pictures of all texts, or the frames of all films, as one batch"
+_FLATTENED = "a part: the whole model takes the pictures of all texts, or the frames of all videos, as one batch"
 ROWS = (
     Row(("gemma4", "gemma4_unified", "gemma4_vision", "embedding_gemma2", "lfm2_vl", "molmo2", "molmo2_vision"),
         ("pixel_values", "image_position_ids", "pixel_position_ids", "pixel_attention_mask"), _PADDED),

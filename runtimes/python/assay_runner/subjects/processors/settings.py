@@ -85,7 +85,7 @@ SETTINGS = (
     Setting("max_image_tiles", named("max_num_tiles"), "tiles that a picture is padded to"),
     Setting("image_grid_pinpoints", lambda recipe, config: getattr(config, "image_grid_pinpoints", None),
             "the resolutions among which tiles are chosen"),
-    Setting("num_frames", named(*FRAMES), "frames that are taken from a film"),
+    Setting("num_frames", named(*FRAMES), "frames that are taken from a video"),
     Setting("num_mel_bins", _MEL, "mel bins of a spectrogram"),
     Setting("feature_size", _MEL, "mel bins of a spectrogram; one or two are the channels of a wave", least=3),
     Setting("audio_samples_per_token", _FRAME, "samples that are one frame, where frames are cut from waves"),
