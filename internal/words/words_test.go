@@ -51,7 +51,7 @@ var stilted = []struct{ phrase, better string }{
 	{`\bheld against\b`, "compared with, checked against"},
 	{`what is to be done about`, "how to fix"},
 	{`left-overs`, "unplaced nodes"},
-	{`(?i)\b(?:a|no|each|in|the) squares? (?:shows|fails|that|for)\b`, "cell"},
+	{`(?i)\b(?:a|no|each|in) squares? (?:shows|fails|that|for)\b`, "cell"},
 	{`at most so many`, "at most this many"},
 	{`(?:^|[^e]|[^r]e|[^e]re) is no (?:file|range|index|object|size|key|journal|message|JSON|number|array|tensor|class|report|browser)\b`, "is not a"},
 }
