@@ -227,7 +227,7 @@ def test_own_code_that_was_asked_for_runs(own: Path, tmp_path: Path) -> None:
         ({"AutoConfig": "owner/other--configuration_own.C", "AutoModel": "modeling_own.M"}, "another repository"),
         (
             {"AutoConfig": "configuration_own.OwnConfig", "AutoModel": "absent.M"},
-            "which does not lie beside",
+            "which is not beside",
         ),
         ({"AutoConfig": "configuration_own.OwnConfig", "AutoModel": "../evil.M"}, "another repository"),
         ({"AutoConfig": "configuration_own.OwnConfig"}, "no configuration and model"),
