@@ -14,6 +14,7 @@ import (
 func TestIntegrationOpenVINO(t *testing.T) {
 	t.Parallel()
 	p, _ := withTorch(t)
+	ownCache(t, p, "exports")
 	for i := range 2 {
 		results := p.report(t, exitOK, "test", "bert", "vit", "--platform", "openvino").Results
 		if len(results) != 2 {

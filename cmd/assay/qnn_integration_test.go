@@ -20,6 +20,7 @@ func TestIntegrationQNN(t *testing.T) {
 		t.Skip("Qualcomm's emulator is for Linux on x86-64")
 	}
 	p, _ := withTorch(t)
+	ownCache(t, p, "exports")
 	for i := range 2 {
 		for _, r := range p.report(t, exitOK, "test", "bert", "vit", "--platform", "qnn").Results {
 			if emulatedWhole(t, r) && r.Export.Found != (i == 1) {
