@@ -79,16 +79,7 @@ func (t Table) Allows(name, imported string) bool {
 // packages of the program that it imports, with one file that does.
 func Imports(tree fs.FS) (map[string]map[string]string, error) {
 	found := map[string]map[string]string{}
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return skip(name, d.Name())
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
+	err := eachSource(tree, func(name string) error {
 		imports, err := importsOf(tree, name)
 		if err != nil {
 			return err
@@ -103,6 +94,22 @@ func Imports(tree fs.FS) (map[string]map[string]string, error) {
 		return nil
 	})
 	return found, err
+}
+
+// eachSource calls a function with every Go file of the program's that is not a test.
+func eachSource(tree fs.FS, each func(name string) error) error {
+	return fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return skip(name, d.Name())
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		return each(name)
+	})
 }
 
 // skip leaves folders out that hold none of the program's packages.

@@ -53,16 +53,7 @@ func TestMisplaced(t *testing.T) {
 
 func misplaced(tree fs.FS) ([]string, error) {
 	var problems []string
-	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return skip(name, d.Name())
-		}
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
+	err := eachSource(tree, func(name string) error {
 		text, err := fs.ReadFile(tree, name)
 		if err != nil {
 			return err

@@ -58,7 +58,7 @@ func Collect(tree fs.FS) ([]Text, error) {
 }
 
 // silent are folders whose files are not Assay's words.
-var silent = []string{"testdata", "tests", "node_modules", "bin", "out", "tools", "carry", "words", "__pycache__"}
+var silent = []string{"testdata", "tests", "node_modules", "bin", "out", "tools", "words", "__pycache__"}
 
 // readers know how each kind of file holds its texts.
 var readers = map[string]func(name string, b []byte) ([]Text, error){
@@ -77,9 +77,7 @@ func inGo(name string, b []byte) ([]Text, error) {
 		case *ast.ImportSpec:
 			return false
 		case *ast.Field: // its tag is for the decoder
-			if n.Tag != nil {
-				n.Tag = nil
-			}
+			n.Tag = nil
 		case *ast.BasicLit:
 			if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil && speaks(text) {
 				out = append(out, Text{name, files.Position(n.Pos()).Line, text})
