@@ -12,7 +12,7 @@ import (
 	"assay/internal/exports"
 )
 
-// Artefact is one model that was given out.
+// Artefact is one exported model.
 type Artefact struct {
 	Model   string       `json:"model"`
 	Format  string       `json:"format"`
@@ -73,7 +73,7 @@ func (w Writer) checkFree(folder string) error {
 	return nil
 }
 
-// WriteAll gives out the results that passed their check.
+// WriteAll exports the results that passed their check.
 func (w Writer) WriteAll(results []cell.Result) ([]Artefact, error) {
 	out := []Artefact{}
 	for _, r := range results {
@@ -133,7 +133,7 @@ func writeCheck(folder string, r cell.Result) error {
 	return nil
 }
 
-// WriteParts gives out a model that was exported in parts, and returns the folder.
+// WriteParts writes a model that was exported in parts, and returns the folder.
 func (w Writer) WriteParts(c cell.Cell, key string) (string, error) {
 	folder := filepath.Join(w.Out, baseName(c)+"-onnx-parts")
 	if err := w.checkFree(folder); err != nil {

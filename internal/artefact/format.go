@@ -3,7 +3,7 @@
 // needs, and the result of the check that was made here.
 //
 // It copies what the runners left in the cache of exported models; what failed
-// its check is not given out.
+// its check is not exported.
 package artefact
 
 import (
@@ -20,7 +20,7 @@ type Format struct {
 	Name   string
 	target string
 	run    string
-	same   bool // the graph itself is given out where the engine made none of its own
+	same   bool // the graph itself is exported where the engine made none of its own
 }
 
 var formats = []Format{

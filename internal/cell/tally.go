@@ -47,7 +47,7 @@ func Count(results []Result, strict bool) Tally {
 	return t
 }
 
-// Lacking says why asked cells ran nowhere: for want of a device, or because
+// Lacking says why asked cells ran nowhere: for lack of a device, or because
 // Assay cannot do there what was asked.
 func (t Tally) Lacking() string {
 	var parts []string

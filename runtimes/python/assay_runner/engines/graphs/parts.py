@@ -114,9 +114,7 @@ class _Half:
     way: str
 
     def module(self) -> torch.nn.Module:
-        half = copy.copy(self.network)  # the same weights under another forward
-        half.forward = getattr(self.network, self.way)
-        return half
+        return _under(self.network, getattr(self.network, self.way))
 
     @contextmanager
     def watched(self, see: Callable[[dict[str, Any]], object]) -> Iterator[None]:
@@ -169,6 +167,13 @@ def _given(way: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, An
     return copy.deepcopy({k: v for k, v in given.items() if v is not None and not isinstance(v, torch.Generator)})
 
 
+def _under(module: torch.nn.Module, forward: Callable[..., Any]) -> torch.nn.Module:
+    """The same weights under another forward."""
+    other = copy.copy(module)
+    other.forward = forward
+    return other
+
+
 def _towers(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Iterator[Part]:
     """The features of each side, for models that compare two."""
     ways = {m: getattr(model, f"get_{m}_features", None) for m in MODALITIES}
@@ -177,11 +182,9 @@ def _towers(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Iter
         return
     for modality, way in ways.items():
         known = signature(way).parameters
-        tower = copy.copy(model)  # the same weights under another forward
-        tower.forward = way
         given = {name: t for name, t in tensors.items() if name in known}
         if given:
-            yield Part(f"{modality}_tower", tower, given)
+            yield Part(f"{modality}_tower", _under(model, way), given)
 
 
 def _generation(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Iterator[Part]:
