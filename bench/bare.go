@@ -75,7 +75,7 @@ func (b *bench) bareOnce(ctx context.Context, subject []byte) (repeat, error) {
 	}
 	var r repeat
 	if err := json.Unmarshal(out, &r); err != nil {
-		return r, fmt.Errorf("the bare loop's answer does not read: %w", err)
+		return r, fmt.Errorf("cannot parse the bare loop's answer: %w", err)
 	}
 	if len(r.SamplesMS) == 0 {
 		return r, errors.New("the bare loop gave no samples")

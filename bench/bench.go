@@ -108,7 +108,7 @@ func (b *bench) measure(ctx context.Context) (Document, error) {
 	return d, failed
 }
 
-// machine is what is to be known of where this is measured.
+// machine is what should be known about where this is measured.
 func (b *bench) machine(ctx context.Context) Machine {
 	m := Machine{
 		At: time.Now().UTC(), Host: detect.Judge(detect.Look(detect.Live()), nil).Host,

@@ -40,7 +40,7 @@ func (b *bench) cold(ctx context.Context) (findings, error) {
 	return findings{rows: []Row{t.coldRow(), t.furtherRow()}}, nil
 }
 
-// turns is the alternation under way. All slices are seconds, one a turn.
+// turns is the alternation under way. All slices are seconds, one per turn.
 type turns struct {
 	*bench
 	several []string

@@ -31,7 +31,7 @@ func (b *bench) derived(ctx context.Context) (findings, error) {
 		return findings{}, err
 	}
 	var f findings
-	grid := Grid{Title: "Derived against measured: cells whose support was got wrong", Head: []string{"cell", "derived", "measured", "in the words of the run, or of the table"}}
+	grid := Grid{Title: "Derived against measured: cells whose support was predicted wrongly", Head: []string{"cell", "derived", "measured", "as the run or the table puts it"}}
 	for _, s := range scored(cases) {
 		f.rows = append(f.rows, s.row())
 		grid.Rows = append(grid.Rows, s.wrong...)

@@ -41,7 +41,7 @@ func (b *bench) gpu(context.Context) (findings, error) {
 		if len(rows) > 0 {
 			return findings{rows: rows, where: &Machine{At: h.Run.StartedAt, Host: h.Host}}, nil
 		}
-		return findings{}, fmt.Errorf("%s holds no result of a GPU", b.options.gpu)
+		return findings{}, fmt.Errorf("%s has no GPU results", b.options.gpu)
 	}
 	sortResults(results)
 	grid := Grid{Title: gpuTitle(h, results), Head: []string{"model", "size", "dtype", "batch", "median ms", "events ms", "synchronised / events", "device peak", "verdict"}}
@@ -66,7 +66,7 @@ func readJournals(paths []string) (journal.Header, []cell.Result, error) {
 			first = h
 		}
 		if h.Host.ID != first.Host.ID {
-			return first, nil, fmt.Errorf("%s comes from another machine than %s", path, paths[0])
+			return first, nil, fmt.Errorf("%s comes from a different machine than %s", path, paths[0])
 		}
 		for _, r := range results {
 			all = slices.DeleteFunc(all, func(old cell.Result) bool { return old.Cell.Hash == r.Cell.Hash })

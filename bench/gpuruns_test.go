@@ -11,7 +11,7 @@ import (
 	"assay/internal/platform"
 )
 
-// writeRun writes a worker's journal of so many cells that took so long.
+// writeRun writes a worker's journal of this many cells that took so long.
 func writeRun(t *testing.T, dir, name string, timing cell.Timing, cells int, took time.Duration, importMS float64) string {
 	t.Helper()
 	path, started := filepath.Join(dir, name+".jsonl"), time.Date(2026, 11, 16, 5, 0, 0, 0, time.UTC)
@@ -47,7 +47,7 @@ func writeRun(t *testing.T, dir, name string, timing cell.Timing, cells int, too
 	return path
 }
 
-// TestRunsOnAGPU: the first sweep of a plan has another bar than the next, a
+// TestRunsOnAGPU: the first sweep of a plan has a different bar from the next, a
 // timed run is divided among its cells, and what misses its bar says so.
 func TestRunsOnAGPU(t *testing.T) {
 	t.Parallel()

@@ -70,14 +70,14 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	o := options{format: "text"}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
-	only := f.String("only", "", "only these sections, by comma: "+strings.Join(names(), ", "))
+	only := f.String("only", "", "only these sections, comma-separated: "+strings.Join(names(), ", "))
 	asJSON := f.Bool("json", false, "print JSON")
 	md := f.Bool("md", false, "print Markdown, for docs/benchmarks.md")
-	f.BoolVar(&o.quick, "quick", false, "few repetitions: shows that everything can be measured, not what it is")
+	f.BoolVar(&o.quick, "quick", false, "few repetitions: shows that everything can be measured; the numbers mean little")
 	f.StringVar(&o.assay, "assay", "bin/assay", "the program to measure")
 	f.StringVar(&o.python, "python", "", "use this Python instead of the managed environment")
-	f.StringVar(&o.gpu, "gpu", "", "a worker's journals from a GPU machine, with commas between, for the section gpu")
-	f.StringVar(&o.truth, "truth", "", "journals of tiny models, with commas between, for the section derived (default: measured now)")
+	f.StringVar(&o.gpu, "gpu", "", "a worker's journals from a GPU machine, comma-separated, for the section gpu")
+	f.StringVar(&o.truth, "truth", "", "journals of tiny models, comma-separated, for the section derived (default: measured now)")
 	f.IntVar(&o.threads, "threads", 0, "threads of the loops in bare and a-against-a (default: what detect recommends for this CPU)")
 	f.Uint64Var(&o.seed, "seed", 1, "decides the order in which sides alternate")
 	if err := f.Parse(args); err != nil {
@@ -89,7 +89,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	case o.threads < 0:
 		return o, errors.New("--threads must not be negative")
 	case *asJSON && *md:
-		return o, errors.New("--json and --md do not go together")
+		return o, errors.New("--json and --md cannot be used together")
 	case *asJSON:
 		o.format = "json"
 	case *md:

@@ -119,7 +119,7 @@ func outcomeOf(ctx context.Context, r runner.Runner, job runner.Job) (carried, e
 		}
 	})
 	if err == nil && failed == nil && (exit.Outcome() != runner.Finished || out.report.Export == nil) {
-		failed = fmt.Errorf("the child that was to %s %s %s", job.Kind, job.Cell.Type, exit)
+		failed = fmt.Errorf("the child meant to %s %s %s", job.Kind, job.Cell.Type, exit)
 	}
 	return out, errors.Join(err, failed)
 }
@@ -192,7 +192,7 @@ func appMedian(text []byte) (float64, error) {
 		Results map[string]string `json:"execution_results"`
 	}
 	if err := json.Unmarshal(text, &report); err != nil {
-		return 0, fmt.Errorf("benchmark_app's report does not read: %w", err)
+		return 0, fmt.Errorf("cannot parse benchmark_app's report: %w", err)
 	}
 	ms, err := strconv.ParseFloat(report.Results[appMedianKey], 64)
 	if err != nil || ms <= 0 {

@@ -27,7 +27,7 @@ const (
 // with one worker, in this process, as the program does. A cell's cost is the
 // time from the commit of the line before it to the commit of its own, which
 // holds all there is between two cells, less the phases timed in its child.
-// Imports are no work of the model's: they stay in.
+// Imports are not the model's work: they stay in.
 func (b *bench) overhead(ctx context.Context) (findings, error) {
 	cells, err := b.tinyCells()
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *bench) rounds(cells int) int {
 // from what an earlier round imported.
 func (b *bench) round(ctx context.Context, cells []cell.Cell, seed int, on progress.Listener) error {
 	s := b.session()
-	_, err := s.Versions(ctx) // starts the runner, whose own imports are no cell's
+	_, err := s.Versions(ctx) // starts the runner, whose own imports belong to no cell
 	if err == nil {
 		err = b.record(ctx, s, cells, seed, on)
 	}
@@ -165,7 +165,7 @@ func (c *commits) rows() []Row {
 		Name: "cost of a CPU cell, median", Measured: measured, Value: fmt.Sprintf("%.0f ms", s.Median),
 		Bar: fmt.Sprintf("≤ %d ms", overheadMedianMS), Raw: raw,
 		Data: map[string]float64{"median_ms": s.Median, "import_median_ms": measure.Median(c.lazy), "stored_median_ms": measure.Median(c.stored)},
-		Note: fmt.Sprintf("of it %.0f ms are imports in the child; overhead_ms in the results (without the journal) says %.0f ms", measure.Median(c.lazy), measure.Median(c.stored)),
+		Note: fmt.Sprintf("%.0f ms of it are imports in the child; overhead_ms in the results (without the journal) says %.0f ms", measure.Median(c.lazy), measure.Median(c.stored)),
 	}
 	if len(c.failed) > 0 {
 		median.Note = joined(median.Note, "not counted: "+c.trouble())

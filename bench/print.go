@@ -149,7 +149,7 @@ func (m Machine) facts() []fact {
 		out = append(out, fact{"seed", fmt.Sprint(m.Seed)})
 	}
 	if m.Quick {
-		out = append(out, fact{"quick", "a trial with few repetitions: not to be quoted"})
+		out = append(out, fact{"quick", "a trial with few repetitions: do not quote it"})
 	}
 	return out
 }

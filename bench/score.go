@@ -75,7 +75,7 @@ func (s score) row() Row {
 		Measured: fmt.Sprintf("%d tiny models that ran, %d of them not supported", s.cells, s.failing),
 		Value: fmt.Sprintf("failures: precision %s, recall %s; right in %.1f %% of cells, \"always works\" in %.1f %%",
 			outOf(s.right, s.said), outOf(s.right, s.failing), 100*accuracy, 100*always),
-		Note: fmt.Sprintf("%d without a verdict (%d of them fail) count as not said to fail; %d more ran with wrong numbers, which no table tells", s.silent, s.silentFailing, s.wrongNumbers),
+		Note: fmt.Sprintf("%d without a verdict (%d of them fail) count as not said to fail; %d more ran with wrong numbers, which no table predicts", s.silent, s.silentFailing, s.wrongNumbers),
 		Data: map[string]float64{"cells": float64(s.cells), "failing": float64(s.failing), "said": float64(s.said), "right": float64(s.right), "silent": float64(s.silent)},
 	}
 }

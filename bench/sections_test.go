@@ -38,15 +38,15 @@ func TestChosen(t *testing.T) {
 
 func TestSubcommands(t *testing.T) {
 	t.Parallel()
-	const help = `Look after the database
+	const help = `Maintain the database
 
 Usage:
   assay db [command]
 
 Available Commands:
   help        Help about any command
-  path        Print where the database and its journals lie
-  rebuild     Make the database anew
+  path        Print where the database and its journals are
+  rebuild     Rebuild the database
 
 Flags:
   -h, --help   help for db

@@ -48,7 +48,7 @@ func (b *bench) sweep(ctx context.Context) (findings, error) {
 	return findings{rows: []Row{row.judge(all <= sweepBar, n == full)}}, nil
 }
 
-// noops writes a plan of so many cells that differ in their seed.
+// noops writes a plan of this many cells that differ in their seed.
 func (b *bench) noops(n int) (string, error) {
 	var plan cell.Plan
 	for i := range n {
@@ -76,7 +76,7 @@ func (b *bench) at(home string, args ...string) process {
 func holds(out []byte, n int) error {
 	var answer struct{ Rows []struct{ N int } }
 	if err := json.Unmarshal(out, &answer); err != nil {
-		return fmt.Errorf("the query's answer does not read: %w", err)
+		return fmt.Errorf("cannot parse the query's answer: %w", err)
 	}
 	if len(answer.Rows) != 1 || answer.Rows[0].N != n {
 		return fmt.Errorf("the database should hold %d results: %s", n, strings.TrimSpace(string(out)))

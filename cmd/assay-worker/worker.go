@@ -28,20 +28,20 @@ import (
 // version is set when the program is built (-ldflags -X).
 var version = "dev"
 
-const help = `assay-worker carries a plan out on a machine that has nothing but Python.
+const help = `assay-worker runs a plan on a machine that has only Python.
 
   assay-worker run --plan FILE --out FILE [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
                    [--offline] [--allow-pickle] [--trust-remote-code] [--env NAME]
-      carry the plan's cells out and write the results; import them with "assay import FILE"
+      run the plan's cells and write the results; import them with "assay import FILE"
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
   assay-worker version
 
 A plan is {"timing":"test|quick|full","cells":[{"type":"bert","platform":"cuda","size":"full","dtype":"fp16"}]};
 a platform is a target, as everywhere: cuda:1, cpu/onnxruntime, qnn:sm8650, webgpu@firefox.
-Without --python the managed environment is made on first need.
+Without --python the managed environment is installed when it is first needed.
 Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some cell fails (or is partial, in a strict plan);
-4 asked hardware is not there, or Assay cannot run the model on it (strict plan); 130 interrupted.
+4 requested hardware is not present, or Assay cannot run the model on it (strict plan); 130 interrupted.
 `
 
 // usageError is wrong usage: status 2.
@@ -148,7 +148,7 @@ func maker(f *flags, stderr io.Writer) (*environment.Maker, environment.Folders,
 	say := func(s string) { fmt.Fprintln(stderr, s) }
 	m := environment.New(folders, os.Environ(), say).Passing(f.pass...)
 	for _, name := range m.Unset() {
-		say("--env " + name + ": it is not set here, so children do not get it")
+		say("--env " + name + ": it is not set, so children do not get it")
 	}
 	return m, folders, err
 }
@@ -232,7 +232,7 @@ func readPlan(ctx context.Context, path string, cat *catalog.Catalog) (cell.Plan
 	return plan, err
 }
 
-// lines tells of progress, a line a result.
+// lines reports progress, one line per result.
 type lines struct {
 	w           io.Writer
 	done, total int

@@ -25,11 +25,12 @@ func (a *app) exportsLimit() (int64, error) {
 func cacheCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
-		Short: "Exported models that are kept: list them, remove them",
+		Short: "List and remove cached exports of models",
 		Long: `A model that runs on OpenVINO, QNN, ONNX Runtime, Core ML or in a browser (WebGPU, WebNN, WebAssembly) is
-exported once and kept, with what each engine makes of it and whether its numbers were right (verdict), so that the next run needs neither torch nor the exporter. What is kept is found again only
-with the same model, weights, sizes and versions. It may take 20 GB (ASSAY_EXPORTS_LIMIT says otherwise);
-what was not used for longest goes first, and never what another process uses.`,
+exported once and cached, with what each engine makes of it and whether its numbers were right (verdict),
+so that the next run needs neither torch nor the exporter. A cached export is used again only with the
+same model, weights, sizes and versions. The cache may take 20 GB (set ASSAY_EXPORTS_LIMIT to change it);
+the least recently used exports go first, and never one that another process is using.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -44,7 +45,7 @@ func (a *app) exports() (exports.Cache, error) {
 
 func cacheList(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "ls [MODEL…]", Short: "List what is kept, the last used first",
+		Use: "ls [MODEL…]", Short: "List cached exports, the last used first",
 		Example: `  assay cache ls
   assay cache ls bert --json`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -73,7 +74,7 @@ func (a *app) printEntries(cache exports.Cache, found []exports.Entry) error {
 		state := ""
 		switch {
 		case e.Broken:
-			state = "not whole"
+			state = "incomplete"
 		case e.Failed != "":
 			state = "could not be exported"
 		}
@@ -102,7 +103,7 @@ func ago(t time.Time) string {
 func cacheRemove(a *app) *cobra.Command {
 	var all bool
 	c := &cobra.Command{
-		Use: "rm [MODEL|KEY…]", Short: "Remove what is kept of models",
+		Use: "rm [MODEL|KEY…]", Short: "Remove cached exports of models",
 		Example: `  assay cache rm bert
   assay cache rm --all`,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -127,7 +128,7 @@ func (a *app) removeEntries(words []string) error {
 	}
 	for _, w := range words {
 		if len(exports.Choose(entries, []string{w})) == 0 {
-			return usage("nothing is kept of %q: see \"assay cache ls\"", w)
+			return usage("no cached exports of %q: see \"assay cache ls\"", w)
 		}
 	}
 	removed, freed := []exports.Entry{}, int64(0)
@@ -153,7 +154,7 @@ func (a *app) printRemoved(done exports.Collected) error {
 func cacheCollect(a *app) *cobra.Command {
 	var limit string
 	c := &cobra.Command{
-		Use: "gc", Short: "Remove what is broken, and what is over the limit",
+		Use: "gc", Short: "Remove broken exports, and those over the limit",
 		Example: `  assay cache gc
   assay cache gc --limit 5GB`,
 		Args: cobra.NoArgs,

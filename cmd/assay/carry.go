@@ -50,7 +50,7 @@ func (f *carryFlags) add(c *cobra.Command, target string) {
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
 	fs.BoolVar(&f.Strict, "strict", false, "no fallback, and partial counts as failing")
 	fs.BoolVar(&f.NoAdapt, "no-adapt", false, "do not lower batch, input size or dtype when memory runs out")
-	fs.StringVar(&f.planFile, "plan", "", "carry out the cells of this plan file (- is standard input)")
+	fs.StringVar(&f.planFile, "plan", "", "run the cells of this plan file (- is standard input)")
 	f.flags = fs
 }
 
@@ -82,7 +82,7 @@ func (f *carryFlags) check() error {
 	}
 	for _, name := range settings {
 		if f.flags.Changed(name) {
-			return usage("--plan says %s for each cell itself: --%s does not go with it", name, name)
+			return usage("a plan sets %s for each cell: --%s cannot be used with --plan", name, name)
 		}
 	}
 	return nil
@@ -230,9 +230,9 @@ func status(results []cell.Result, strict bool) error {
 	case t.Failing > 0:
 		return &statusError{exitFails, nil}
 	case t.Broken > 0:
-		return &statusError{exitProgram, fmt.Errorf("nothing could be learnt of %s: see above", counted(t.Broken, "cell", "cells"))}
+		return &statusError{exitProgram, fmt.Errorf("nothing could be learned about %s: see above", counted(t.Broken, "cell", "cells"))}
 	case t.Unsuited != nil:
-		return usage("%s has nothing of the kind that was asked for: %s", t.Unsuited.Cell.Model(), t.Unsuited.Failure.Hint)
+		return usage("%s has nothing of the requested kind: %s", t.Unsuited.Cell.Model(), t.Unsuited.Failure.Hint)
 	case t.Absent > 0:
 		return &statusError{exitUnavailable, errors.New(t.Lacking())}
 	}

@@ -12,7 +12,7 @@ import (
 
 // TestIntegrationKnownDefects: a library that keeps what is let go is found,
 // also where only a part of a model is kept; where that is known the test
-// expects it, and fails once the library is mended.
+// expects it, and fails once the library is fixed.
 func TestIntegrationKnownDefects(t *testing.T) {
 	t.Parallel()
 	p, python := withTorch(t)
@@ -31,7 +31,7 @@ func TestIntegrationKnownDefects(t *testing.T) {
 		"mended": {"test_mended.py", `
     with subject.defect("its library keeps what is let go"):
         assert subject.left_behind() == ""
-`, "it is mended, generate this file again: its library keeps what is let go"},
+`, "it is fixed, generate this file again: its library keeps what is let go"},
 		"a part is kept": {"test_kept.py", `
     kept, call = [], subject.file.call
     with pytest.MonkeyPatch.context() as patch:

@@ -76,7 +76,7 @@ it says what is unknown.`,
 
 // asking is how much the second pass does.
 type asking struct {
-	fresh    bool // ask anew
+	fresh    bool // ask again
 	forget   bool // forget what jobs have shown of the processor
 	look     bool // leave it out
 	browsers bool // start browsers
@@ -212,7 +212,7 @@ func (a *app) askEngines(ctx context.Context, maker *environment.Maker, m *detec
 	cache.Fresh = how.fresh
 	if how.forget {
 		if err := env.ForgetInstructions(); err != nil {
-			a.say("warning: what is known of the processor's instruction sets stays: " + err.Error())
+			a.say("warning: what is known about the processor's instruction sets was kept: " + err.Error())
 		}
 	}
 	executes := env.Instructions(ctx) // before the questions, which have limits of their own

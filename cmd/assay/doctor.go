@@ -81,7 +81,7 @@ func hello(ctx context.Context, env environment.Environment) (doctor.Greeting, e
 	}
 	h := r.Hello()
 	return doctor.Greeting{
-		Words: fmt.Sprintf("protocol %d, children by %s, a no-op child came and went", h.Protocol, h.Start),
+		Words: fmt.Sprintf("protocol %d, children by %s, a no-op child ran", h.Protocol, h.Start),
 		Slow:  strings.Join(h.Notes, "; "),
 	}, nil
 }

@@ -62,13 +62,13 @@ const (
 )
 
 const exitHelp = `
-Exit status: 0 all asked cells work, are partial, or are unavailable without --strict;
+Exit status: 0 all requested cells work, are partial, or are unavailable without --strict;
 1 the program failed, or the machine broke under a cell; 2 wrong usage; 3 some cell fails (or is partial, with --strict);
-4 asked hardware is not there, or Assay cannot run the model on it (with --strict);
+4 requested hardware is not present, or Assay cannot run the model on it (with --strict);
 130 interrupted, what was finished is kept.`
 
 // statusError carries an exit status with an error. A nil err prints nothing:
-// the command has already said what is to be said.
+// the command has already said everything.
 type statusError struct {
 	status int
 	err    error

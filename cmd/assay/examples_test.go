@@ -26,7 +26,7 @@ type example struct {
 // notRun lists the lines that no test runs, each with its reason. That they
 // can be understood (flags, models, platforms) is tested all the same.
 var notRun = map[string]string{
-	"make run":                                  "it runs the matrix that the examples of assay matrix run, and would build this tree anew",
+	"make run":                                  "it runs the matrix that the examples of assay matrix run, and would build this tree again",
 	"make test":                                 "it runs this test",
 	"assay serve --web-lab":                     "it serves until it is stopped; TestIntegrationWebLab does the same",
 	"assay serve --web-lab bert vit --open":     "it serves until it is stopped, and opens a browser on somebody's screen",
@@ -205,7 +205,7 @@ func TestExceptions(t *testing.T) {
 	for _, table := range []iter.Seq[string]{maps.Keys(notRun), maps.Keys(later), maps.Keys(statuses)} {
 		for line := range table {
 			if !slices.ContainsFunc(all, func(e example) bool { return e.line == line }) {
-				t.Errorf("no help and no page shows %q any more", line)
+				t.Errorf("no help and no page shows %q now", line)
 			}
 		}
 	}

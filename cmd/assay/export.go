@@ -45,12 +45,12 @@ of the check). What fails its check is not exported.
 	}
 	f.add(c, "")
 	fs := c.Flags()
-	fs.StringVar(&f.format, "format", "onnx", "onnx, openvino, qnn, coreml, or web: ONNX as browsers want it")
+	fs.StringVar(&f.format, "format", "onnx", "onnx, openvino, qnn, coreml, or web (ONNX for browsers)")
 	fs.StringVar(&f.device, "device", "", "for openvino CPU, GPU or NPU; for qnn a system such as sm8650")
 	fs.StringVar(&f.out, "out", "", "the folder to write into")
 	fs.IntVar(&f.opset, "opset", 0, "of the ONNX graph (default: the exporter's own)")
 	fs.BoolVar(&f.parts, "parts", false, "as ONNX, in parts that run on their own: encoder, towers, projector, prompt pass, step with a cache")
-	fs.BoolVar(&f.force, "force", false, "write over what is in the folder")
+	fs.BoolVar(&f.force, "force", false, "overwrite what is in the folder")
 	for _, name := range []string{"platform", "plan", "strict"} {
 		_ = fs.MarkHidden(name)
 	}
@@ -121,7 +121,7 @@ func (a *app) exportCells(ctx context.Context, f *exportFlags, args []string) er
 	if err := status(rep.Results, f.Strict); err != nil {
 		return err
 	}
-	// What is not given out is not a success, --strict or not.
+	// What is not exported is not a success, --strict or not.
 	if len(given) == 0 {
 		return &statusError{exitUnavailable, nil}
 	}

@@ -11,7 +11,7 @@ import (
 	"assay/internal/session"
 )
 
-// partsGiven is one model whose parts were given out.
+// partsGiven is one model whose parts were exported.
 type partsGiven struct {
 	Model  string         `json:"model"`
 	Folder string         `json:"folder"`
@@ -22,7 +22,7 @@ type partsGiven struct {
 // its own.
 func (a *app) exportParts(ctx context.Context, w artefact.Writer, s *session.Session, cells []cell.Cell) error {
 	if w.Format.Name != "onnx" {
-		return usage("--parts goes with --format onnx")
+		return usage("--parts needs --format onnx")
 	}
 	all, good := []partsGiven{}, true
 	for _, c := range cells {

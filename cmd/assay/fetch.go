@@ -18,14 +18,14 @@ func fetchCommand(a *app) *cobra.Command {
 	var revision string
 	c := &cobra.Command{
 		Use:   "fetch MODEL…",
-		Short: "Load checkpoints into the Hugging Face cache ahead of their use",
-		Long: `Fetch loads what running a checkpoint needs: its configuration, its tokenizer and its weights
-(safetensors; a pickle or the model's own code only when asked for). What is in the cache already
-is not loaded again, what was cut is continued, and every file is verified against its checksum.
+		Short: "Download checkpoints into the Hugging Face cache before they are used",
+		Long: `Fetch downloads what running a checkpoint needs: its configuration, its tokenizer and its weights
+(safetensors; a pickle or the model's own code only when asked for). What is already in the cache
+is not loaded again, an interrupted download is resumed, and every file is verified against its checksum.
 MODEL is owner/name, owner/name@revision, or a checkpoint of the catalogue without its owner.
 
 HF_ENDPOINT names a mirror, HF_TOKEN a token for gated and private models, HF_HUB_CACHE or HF_HOME
-the cache. It is laid out as Hugging Face's own libraries do, so they share it: carry the folder to
+the cache. Its layout is that of Hugging Face's own libraries, so they share it: copy the folder to
 a machine without a network, and --offline there prints what it has.
 
 Exit status: 0 all are there; 1 one is not; 2 wrong usage; 130 interrupted, what was loaded is kept.`,
@@ -86,11 +86,11 @@ func (a *app) printSnapshot(s hub.Snapshot) error {
 	fmt.Fprintf(a.stdout, "%s at %s: commit %s\n  %s\n", s.Model, s.Revision, s.Commit, s.Folder)
 	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, f := range s.Files {
-		state := "was there"
+		state := "already there"
 		if f.Loaded {
 			state = "loaded"
 			if f.Checksum == "" {
-				state = "loaded, and the server gave no checksum"
+				state = "loaded; the server gave no checksum"
 			}
 		}
 		fmt.Fprintf(w, "%s\t  %s, %s\n", report.Bytes(f.Bytes), f.Name, state)

@@ -27,7 +27,7 @@ type generateFlags struct {
 func generateCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate",
-		Short: "Write tests and skills for models: files to keep, that run without Assay",
+		Short: "Write tests and skills for models: files you keep, which run without Assay",
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -40,9 +40,9 @@ func (f *generateFlags) add(c *cobra.Command, out string) {
 	fs := c.Flags()
 	fs.StringSliceVar(&f.platforms, "platform", []string{"all"}, "all, auto (those of this machine), or names of platforms")
 	fs.StringVar(&f.Dir, "out", out, "the folder to write into")
-	fs.BoolVar(&f.Missing, "missing", false, "only models that have no file there, or one that lacks an asked platform; without models, of all")
-	fs.BoolVar(&f.force, "force", false, "also write over files that were edited; what stands between the marked lines survives")
-	fs.BoolVar(&f.Check, "check", false, "write nothing; list the files that would be written differently today (exit status 3 if there are any)")
+	fs.BoolVar(&f.Missing, "missing", false, "only models with no file there, or one that lacks a requested platform; with no models named, all")
+	fs.BoolVar(&f.force, "force", false, "also overwrite edited files; text between the marked lines is kept")
+	fs.BoolVar(&f.Check, "check", false, "write nothing; list the files that would change (exit status 3 if there are any)")
 }
 
 // generate writes the files of the models that are asked for, with what they
@@ -86,10 +86,10 @@ func (f *generateFlags) check(args []string) error {
 		return usage("a model's name is empty")
 	}
 	if f.Dir == "" {
-		return usage("--out names no folder")
+		return usage("--out must name a folder")
 	}
 	if at, err := os.Stat(f.Dir); err == nil && !at.IsDir() {
-		return usage("%s is a file: --out names a folder", f.Dir)
+		return usage("%s is a file: --out must name a folder", f.Dir)
 	}
 	if f.none(args) {
 		if !f.Missing && !f.Check {
@@ -140,18 +140,18 @@ func (a *app) writeFiles(f *generateFlags, made folder.Contents) error {
 	for _, c := range kept {
 		a.say(c.Path + " " + leftAlone[c.State])
 	}
-	return &statusError{exitFails, fmt.Errorf("%s kept; another --out has room for all", counted(len(kept), "file was", "files were"))}
+	return &statusError{exitFails, fmt.Errorf("%s kept; use another --out to write them all", counted(len(kept), "file was", "files were"))}
 }
 
 // leftAlone says why a file was not written, and what to do about it.
 var leftAlone = map[generate.State]string{
-	generate.Edited:  "was edited outside of its marked lines and is left as it is: --force writes over it",
-	generate.Broken:  "has marked lines that are not in pairs, and is left as it is: mend them, or move it away",
-	generate.Foreign: "was not written by assay and is left as it is, also with --force: move it away",
+	generate.Edited:  "was edited outside its marked lines and is left unchanged: --force overwrites it",
+	generate.Broken:  "has marked lines that are not in pairs, and is left unchanged: fix them, or move the file away",
+	generate.Foreign: "was not written by assay and is left unchanged, even with --force: move it away",
 }
 
 func (a *app) printWritten(f *generateFlags, written, same generate.Changes, without []folder.Unwritten) {
-	fmt.Fprintf(a.stdout, "%s written to %s, %d as they were\n", counted(len(written), "file", "files"), f.Dir, len(same))
+	fmt.Fprintf(a.stdout, "%s written to %s, %d unchanged\n", counted(len(written), "file", "files"), f.Dir, len(same))
 	if len(without) == 0 {
 		return
 	}
@@ -172,7 +172,7 @@ func (a *app) printDiffering(changes generate.Changes) error {
 		for _, c := range differ {
 			fmt.Fprintf(a.stdout, "%s\t%s\n", c.State, c.Path)
 		}
-		fmt.Fprintf(a.stdout, "%d of %s would be written differently\n", len(differ), counted(there, "file", "files"))
+		fmt.Fprintf(a.stdout, "%d of %s would change\n", len(differ), counted(there, "file", "files"))
 	}
 	if len(differ) > 0 {
 		return &statusError{exitFails, nil}

@@ -26,7 +26,7 @@ func (a *app) exportInChild(ctx context.Context, folder string, models []string,
 	}
 	var rep struct{ Results []cell.Result }
 	if err := json.Unmarshal(told.Bytes(), &rep); err != nil {
-		return nil, fmt.Errorf("export what the files take: %w", errors.Join(ended, err))
+		return nil, fmt.Errorf("export what the files need: %w", errors.Join(ended, err))
 	}
 	return rep.Results, nil
 }

@@ -28,7 +28,7 @@ type runFlags struct {
 
 func (f *runFlags) add(c *cobra.Command) {
 	fs := c.Flags()
-	fs.BoolVar(&f.run, "run-tests", false, "run the files under pytest in the managed environment, and compare with what is stored of their models")
+	fs.BoolVar(&f.run, "run-tests", false, "run the files under pytest in the managed environment, and compare with the stored results of their models")
 	fs.StringVar(&f.device, "device", "cpu", "where --run-tests runs them: names of platforms, or auto")
 	fs.IntVar(&f.workers, "workers", 2, "processes of --run-tests")
 }
@@ -72,7 +72,7 @@ func toTry(models []folder.Model) []trial.Model {
 	return out
 }
 
-// crossCheck holds what the tests came to against what is stored.
+// crossCheck compares the tests' outcome with stored results.
 func (a *app) crossCheck(ctx context.Context, device string, models []trial.Model) error {
 	p, ok := platform.Get(platform.Name(device))
 	if !ok {
@@ -129,7 +129,7 @@ func (a *app) printTrialsText(models []trial.Model, all trial.Sum, pipelines []t
 	}
 	fmt.Fprintf(a.stdout, "\n%s in %s: %d pass, %d fail, %d skipped\n", counted(all.Files, "file", "files"), took.Round(time.Second), all.Passed, all.Failed, all.Skipped())
 	if all.Stored > 0 {
-		fmt.Fprintf(a.stdout, "of %d with a stored result %d work there\n", all.Stored, all.StoredAsWorking)
+		fmt.Fprintf(a.stdout, "of %d with a stored result, %d work there\n", all.Stored, all.StoredAsWorking)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ on openvino, qnn and the web platforms it asks assay for what runs there, and sk
 
 Files that nobody edited are brought up to date; edited ones are kept unless --force is given.
 
-With --run-tests the files are run, and what they come to is compared with what is stored of their models ("assay matrix"):
+With --run-tests the files are run, and their outcome is compared with the stored results of their models ("assay matrix"):
 a test that passes where the stored result fails, or the other way round, is listed.
 
 Exit status: 0 done; 1 the program failed; 2 wrong usage; 3 some file was edited and kept, with --check, differs, or,

@@ -17,7 +17,7 @@ type hubFlags struct {
 func (f *hubFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.BoolVar(&f.offline, "offline", false, "take weights from the cache only (also HF_HUB_OFFLINE=1)")
-	fs.BoolVar(&f.pickle, "allow-pickle", false, "also load pickled weights, as plain tensors: code in them is refused all the same")
+	fs.BoolVar(&f.pickle, "allow-pickle", false, "also load pickled weights, as plain tensors: code in them is still refused")
 	fs.BoolVar(&f.code, "trust-remote-code", false, "run the code that a model brings itself")
 }
 

@@ -50,12 +50,12 @@ func TestIntegrationFaultyProcessor(t *testing.T) {
 	p := onFaulty(t)
 	checkLowered(t, p.report(t, exitOK, "test", "bert", "--dtype", "bf16", "--platform", "cpu"), false)
 	out, _, _ := p.run(t, "doctor", "cpu")
-	for _, want := range []string{"torch bf16 died by SIGILL", amxIsOff, "ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16", "leaf 0x1c"} {
+	for _, want := range []string{"torch bf16 died of SIGILL", amxIsOff, "ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16", "leaf 0x1c"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("doctor does not say %q: %s", want, out)
 		}
 	}
-	if out, _, _ := p.run(t, "detect", "--platform", "cpu"); !strings.Contains(strings.Join(strings.Fields(out), " "), "torch bf16 died by SIGILL") {
+	if out, _, _ := p.run(t, "detect", "--platform", "cpu"); !strings.Contains(strings.Join(strings.Fields(out), " "), "torch bf16 died of SIGILL") {
 		t.Errorf("detect does not say what died: %s", out)
 	}
 }

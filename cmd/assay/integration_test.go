@@ -84,7 +84,7 @@ func ownCache(t *testing.T, p *program, name string) {
 }
 
 // tried is what was found of this processor's instruction sets, by file: the
-// programs of these tests have folders of their own, and each would ask anew.
+// programs of these tests have folders of their own, and each would ask again.
 var tried = sync.OnceValues(func() (fs.FS, error) {
 	path, err := torchPython()
 	if err != nil || !instructions.Read("/proc/cpuinfo").Announces() {
@@ -305,7 +305,7 @@ func TestIntegrationFallback(t *testing.T) {
 		t.Errorf("with --strict: %+v", r.Results)
 	}
 	if text := p.ok(t, "query", "--json", "--sql", "select hardware from hardware_results where success"); !strings.Contains(text, `"openvino"`) || strings.Contains(text, `"cuda"`) {
-		t.Errorf("the result is filed under another platform than it ran on: %s", text)
+		t.Errorf("the result is filed under a platform other than the one it ran on: %s", text)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 func modelsDiff(a *app) *cobra.Command {
 	var results bool
 	c := &cobra.Command{
-		Use: "diff OLD NEW", Short: "What changed between two releases of transformers: types, and what a sweep said of them",
+		Use: "diff OLD NEW", Short: "What changed between two releases of transformers: types, and their results in a sweep",
 		Long: `Diff compares two sides. Each is one of
   embedded          the catalogue that this program carries
   installed         that of the environment in use (--python)
@@ -22,7 +22,7 @@ func modelsDiff(a *app) *cobra.Command {
   venv/bin/python   that of another environment
   FILE              what "assay models export", "models --json", "matrix --json" or "test --json" wrote
   RUN               the results of a run in the store
-Where both hold results, what broke and what was mended is told; with --results, the store's results of each
+Where both hold results, it lists what broke and what was fixed; with --results, the store's results of each
 release are compared too.
 
 Exit status: 0 nothing that ran is broken; 1 the program failed; 2 wrong usage; 3 something that ran is broken.`,
@@ -43,7 +43,7 @@ Exit status: 0 nothing that ran is broken; 1 the program failed; 2 wrong usage; 
 			return a.printDifference(d)
 		},
 	}
-	c.Flags().BoolVar(&results, "results", false, "also compare what the store holds of each release")
+	c.Flags().BoolVar(&results, "results", false, "also compare the store's results of each release")
 	return c
 }
 
@@ -74,7 +74,7 @@ func modelsExport(a *app) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return a.exportModels(c.Context(), args[0], results) },
 	}
-	c.Flags().BoolVar(&results, "results", false, "with what the store holds of this release")
+	c.Flags().BoolVar(&results, "results", false, "include the store's results of this release")
 	return c
 }
 

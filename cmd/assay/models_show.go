@@ -18,10 +18,10 @@ import (
 func modelsShow(a *app) *cobra.Command {
 	look := plan.Look{}
 	c := &cobra.Command{
-		Use: "show MODEL", Short: "All there is to know of one model: a type, a checkpoint, or a folder with a config.json",
-		Long: `Show prints what the catalogue knows of a model, what is derived of it, and what ran where.
-Derived are parameters, operations, bytes, activations and the operators it needs, for any size, without its memory
-and without running it. That takes some seconds once, and needs an environment; what is not known says why.`,
+		Use: "show MODEL", Short: "Everything known about one model: a type, a checkpoint, or a folder with a config.json",
+		Long: `Show prints what the catalogue knows about a model, what is derived for it, and what ran where.
+Its parameters, operations, bytes, activations and operators are derived for any size, without allocating its memory
+and without running it. That takes a few seconds the first time, and needs an environment; what is not known says why.`,
 		Example: `  assay models show bert
   assay models show llama --size full --seq 2048 --json
   assay models show tinyllama --json`,

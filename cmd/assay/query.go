@@ -161,7 +161,7 @@ Times are seconds, memory is megabytes; inference_time is null unless bench meas
 			if sql == "" {
 				sql, args = f.sql()
 			} else if f != (queryFilter{Limit: f.Limit}) {
-				return usage("--sql and the filters --model, --platform, --verdict do not go together")
+				return usage("--sql cannot be used with the filters --model, --platform and --verdict")
 			}
 			if out != "" {
 				return a.export(c.Context(), st, sql, args, format, out)
@@ -231,7 +231,7 @@ func (a *app) sqlUsage(err error) error {
 }
 
 func dbCommand(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "db", Short: "Look after the database", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c := &cobra.Command{Use: "db", Short: "Maintain the database", Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(&cobra.Command{
 		Use: "rebuild", Short: "Rebuild the database from the journals; a broken one is set aside",
 		Example: "  assay db rebuild", Args: cobra.NoArgs,
@@ -243,7 +243,7 @@ func dbCommand(a *app) *cobra.Command {
 			return a.rebuild(c.Context(), st)
 		},
 	}, &cobra.Command{
-		Use: "path", Short: "Print where the database and its journals lie",
+		Use: "path", Short: "Print where the database and its journals are",
 		Example: "  assay db path", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			db, journals, err := a.paths()
@@ -279,7 +279,7 @@ func (a *app) printRows(rows *store.Rows, format string) error {
 // export writes the answer into a file, whose ending names the format.
 func (a *app) export(ctx context.Context, st *store.Store, sql string, args []any, format, path string) error {
 	if len(args) > 0 {
-		return usage("--out goes with --sql: a filter cannot be written to a file")
+		return usage("--out needs --sql: a filter cannot be written to a file")
 	}
 	if format == "" {
 		format = strings.TrimPrefix(filepath.Ext(path), ".")

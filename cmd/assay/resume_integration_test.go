@@ -16,7 +16,7 @@ func TestIntegrationResume(t *testing.T) {
 	p, interpreter := withTorch(t)
 	folder := filepath.Join(saved(t, p, interpreter), "whole")
 	weights := filepath.Join(folder, "model.safetensors")
-	// An input size that the model has not is dropped: the result is of another cell than was asked for.
+	// An input size that the model does not have is dropped: the result is of a different cell from the requested one.
 	args := []string{"matrix", folder, "--weights", folder, "--platform", "cpu", "--image", "64", "--resume"}
 	ran := func() bool {
 		t.Helper()

@@ -55,10 +55,10 @@ by running it, and each number carries its evidence.`,
 	f := cmd.PersistentFlags()
 	a.globals = f
 	f.StringVar(&a.db, "db", "", "database file; its journals are stored beside it (default: assay.duckdb in the data folder)")
-	f.StringVar(&a.python, "python", "", "use this Python and what it has instead of the managed environment; ASSAY_PYTHON names the one that is made from")
+	f.StringVar(&a.python, "python", "", "use this Python and its packages instead of the managed environment; ASSAY_PYTHON names the Python that one is made from")
 	f.BoolVar(&a.noSetup, "no-setup", false, "never install anything (also ASSAY_OFFLINE=1)")
-	f.StringSliceVar(&a.pass, "env", nil, "hand this variable of the environment on to children too; they get paths, proxies and the settings of devices and libraries, and no secrets")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "say more (also LOGLEVEL=DEBUG)")
+	f.StringSliceVar(&a.pass, "env", nil, "also pass this environment variable to children; they get paths, proxies and settings of devices and libraries, but no secrets")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "print more (also LOGLEVEL=DEBUG)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
 		detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand, exportCommand, generateCommand, verifyCommand, tuneCommand,
@@ -107,11 +107,11 @@ func checkArgs(c *cobra.Command) {
 func (a *app) checkPassed() error {
 	for _, name := range a.pass {
 		if name == "" || strings.ContainsAny(name, "= \t\n") {
-			return usage("--env %q: it takes the name of a variable alone, whose value is that of this shell", name)
+			return usage("--env %q: give only the name of a variable; its value is taken from this shell", name)
 		}
 	}
 	for _, name := range environment.Unset(a.environ(), a.pass) {
-		a.say("--env " + name + ": it is not set here, so children do not get it")
+		a.say("--env " + name + ": it is not set, so children do not get it")
 	}
 	return nil
 }

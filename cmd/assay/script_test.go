@@ -18,7 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the scripts of testdata/script, side by side, each with
+// TestScripts runs the scripts of testdata/script, in parallel, each with
 // folders of its own. No script needs torch.
 func TestScripts(t *testing.T) {
 	t.Parallel()

@@ -30,11 +30,11 @@ func serveCommand(a *app) *cobra.Command {
 	f := &serveFlags{}
 	c := &cobra.Command{
 		Use:   "serve --web-lab [MODEL…]",
-		Short: "Open a page on which any browser, a phone's too, runs models and sends the results here",
+		Short: "Open a page where any browser, even a phone's, runs models and sends the results here",
 		Long: `Serve --web-lab prints the address of a page. Whoever opens it chooses models and platforms (WebGPU, WebNN,
 WebAssembly), and they run in that browser; the results come to this machine's journals, with the other
 machine as their host. The thirteen key models, tiny, can be chosen unless others are named.
-On another interface than 127.0.0.1 it speaks TLS, since browsers give WebGPU to secure pages only.
+On any interface other than 127.0.0.1 it uses TLS, since browsers allow WebGPU only on secure pages.
 Ctrl-C stops it.`,
 		Example: `  assay serve --web-lab
   assay serve --web-lab bert vit --open
@@ -136,7 +136,7 @@ func (f *serveFlags) certificate() (*tls.Certificate, error) {
 		return nil, nil
 	}
 	if f.cert == "" || f.keyFile == "" {
-		return nil, usage("--cert and --cert-key go together")
+		return nil, usage("--cert and --cert-key must be given together")
 	}
 	c, err := tls.LoadX509KeyPair(f.cert, f.keyFile)
 	if err != nil {
@@ -164,7 +164,7 @@ func (a *app) announce(l *weblab.Lab, models int) error {
 	if own {
 		a.say(fmt.Sprintf(ownCertificate, fingerprint))
 	}
-	a.say(fmt.Sprintf("Open the address in the browser that is to run models: %d may be chosen. Ctrl-C stops.", models))
+	a.say(fmt.Sprintf("Open the address in the browser that should run models: %d can be chosen. Ctrl-C stops.", models))
 	return nil
 }
 
@@ -191,6 +191,6 @@ func (a *app) openLab(url string) func() {
 }
 
 // ownCertificate is what the user of a phone should know beforehand.
-const ownCertificate = `The other device will warn that the connection is not private, because this certificate is Assay's own and made just now.
+const ownCertificate = `The other device will warn that the connection is not private, because Assay has just made this certificate itself.
 Its fingerprint (SHA-256) is %s:
 compare it if you can, then choose "Advanced" or "Show Details", and go on to the page.`

@@ -42,7 +42,7 @@ func (a *app) printJSON(v any) error {
 
 func setupCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "setup", Short: "Make the managed Python environment (other commands do so by themselves on first need)",
+		Use: "setup", Short: "Install the managed Python environment (other commands do so when they first need it)",
 		Args: cobra.NoArgs,
 		Example: `  assay setup
   assay setup --python .venv/bin/python   # check your own instead
@@ -75,10 +75,10 @@ func setupCommand(a *app) *cobra.Command {
 
 func setupWebCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "web", Short: "Make the web environment: the packages that pages load and, on Linux x86-64, a Chromium",
-		Long: `Setup web installs, by npm and by a lock, the packages that Assay's pages load in a browser, and on
-Linux x86-64 a Chromium without a window. Nothing is installed outside Assay's data folder.
-Other commands do so by themselves on first need.`,
+		Use: "web", Short: "Install the web environment: the packages that pages load and, on Linux x86-64, a Chromium",
+		Long: `Setup web installs, with npm and from a lock file, the packages that Assay's pages load in a browser, and on
+Linux x86-64 a headless Chromium. Nothing is installed outside Assay's data folder.
+Other commands do so when they first need it.`,
 		Args: cobra.NoArgs,
 		Example: `  assay setup web
   assay setup web --json`,

@@ -17,9 +17,9 @@ func TestStrictSaysWhatIsLacking(t *testing.T) {
 		results []cell.Result
 		want    string
 	}{
-		{[]cell.Result{absent}, "1 asked cell has no device here"},
-		{[]cell.Result{beyond}, "1 asked cell is beyond what Assay can do there: see above"},
-		{[]cell.Result{beyond, absent, beyond}, "1 asked cell has no device here; 2 asked cells are beyond what Assay can do there: see above"},
+		{[]cell.Result{absent}, "1 requested cell has no device here"},
+		{[]cell.Result{beyond}, "1 requested cell is beyond what Assay can do there: see above"},
+		{[]cell.Result{beyond, absent, beyond}, "1 requested cell has no device here; 2 requested cells are beyond what Assay can do there: see above"},
 	} {
 		var s *statusError
 		if err := status(tc.results, true); !errors.As(err, &s) || s.status != exitUnavailable || err.Error() != tc.want {

@@ -63,7 +63,7 @@ var goWords = []struct {
 	{regexp.MustCompile(`strconv\.ParseFloat: parsing "[^"]*": invalid syntax`), "it is not a number"},
 	{regexp.MustCompile(`strconv\.ParseBool: parsing "[^"]*": invalid syntax`), "it is true or false"},
 	{regexp.MustCompile(`time: (?:invalid duration|missing unit in duration|unknown unit "[^"]*" in duration) "[^"]*"`), "it is not a time such as 30s or 10m"},
-	{regexp.MustCompile(`^parse error on line \d+, column \d+: .*`), "it is not a list with commas"},
+	{regexp.MustCompile(`^parse error on line \d+, column \d+: .*`), "it is not a comma-separated list"},
 }
 
 // sayPlainly says what is wrong with an argument as a person would.

@@ -81,7 +81,7 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 	f.add(c, "auto")
 	f.addOutput(c)
 	c.Flags().BoolVar(&quick, "quick", false, "3 repeats of 0.2 s instead of 6 of 1 s: no interval")
-	c.Flags().IntVar(&repeats, "repeats", 0, "fresh children a cell (default 6, with --quick 3)")
+	c.Flags().IntVar(&repeats, "repeats", 0, "fresh children per cell (default 6, with --quick 3)")
 	return c
 }
 
@@ -95,7 +95,7 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 		return err
 	}
 	if a.asJSON && f.jsonl {
-		return usage("--json prints one object at the end, --jsonl a line a result: give one of them")
+		return usage("--json prints one object at the end, --jsonl one line per result: choose one")
 	}
 	if err := writable(f.junit); err != nil {
 		return err
@@ -127,7 +127,7 @@ func writable(path string) error {
 		return nil
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
-		return usage("cannot write %s: its folder is not there", path)
+		return usage("cannot write %s: its folder does not exist", path)
 	}
 	return nil
 }

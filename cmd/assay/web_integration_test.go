@@ -124,7 +124,7 @@ func TestIntegrationWebGenerates(t *testing.T) {
 		if g := r.Generation; g == nil || g.PrefillMS == nil || g.TokenMSMedian == nil || *g.TokenMSMedian <= 0 {
 			t.Errorf("%s: tokens were not timed: %+v", r.Cell.DType, g)
 		} else if r.Cell.DType == platform.FP32 && (g.AgreedTokens == nil || *g.AgreedTokens != g.NewTokens) {
-			t.Errorf("other tokens than torch's: %+v", g)
+			t.Errorf("tokens differ from torch's: %+v", g)
 		}
 		if r.Context.EngineSettings["past_kept_at"] != "ml-tensor" {
 			t.Errorf("%s: the past was not kept by WebNN: %v", r.Cell.DType, r.Context.EngineSettings)
@@ -143,7 +143,7 @@ func TestIntegrationWebTranslates(t *testing.T) {
 			continue
 		}
 		if g := r.Generation; g == nil || g.AgreedTokens == nil || *g.AgreedTokens != g.NewTokens || *g.TokenMSMedian <= 0 {
-			t.Errorf("%s: other tokens than torch's, or not timed: %+v", r.Cell.Target, g)
+			t.Errorf("%s: tokens differ from torch's, or not timed: %+v", r.Cell.Target, g)
 		}
 		if r.Context.EngineSettings["past_kept_at"] != kept[r.Cell.Platform] {
 			t.Errorf("%s: the past was kept elsewhere: %v", r.Cell.Target, r.Context.EngineSettings)

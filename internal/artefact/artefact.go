@@ -27,7 +27,7 @@ type Artefact struct {
 type OccupiedError struct{ Folder string }
 
 func (e *OccupiedError) Error() string {
-	return e.Folder + " holds files already: give --force to write over them, or another --out"
+	return e.Folder + " already contains files: use --force to overwrite them, or another --out"
 }
 
 // Writer writes artefacts of one format into folders below Out.

@@ -52,12 +52,12 @@ func (f Format) Target(device string) (string, error) {
 	}
 	name, _, _ := strings.Cut(f.target, ":")
 	if strings.Contains(name, "/") {
-		return "", fmt.Errorf("--device does not go with %s: it is the same for every device", f.Name)
+		return "", fmt.Errorf("--device cannot be used with %s, which is the same for every device", f.Name)
 	}
 	return name + ":" + device, nil
 }
 
-// Usage is how a user runs what was given out, with the setting that its check
+// Usage is how a user runs what was exported, with the setting that its check
 // needed.
 func (f Format) Usage(r cell.Result) string {
 	if mode := r.Context.EngineSettings["snippets_mode"]; mode != "" {

@@ -18,11 +18,11 @@ type Asking struct {
 	Machine *detect.Machine
 	Web     environment.Web // the zero Web when there is none
 	Cache   string          // the folder of kept answers
-	Fresh   bool            // ask anew, and keep the new answers
+	Fresh   bool            // ask again, and keep the new answers
 	Kept    bool            // start nothing: give only the answers that are kept
 }
 
-// Answers asks every browser of the machine what it can do, side by side, each
+// Answers asks every browser of the machine what it can do, in parallel, each
 // within its limit. Where there is no browser it gives none.
 //
 // The answers of a browser are kept until it changes, or for a day.
@@ -65,7 +65,7 @@ func (a Asking) webChild(context.Context, string) ([]byte, error) {
 func (a Asking) child(o Options) detect.Child {
 	return func(ctx context.Context, _ string) ([]byte, error) {
 		if a.Kept {
-			return nil, errors.New("it is not to be started")
+			return nil, errors.New("it may not be started")
 		}
 		answer, err := Probe(ctx, o)
 		if err != nil {

@@ -156,7 +156,7 @@ func (b *Browser) Close() error {
 	return b.left
 }
 
-// end clears the browser away, once. Without a reason it died by itself, and
+// end clears the browser away, once. Without a reason it died of itself, and
 // its last words tell why.
 func (b *Browser) end(why error) {
 	b.once.Do(func() {

@@ -1,4 +1,4 @@
-// Package browser starts real browsers without a window, opens pages in them
+// Package browser starts real headless browsers, opens pages in them
 // and notices when one is gone. What a page does there is the page's own
 // business: it talks to Assay over HTTP by itself. Nothing is injected into a
 // page and no debugger is attached to it, because either would be measured too.

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// firefox drives Firefox by WebDriver BiDi, which it speaks by itself.
+// firefox drives Firefox by WebDriver BiDi, which is built in.
 type firefox struct {
 	*process
 	bidi   *bidi

@@ -10,7 +10,7 @@ import (
 )
 
 // TestAProfileIsNotSweptAwayWhileItIsMade: sweeps of other processes come at any
-// time, and no profile that was given out is touched by them. It runs by itself:
+// time, and no profile that is in use is touched by them. It runs by itself:
 // what it sweeps at, other tests sweep too.
 func TestAProfileIsNotSweptAwayWhileItIsMade(t *testing.T) {
 	var done atomic.Bool

@@ -107,7 +107,7 @@ func (s *safari) follow(ctx context.Context) {
 	}
 }
 
-// miss tells the pages that are not open any more.
+// miss tells the pages that are no longer open.
 func (s *safari) miss(open []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -32,7 +32,7 @@ type NoRecipeError struct {
 // Failure is the error as the failure of a cell: the model's own, unless a
 // package is what is missing.
 func (e *NoRecipeError) Failure() cell.Failure {
-	f := cell.Failure{Class: cell.ModelError, Detail: e.Error(), Hint: "Nothing is known to run it with; docs/models.md lists such types with their reasons. A folder with its config.json can be tested at its true size."}
+	f := cell.Failure{Class: cell.ModelError, Detail: e.Error(), Hint: "No way to run it is known; docs/models.md lists such types with their reasons. A folder with its config.json can be tested at its true size."}
 	switch {
 	case missing.MatchString(e.Reason):
 		f.Class, f.Hint = cell.MissingDependency, "Install what the detail names in the environment in use, or name another environment with --python."
@@ -120,7 +120,7 @@ func (c *Catalog) whyNot(modelType, task, size string, others bool) string {
 	return "no inputs are known with which it runs at size tiny"
 }
 
-// readRecipes reads the embedded recipes. It is called once, on first need: it
+// readRecipes reads the embedded recipes. It is called once, when first needed: it
 // takes some tens of milliseconds.
 func readRecipes() (book, error) {
 	b := book{recipes: map[string][]recipe{}, gaps: map[string]gap{}}

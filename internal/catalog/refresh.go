@@ -54,7 +54,7 @@ func (c *Catalog) setTypes(b []byte) error {
 		Types        []Entry
 	}
 	if err := json.Unmarshal(b, &file); err != nil {
-		return fmt.Errorf("the catalogue does not read: %w", err)
+		return fmt.Errorf("cannot parse the catalogue: %w", err)
 	}
 	if file.Schema != schema {
 		return fmt.Errorf("the catalogue has schema %d and this program reads %d: update the older of the two", file.Schema, schema)

@@ -52,10 +52,10 @@ func TestWithRefuses(t *testing.T) {
 	t.Parallel()
 	c := load(t)
 	for text, says := range map[string]string{
-		"not JSON":                    "does not read",
+		"not JSON":                    "cannot parse",
 		`{"schema":2,"types":[]}`:     "update the older",
 		`{"schema":1,"types":[]}`:     "no types",
-		`{"schema":1,"types":"bert"}`: "does not read",
+		`{"schema":1,"types":"bert"}`: "cannot parse",
 	} {
 		if _, err := c.With([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: error %v, want one with %q", text, err, says)

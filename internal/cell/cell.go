@@ -141,13 +141,13 @@ func (c Cell) Validate() error {
 		return fmt.Errorf("a cell needs a type, such as \"bert\"")
 	}
 	if strings.ContainsAny(c.Type, "/\\ \n\x00") || c.Type == ".." {
-		return fmt.Errorf("%q is not a model type: types hold no slashes or spaces", c.Type)
+		return fmt.Errorf("%q is not a model type: a type has no slashes or spaces", c.Type)
 	}
 	if c.Via == platform.TransformersJS && (c.Start != "" || c.FrontEnd != "") {
 		return fmt.Errorf("transformers.js brings its own front ends and starts: leave --warm and --front-end out with --via %s", c.Via)
 	}
 	if c.Revision != "" && c.Checkpoint == "" {
-		return fmt.Errorf("revision %q is one of a checkpoint: the cell names none", c.Revision)
+		return fmt.Errorf("revision %q needs a checkpoint, and the cell names none", c.Revision)
 	}
 	if _, err := c.split(); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (c Cell) Validate() error {
 		switch {
 		case v == "":
 		case !slices.Contains(s.Values, v):
-			return fmt.Errorf("unknown %s %q: it is one of %s", s.Name, v, strings.TrimPrefix(strings.Join(s.Values, ", "), ", "))
+			return fmt.Errorf("unknown %s %q: it must be one of %s", s.Name, v, strings.TrimPrefix(strings.Join(s.Values, ", "), ", "))
 		case !s.has(n.Engine.Traits(), v):
 			return fmt.Errorf("the engine %s has no %s %q: leave --%s out for %s", n.Engine, s.Name, v, s.Flag, n.Target)
 		}
@@ -199,7 +199,7 @@ func (c Cell) Validate() error {
 		v, max int
 	}{{"batch", n.Batch, 65536}, {"seq", n.Seq, 1 << 20}, {"image", n.Image, 16384}, {"threads", n.Threads, 4096}, {"seed", n.Seed, 1 << 31}} {
 		if f.v < 0 || f.v > f.max {
-			return fmt.Errorf("%s %d is out of range: it must lie between 0 and %d", f.name, f.v, f.max)
+			return fmt.Errorf("%s %d is out of range: it must be between 0 and %d", f.name, f.v, f.max)
 		}
 	}
 	return n.pair() // the last: all else is right then

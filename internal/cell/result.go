@@ -230,7 +230,7 @@ type Exported struct {
 }
 
 // ExportTry is a way to an engine that is not the one that counts: it was
-// refused, or gave other numbers than the model.
+// refused, or gave numbers that differ from the model's.
 type ExportTry struct {
 	Way   string `json:"way"` // the form of the model, and settings of the engine beside its usual ones
 	Error string `json:"error"`

@@ -14,7 +14,7 @@ const (
 	StaticShapes  = "static"  // a graph of fixed shapes; written as ""
 	DynamicShapes = "dynamic" // batch and length stay free in it
 
-	ColdStart = "cold" // the first request compiles what is compiled on first need; written as ""
+	ColdStart = "cold" // the first request compiles what is compiled when first needed; written as ""
 	WarmStart = "warm" // a run on blank inputs did before it
 
 	NoFrontEnd = "none" // inputs are drawn as the model takes them; written as ""
@@ -67,7 +67,7 @@ var special = []Setting{
 		Help: "in a browser, run on blank inputs before the first request, so that shaders are compiled by then",
 		Of:   func(s *Special) *string { return &s.Start }, has: inPages},
 	{Name: "front end", Flag: "front-end", Values: []string{NoFrontEnd, InPage}, Label: "front end in",
-		Help: "none or page: in a browser, whether the page itself makes the model's input of raw sound or frames (default none)",
+		Help: "none or page: in a browser, whether the page itself makes the model's input from raw audio or frames (default none)",
 		Of:   func(s *Special) *string { return &s.FrontEnd }, has: inPages},
 	{Name: "block size", Flag: "block", Values: []string{"32", "16", "64", "128"}, Label: "block",
 		Help: "16, 32, 64 or 128: weights of w8 and w4 that share a scale, in browsers (default 32)",

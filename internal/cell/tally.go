@@ -47,15 +47,15 @@ func Count(results []Result, strict bool) Tally {
 	return t
 }
 
-// Lacking says why asked cells ran nowhere: for lack of a device, or because
+// Lacking says why requested cells ran nowhere: there is no device, or
 // Assay cannot do there what was asked.
 func (t Tally) Lacking() string {
 	var parts []string
 	if n := t.Absent - t.beyond; n > 0 {
-		parts = append(parts, number(n, "asked cell has", "asked cells have")+" no device here")
+		parts = append(parts, number(n, "requested cell has", "requested cells have")+" no device here")
 	}
 	if t.beyond > 0 {
-		parts = append(parts, number(t.beyond, "asked cell is", "asked cells are")+" beyond what Assay can do there: see above")
+		parts = append(parts, number(t.beyond, "requested cell is", "requested cells are")+" beyond what Assay can do there: see above")
 	}
 	return strings.Join(parts, "; ")
 }

@@ -20,13 +20,13 @@ func TestCount(t *testing.T) {
 		want    counts
 	}{
 		"all is well":                {[]Result{works, partial, absent}, false, counts{}},
-		"strict":                     {[]Result{works, partial, absent}, true, counts{failing: 1, absent: 1, lacking: "1 asked cell has no device here"}},
+		"strict":                     {[]Result{works, partial, absent}, true, counts{failing: 1, absent: 1, lacking: "1 requested cell has no device here"}},
 		"fails":                      {[]Result{works, fails, fails}, false, counts{failing: 2}},
 		"the machine broke":          {[]Result{broke, works}, false, counts{broken: 1}},
 		"a step of a fallback":       {[]Result{passed, works}, true, counts{}},
-		"two without a device":       {[]Result{absent, absent}, true, counts{absent: 2, lacking: "2 asked cells have no device here"}},
-		"beyond Assay, and a device": {[]Result{beyond, absent}, true, counts{absent: 2, lacking: "1 asked cell has no device here; 1 asked cell is beyond what Assay can do there: see above"}},
-		"beyond Assay":               {[]Result{beyond, beyond}, true, counts{absent: 2, lacking: "2 asked cells are beyond what Assay can do there: see above"}},
+		"two without a device":       {[]Result{absent, absent}, true, counts{absent: 2, lacking: "2 requested cells have no device here"}},
+		"beyond Assay, and a device": {[]Result{beyond, absent}, true, counts{absent: 2, lacking: "1 requested cell has no device here; 1 requested cell is beyond what Assay can do there: see above"}},
+		"beyond Assay":               {[]Result{beyond, beyond}, true, counts{absent: 2, lacking: "2 requested cells are beyond what Assay can do there: see above"}},
 		"nothing suits":              {[]Result{unsuited}, false, counts{unsuited: true}},
 		"something suits":            {[]Result{unsuited, works}, false, counts{}},
 		"something suits, strict":    {[]Result{works, unsuited}, true, counts{unsuited: true}},

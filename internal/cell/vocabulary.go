@@ -85,7 +85,7 @@ func (c Cell) known() error {
 	}
 	for _, w := range []struct{ name, word string }{{"type", c.Type}, {"class", c.Class}, {"task", c.Task}, {"family", c.Family}, {"hash", c.Hash}} {
 		if strings.ContainsFunc(w.word, notInWords) {
-			return fmt.Errorf("%.60q is not a %s: it holds characters that none has", w.word, w.name)
+			return fmt.Errorf("%.60q is not a %s: it contains characters that are not allowed", w.word, w.name)
 		}
 	}
 	return nil
@@ -95,5 +95,5 @@ func (c Cell) known() error {
 func notInWords(r rune) bool { return !unicode.IsPrint(r) || strings.ContainsRune(`<>"'&`+"`", r) }
 
 func unknown[T ~string](what string, got T, known []T) error {
-	return fmt.Errorf("unknown %s %.60q: it is one of %s", what, string(got), platform.Join(known))
+	return fmt.Errorf("unknown %s %.60q: it must be one of %s", what, string(got), platform.Join(known))
 }

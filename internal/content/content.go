@@ -94,19 +94,19 @@ var hashed = regexp.MustCompile(`^[0-9a-f]{64}$`)
 func (b *Book) file(ctx context.Context, path string) (string, error) {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return "", fmt.Errorf("tell %s from what it was: %w", path, err)
+		return "", fmt.Errorf("check whether %s changed: %w", path, err)
 	}
 	if name := filepath.Base(target); hashed.MatchString(name) && filepath.Base(filepath.Dir(target)) == "blobs" {
 		return name, nil
 	}
 	f, err := input.Open(target)
 	if err != nil {
-		return "", fmt.Errorf("tell %s from what it was: %w", path, err)
+		return "", fmt.Errorf("check whether %s changed: %w", path, err)
 	}
 	defer f.Close()
 	before, err := f.Stat()
 	if err != nil {
-		return "", fmt.Errorf("tell %s from what it was: %w", path, err)
+		return "", fmt.Errorf("check whether %s changed: %w", path, err)
 	}
 	when, told := changed(before)
 	if e, ok := b.remembered(target); ok && told && e.Change == when.key {
@@ -118,7 +118,7 @@ func (b *Book) file(ctx context.Context, path string) (string, error) {
 	}
 	after, err := f.Stat()
 	if err != nil {
-		return "", fmt.Errorf("tell %s from what it was: %w", path, err)
+		return "", fmt.Errorf("check whether %s changed: %w", path, err)
 	}
 	if now, ok := changed(after); ok && now.key == when.key && time.Since(now.at) > settled && after.Size() >= large {
 		b.remember(entry{target, now.key, digest})

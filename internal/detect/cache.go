@@ -26,7 +26,7 @@ const CacheLife = 24 * time.Hour
 type Cache struct {
 	Dir   string
 	Key   string
-	Fresh bool // ask anew, and keep the new answer
+	Fresh bool // ask again, and keep the new answer
 	Now   func() time.Time
 }
 

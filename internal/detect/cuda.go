@@ -64,10 +64,10 @@ func nvidiaMissing(card, node bool, driver string) (missing, hint string) {
 		return "", ""
 	case driver == "":
 		return "an NVIDIA GPU is on the bus, but its driver is not loaded here and there is no /dev/nvidia0",
-			"install the NVIDIA driver; inside a container give the devices to it (docker run --gpus all, with the NVIDIA Container Toolkit)"
+			"install the NVIDIA driver; inside a container, pass the devices to it (docker run --gpus all, with the NVIDIA Container Toolkit)"
 	}
 	return "an NVIDIA GPU and its driver are there, but there is no /dev/nvidia0",
-		"inside a container give the devices to it (docker run --gpus all); otherwise run nvidia-modprobe"
+		"inside a container, pass the devices to it (docker run --gpus all); otherwise run nvidia-modprobe"
 }
 
 var driverVersion = regexp.MustCompile(`Kernel Module(?: for \S+)?\s+([0-9]+(?:\.[0-9]+)+)`)
@@ -147,9 +147,9 @@ func mergeNVML(p *Platform, s Sighting, n nvmlAnswer) {
 func judgeCUDATorch(p *Platform, s Sighting, t torchAnswer, n nvmlAnswer) {
 	switch {
 	case t.HIP != "":
-		p.absentFor("torch "+t.Version+" is a ROCm build", "install a CUDA build of torch, or give its Python with --python")
+		p.absentFor("torch "+t.Version+" is a ROCm build", "install a CUDA build of torch, or name its Python with --python")
 	case t.CUDA == "":
-		p.absentFor("torch "+t.Version+" was built without CUDA", "install a CUDA build of torch, or give its Python with --python")
+		p.absentFor("torch "+t.Version+" was built without CUDA", "install a CUDA build of torch, or name its Python with --python")
 	case len(t.Devices) == 0:
 		p.absentFor(orUnnamed(t.CUDAError, "torch sees no CUDA device"), driverHint(t, n))
 	default:

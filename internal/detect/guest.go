@@ -33,7 +33,7 @@ func JudgeGuest(s Sighting, b BrowserAnswer, engine string) (Report, error) {
 	return r, nil
 }
 
-// realDevices are the WebGPU adapters of a report that are no software.
+// realDevices are the WebGPU adapters of a report that are not software.
 func realDevices(r Report) []string {
 	p, _ := r.Get(platform.WebGPU)
 	var names []string

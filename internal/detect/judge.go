@@ -156,7 +156,7 @@ func (p *Platform) noteBlind(s Sighting) {
 		return
 	}
 	if s.OS == "windows" {
-		p.note("unseen", "no file of Windows tells which GPUs there are: only the driver or an engine can")
+		p.note("unseen", "Windows has no file that lists its GPUs: only the driver or an engine can tell")
 		return
 	}
 	p.note("unseen", "there is no /sys/bus/pci here to look for GPUs in")
@@ -167,7 +167,7 @@ func (p *Platform) needTorch(a Answers, then func(torchAnswer)) {
 	p.need(a, "torch", func(answer Answer) {
 		var t torchAnswer
 		if !answer.into(&t) || t.Version == "" {
-			p.note("torch", "its answer does not say a version")
+			p.note("torch", "its answer gives no version")
 			return
 		}
 		p.Engine = &Engine{platform.Torch, t.Version}

@@ -229,7 +229,7 @@ func TestJudgeFirst(t *testing.T) {
 	}
 }
 
-// TestJudgingChangesNothing: one sighting is judged several times, side by side
+// TestJudgingChangesNothing: one sighting is judged several times, in parallel
 // too; each judgement is what the first one was, and the sighting stays as it is.
 func TestJudgingChangesNothing(t *testing.T) {
 	t.Parallel()

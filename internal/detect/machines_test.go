@@ -16,7 +16,7 @@ import (
 	"assay/internal/platform"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 const machinesDir = "testdata/machines"
 

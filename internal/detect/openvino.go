@@ -94,7 +94,7 @@ func (openvinoProbe) Judge(s Sighting, a Answers) Platform {
 	p.need(a, "openvino", func(answer Answer) {
 		var o openvinoAnswer
 		if !answer.into(&o) || o.Version == "" {
-			p.note("openvino", "its answer does not say a version")
+			p.note("openvino", "its answer gives no version")
 			return
 		}
 		p.Engine = &Engine{platform.EngOpenVINO, o.Version}

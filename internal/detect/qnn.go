@@ -69,13 +69,13 @@ func (qnnProbe) Judge(s Sighting, a Answers) Platform {
 func judgeORT(p *Platform, seen Seen, answer Answer) {
 	var o ortAnswer
 	if !answer.into(&o) || o.Version == "" {
-		p.note("onnxruntime", "its answer does not say a version")
+		p.note("onnxruntime", "its answer gives no version")
 		return
 	}
 	p.note("onnxruntime", fmt.Sprintf("ONNX Runtime %s with %s", o.Version, strings.Join(o.Providers, ", ")))
 	q := o.QNN
 	if q.Version == "" {
-		p.absentFor(orUnnamed(q.Absent, orUnnamed(q.Error, "the QNN provider is not installed")), "install onnxruntime-qnn, or give a Python that has it with --python")
+		p.absentFor(orUnnamed(q.Absent, orUnnamed(q.Error, "the QNN provider is not installed")), "install onnxruntime-qnn, or name a Python that has it with --python")
 		return
 	}
 	if !q.Library {

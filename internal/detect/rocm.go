@@ -55,7 +55,7 @@ func rocmMissing(m *Machine, cards int, nodes []kfdNode) (missing, hint string) 
 		return "", ""
 	case !m.exists("dev/kfd"):
 		return "an AMD GPU is on the bus, but there is no /dev/kfd",
-			"install AMD's amdgpu driver with KFD; inside a container give the devices to it (docker run --device /dev/kfd --device /dev/dri)"
+			"install AMD's amdgpu driver with KFD; inside a container, pass the devices to it (docker run --device /dev/kfd --device /dev/dri)"
 	case len(nodes) == 0:
 		return "an AMD GPU is on the bus, but the compute driver (KFD) lists none",
 			"check that the GPU is supported by ROCm and that the amdgpu module is loaded"
@@ -66,7 +66,7 @@ func rocmMissing(m *Machine, cards int, nodes []kfdNode) (missing, hint string) 
 		}
 	}
 	return "the render nodes of the AMD GPUs (/dev/dri/renderD*) are not there",
-		"inside a container give the devices to it (docker run --device /dev/kfd --device /dev/dri)"
+		"inside a container, pass the devices to it (docker run --device /dev/kfd --device /dev/dri)"
 }
 
 // rocmDevices takes the compute driver's nodes, which the runtime numbers, and
@@ -105,7 +105,7 @@ func (rocmProbe) Judge(s Sighting, a Answers) Platform {
 
 func judgeROCmTorch(p *Platform, s Sighting, t torchAnswer) {
 	if t.HIP == "" {
-		p.absentFor("torch "+t.Version+" is not a ROCm build", "on a machine with an AMD GPU, install a ROCm build of torch in a Python of your own and give it with --python")
+		p.absentFor("torch "+t.Version+" is not a ROCm build", "on a machine with an AMD GPU, install a ROCm build of torch in a Python of your own and name it with --python")
 		return
 	}
 	if len(t.Devices) == 0 {
@@ -126,7 +126,7 @@ func halfDetail(d torchDevice) string {
 	case d.Half == nil:
 		return fmt.Sprintf("device %d: half precision was not checked", d.Index)
 	case *d.Half:
-		return fmt.Sprintf("device %d: a product in half precision came out right", d.Index)
+		return fmt.Sprintf("device %d: a product in half precision was right", d.Index)
 	}
 	return fmt.Sprintf("device %d: half precision failed: %s", d.Index, orUnnamed(d.HalfError, "wrong values"))
 }

@@ -95,7 +95,7 @@ func (t *textPrinter) host() {
 		t.wrap("  ", strings.Join(t.report.CPU.Features, " "))
 	}
 	if off := t.report.CPU.NotExecuted; len(off) > 0 && t.report.has(platform.CPU) {
-		t.wrap("  ", "announced and not executed: "+strings.Join(off, " "))
+		t.wrap("  ", "announced but not executed: "+strings.Join(off, " "))
 	}
 	t.WriteByte('\n')
 }

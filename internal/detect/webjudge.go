@@ -68,7 +68,7 @@ func (w webProbe) Judge(s Sighting, a Answers) Platform {
 	p := Platform{Platform: w.name, Evidence: s.Platforms[w.name].Evidence}
 	browsers := answered(s.Browsers, a)
 	if names, set := s.Environment[BrowsersVariable]; set && len(browsers) == 0 {
-		return p.absent(fmt.Sprintf("%s=%s leaves no browser that is here", BrowsersVariable, names), "unset it, or name another browser")
+		return p.absent(fmt.Sprintf("%s=%s excludes every browser here", BrowsersVariable, names), "unset it, or name another browser")
 	}
 	if len(browsers) == 0 {
 		return p.absent("no browser is installed", w.noBrowser(s))
@@ -102,7 +102,7 @@ func rank(d Device) int {
 func (w webProbe) noBrowser(s Sighting) string {
 	const install = "install Chromium, Chrome, Edge or Firefox"
 	if s.OS == "linux" && s.Arch == "amd64" {
-		return install + "; or have Assay bring a Chromium of its own: assay setup web"
+		return install + "; or let Assay install its own Chromium: assay setup web"
 	}
 	return install
 }
@@ -128,7 +128,7 @@ func (w webProbe) conclude(p *Platform, a Answers, silent, asked int) {
 }
 
 var webHints = map[platform.Name]string{
-	platform.WebNN:  setupWebHint + ": on Linux x86-64 it brings a Chromium that has WebNN; elsewhere install a current Chrome or Edge",
+	platform.WebNN:  setupWebHint + ": on Linux x86-64 it installs a Chromium that has WebNN; elsewhere install a current Chrome or Edge",
 	platform.WebGPU: "install a current Chrome, Edge or Firefox, and the driver of the GPU; " + setupWebHint,
 }
 
@@ -165,7 +165,7 @@ func (g WebGPU) name() string {
 }
 
 func (g WebGPU) limits() string {
-	return fmt.Sprintf("buffers of %s, %d invocations a workgroup", Bytes(g.Limits["maxStorageBufferBindingSize"]), g.Limits["maxComputeInvocationsPerWorkgroup"])
+	return fmt.Sprintf("buffers of %s, %d invocations per workgroup", Bytes(g.Limits["maxStorageBufferBindingSize"]), g.Limits["maxComputeInvocationsPerWorkgroup"])
 }
 
 // softwareAdapters are names of adapters that compute on the processor.
@@ -218,7 +218,7 @@ var aliases = []struct {
 	why   string
 }{
 	{func(_ string, s Sighting, _ BrowserAnswer) bool { return s.OS == "linux" },
-		"on Linux Chromium computes with TFLite and XNNPACK, which are for the processor alone"},
+		"on Linux Chromium computes with TFLite and XNNPACK, which run only on the processor"},
 	{func(kind string, _ Sighting, b BrowserAnswer) bool {
 		return kind == "gpu" && (b.WebGPU.Absent != "" || b.WebGPU.Error != "" || b.Software())
 	}, "the browser has no real GPU adapter"},

@@ -24,7 +24,7 @@ var (
 		{Type: "gpu", Computes: true, Matmul: []string{"float32", "float16"}}, {Type: "npu", Computes: true, Matmul: []string{"float32", "float16"}}}}
 	noBackEnd = WebNN{Devices: []WebNNDevice{{Type: "cpu", Error: "WebNN is not supported on this platform."}}}
 	noWebNN   = WebNN{Absent: "the browser has no WebNN here"}
-	noGPU     = WebGPU{Absent: "the browser has WebGPU and no adapter for it"}
+	noGPU     = WebGPU{Absent: "the browser has WebGPU but no adapter for it"}
 )
 
 func browserSays(t *testing.T, all ...BrowserAnswer) Answers {

@@ -104,7 +104,7 @@ func checkClock(_ context.Context, d *Deps) Finding {
 func checkLimits(_ context.Context, d *Deps) Finding {
 	files := d.Limits().Files
 	if files == nil {
-		return skipped("this system tells no limit of open files")
+		return skipped("this system reports no limit on open files")
 	}
 	if *files < 1024 {
 		return warn("raise it: ulimit -n 4096", "only %d files may be open at once", *files)
@@ -139,7 +139,7 @@ func checkPython(ctx context.Context, d *Deps) Finding {
 	}
 	problem, do := hint(err, "install Python 3.11 or newer")
 	if _, missing := d.Environment(ctx); missing == nil {
-		return warn(do, "%s; the environment that is there works without", problem)
+		return warn(do, "%s; the installed environment works without it", problem)
 	}
 	return fail(do, "%s", problem)
 }
@@ -185,7 +185,7 @@ func checkPackages(ctx context.Context, d *Deps) Finding {
 		return skipped("there is no environment")
 	}
 	if !env.Managed {
-		return skipped("the user's own environment is taken as it is: %s", versions(env))
+		return skipped("the user's own environment is used as is: %s", versions(env))
 	}
 	c, err := d.Inspect(env)
 	if err != nil {

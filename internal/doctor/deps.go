@@ -225,7 +225,7 @@ func importLibraries(ctx context.Context, env environment.Environment) (Librarie
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return Libraries{}, fmt.Errorf("the imports did not end within %v", importLimit)
+			return Libraries{}, fmt.Errorf("the imports did not finish within %v", importLimit)
 		}
 		lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
 		return Libraries{}, fmt.Errorf("%s (%w)", lines[len(lines)-1], err)

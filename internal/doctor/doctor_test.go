@@ -156,7 +156,7 @@ func TestSick(t *testing.T) {
 			}
 		}, Fail, "1 files are damaged (torch/_C.so)"},
 		{"amx announced and not executed", "instructions", "", func(d *Deps) { d.Instructions = withoutAMX("AVX512_CORE_FP16") }, Warn,
-			"torch bf16 died by SIGILL; AMX is off: this processor announces it and cannot execute it; every child runs with ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16; its CPUID ends at leaf 0x1c"},
+			"torch bf16 died of SIGILL; AMX is off: this processor announces it and cannot execute it; every child runs with ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16; its CPUID ends at leaf 0x1c"},
 		{"nothing helps", "instructions", platform.OpenVINO, func(d *Deps) { d.Instructions = withoutAMX("") }, Fail, "no lower set of instructions helps"},
 		{"the user's own level", "instructions", "", func(d *Deps) {
 			d.Instructions = withoutAMX("AVX2")
@@ -172,7 +172,7 @@ func TestSick(t *testing.T) {
 			"could not be checked (openvino int8: it took too long, torch bf16: raised an exception)"},
 		{"one died and no level gave an answer", "instructions", "", func(d *Deps) {
 			d.Instructions = untried(instructions.Finding{Died: []instructions.Death{{Engine: "torch", DType: "bf16", Signal: int(syscall.SIGILL)}}})
-		}, Warn, "torch bf16 died by SIGILL; whether a lower set of instructions helps is not known"},
+		}, Warn, "torch bf16 died of SIGILL; whether a lower set of instructions helps is not known"},
 		{"one is not installed", "instructions", "", func(d *Deps) {
 			d.Instructions = func(context.Context, environment.Environment) (instructions.Processor, instructions.Finding) {
 				return instructions.Processor{Flags: "amx_tile"}, instructions.Finding{Skipped: map[string]string{"openvino int8": instructions.Absent}}

@@ -45,7 +45,7 @@ func checkInstructions(ctx context.Context, d *Deps) Finding {
 // other values without a word.
 func checkLevel(p instructions.Processor, name, level string) Finding {
 	if known := p.Known(); len(known) > 0 && !slices.Contains(known, strings.ToUpper(level)) {
-		return warn("set one of "+strings.Join(known, ", ")+", or nothing", "%s=%s is set by you, and oneDNN knows no such level: it is ignored", name, level)
+		return warn("set one of "+strings.Join(known, ", ")+", or nothing", "%s=%s is set by you, but oneDNN has no such level: it is ignored", name, level)
 	}
 	return ok("%s=%s is set by you and left alone", name, level)
 }

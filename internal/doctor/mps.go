@@ -53,7 +53,7 @@ func checkFallbackMPS(_ context.Context, d *Deps) Finding {
 		return skipped("there is no Apple GPU here")
 	}
 	if v := d.Getenv(fallbackVariable); v != "" && v != "0" {
-		return warn("unset it to learn which models run on the GPU whole", "%s=%s: operators that MPS lacks run on the CPU, and such results are partial", fallbackVariable, v)
+		return warn("unset it to learn which models run entirely on the GPU", "%s=%s: operators that MPS lacks run on the CPU, and such results are partial", fallbackVariable, v)
 	}
 	return ok("%s is not set: an operator that MPS lacks is a failure that names it", fallbackVariable)
 }

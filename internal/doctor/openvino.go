@@ -48,7 +48,7 @@ func checkOpenVINODrivers(p detect.Platform) Finding {
 		return warn("install Intel's compute runtime (intel-opencl-icd, level-zero) for a GPU or the linux-npu-driver for an NPU, and be in the group render",
 			"%s", strings.Join(unreached, "; "))
 	}
-	return ok("OpenVINO lists all that it could drive here")
+	return ok("OpenVINO lists every device that it can drive here")
 }
 
 // precisions are the capabilities by which a dtype is had, in the order of the
@@ -70,7 +70,7 @@ func checkOpenVINOPrecision(p detect.Platform) Finding {
 		}
 		out = append(out, dev.ID+" computes in "+strings.Join(has, ", "))
 	}
-	return ok("%s; weights of 8 and 4 bits go on all", strings.Join(out, "; "))
+	return ok("%s; 8-bit and 4-bit weights work on all", strings.Join(out, "; "))
 }
 
 func last(es []detect.Evidence) string {

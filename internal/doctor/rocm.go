@@ -25,7 +25,7 @@ func checkKFD(_ context.Context, d *Deps) Finding {
 	case errors.Is(err, fs.ErrNotExist):
 		return fail("install AMD's amdgpu driver with KFD; start a container with --device /dev/kfd --device /dev/dri", "%s, and there is no /dev/kfd", strings.Join(seen.Hardware, ", "))
 	case err != nil:
-		return fail("see what rocminfo and dmesg say of amdgpu", "/dev/kfd cannot be opened: %v", err)
+		return fail("see what rocminfo and dmesg say about amdgpu", "/dev/kfd cannot be opened: %v", err)
 	case seen.Missing != "":
 		return fail(seen.Hint, "%s", seen.Missing)
 	}
@@ -65,5 +65,5 @@ func checkVariablesROCm(_ context.Context, d *Deps) Finding {
 	if len(set) == 0 {
 		return ok("no variable hides a device")
 	}
-	return warn("unset them if a device is missed: together they choose twice, the second among what the first leaves", "%s", strings.Join(set, ", "))
+	return warn("unset them if a device is missing: together they filter twice, the second among what the first leaves", "%s", strings.Join(set, ", "))
 }

@@ -30,9 +30,9 @@ func checkNPM(ctx context.Context, d *Deps) Finding {
 	if err == nil {
 		return ok("%s", npm)
 	}
-	problem, do := hint(err, "install Node.js, which brings npm")
+	problem, do := hint(err, "install Node.js, which includes npm")
 	if _, absent := d.Web(); absent == nil {
-		return warn(do, "%s; the web environment that is there works without", problem)
+		return warn(do, "%s; the installed web environment works without it", problem)
 	}
 	return d.lacks(do, "%s", problem)
 }
@@ -66,7 +66,7 @@ func checkBrowsers(_ context.Context, d *Deps) Finding {
 		names = append(names, fmt.Sprintf("%s (%s)", b.Name, b.Path))
 	}
 	if len(names) == 0 {
-		return d.lacks("install Chromium, Chrome, Edge or Firefox; on Linux x86-64 assay setup web brings one", "there is no browser here")
+		return d.lacks("install Chromium, Chrome, Edge or Firefox; on Linux x86-64 assay setup web installs one", "there is no browser here")
 	}
 	return ok("%s", strings.Join(names, ", "))
 }

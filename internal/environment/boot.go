@@ -25,7 +25,7 @@ func (b *build) boot(ctx context.Context) (string, error) {
 			return uvIn(dir), nil
 		}
 		if uv, missing := exec.LookPath("uv"); missing == nil {
-			b.say("using the uv that is on this machine: " + uv)
+			b.say("using this machine's uv: " + uv)
 			return uv, nil
 		}
 	}
@@ -37,7 +37,7 @@ func (b *build) bootInto(ctx context.Context, dir string, way func(ctx context.C
 	err := b.beside(dir, func(tmp string) error {
 		err := way(ctx, tmp)
 		if err == nil && uvIn(tmp) == "" {
-			err = errors.New("pip left no uv")
+			err = errors.New("pip did not install uv")
 		}
 		return err
 	})

@@ -94,7 +94,7 @@ func (b *build) install(ctx context.Context, uv string, tmp string) error {
 	if err := replaceFile(lock, b.lock); err != nil {
 		return err
 	}
-	b.say(fmt.Sprintf("installing packages: about %s to load, %s on disk", Gigabytes(b.size.Load), Gigabytes(b.size.Disk)))
+	b.say(fmt.Sprintf("installing packages: about %s to download, %s on disk", Gigabytes(b.size.Load), Gigabytes(b.size.Disk)))
 	argv := []string{uv, "pip", "install", "--python", pythonIn(tmp), "--require-hashes", "--no-deps", "--only-binary", ":all:", "--compile-bytecode", "--requirement", lock}
 	p := newProgress(b.say)
 	_, err := b.do(ctx, vars, p.line, append(argv, settings.findLinks()...)...)

@@ -9,7 +9,7 @@
 //
 // A Maker is built once in main from Folders and the process's environment
 // variables. Open is the door for commands: it returns the environment the
-// user chose, and makes the managed one on first need. Find never installs.
+// user chose, and makes the managed one when first needed. Find never installs.
 // Both return an Environment, a plain value that knows how to start its Python.
 //
 // Making the managed environment goes in steps, each in its own file:

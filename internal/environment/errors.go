@@ -38,7 +38,7 @@ func (e *Error) Error() string {
 		s += ": " + e.Hint
 	}
 	if e.Log != "" {
-		s += " (all that was said: " + e.Log + ")"
+		s += " (full log: " + e.Log + ")"
 	}
 	return s
 }

@@ -20,14 +20,14 @@ type explanation struct {
 // matching distribution".
 var explanations = []explanation{
 	{NoSpace, regexp.MustCompile(`No space left on device|os error 28|Errno 28|Disk quota exceeded|os error 122|not enough space on the disk|os error 112`),
-		"the disk became full while packages were being installed",
+		"the disk filled up while packages were being installed",
 		"make room, or set ASSAY_HOME to a folder on another disk, and run assay setup again"},
 	{Certificate, regexp.MustCompile(`(?i)CERTIFICATE_VERIFY_FAILED|certificate verify failed|invalid peer certificate|UnknownIssuer|UnknownCA|self[- ]signed certificate`),
 		"the package index has a certificate that is not trusted here",
-		"give your authority's certificates to pip (pip config set global.cert FILE) or in SSL_CERT_FILE, and run assay setup again"},
+		"give pip your authority's certificates (pip config set global.cert FILE) or set SSL_CERT_FILE, and run assay setup again"},
 	{Mismatch, regexp.MustCompile(`(?i)hash mismatch|DO NOT MATCH THE HASHES`),
-		"a package that was loaded is not the one that was locked, so it was not installed",
-		"the package index or a cache on the way is serving another file; clear it (uv cache clean, pip cache purge) and run assay setup again"},
+		"a downloaded package is not the locked one, so it was not installed",
+		"the package index or a cache in between is serving a different file; clear it (uv cache clean, pip cache purge) and run assay setup again"},
 	{Refused, regexp.MustCompile(`(?i)\b(401|403|407)\b.{0,40}(unauthorized|forbidden|proxy auth)|(unauthorized|forbidden)[^\n]{0,40}\b(401|403)\b|proxy authentication required`),
 		"the package index, or a proxy on the way to it, refused the request",
 		"check the index and its password in pip's settings (pip config list), and run assay setup again"},
@@ -71,5 +71,5 @@ func explainBy(rows []explanation, step string, err error, log string) error {
 			return &Error{Kind: row.kind, Problem: fmt.Sprintf("%s: %s", step, row.problem), Hint: row.hint, Log: log, Err: err}
 		}
 	}
-	return &Error{Kind: Failed, Problem: fmt.Sprintf("%s: %v", step, err), Hint: "assay doctor may tell more", Log: log, Err: err}
+	return &Error{Kind: Failed, Problem: fmt.Sprintf("%s: %v", step, err), Hint: "assay doctor may say more", Log: log, Err: err}
 }

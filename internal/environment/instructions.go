@@ -16,7 +16,7 @@ import (
 const askingLimit = 3 * time.Minute
 
 // host is what this machine's processor means for an environment's children. It
-// is shared by the copies of an Environment, asked on first need, and once.
+// is shared by the copies of an Environment, asked when first needed, and once.
 type host struct {
 	processor instructions.Processor
 	memory    instructions.Memory
@@ -85,7 +85,7 @@ func (h *host) settle(ctx context.Context, e Environment) {
 		return
 	}
 	if h.finding, err = h.keep(found); err != nil {
-		h.say(executes + " could not be kept and is tried again next time: " + err.Error())
+		h.say(executes + " could not be saved and is tried again next time: " + err.Error())
 	}
 }
 
@@ -137,7 +137,7 @@ func (e Environment) Below(level string) string {
 }
 
 // Remember keeps, for this machine and these packages, a level with which a child
-// lived that had died without. Of jobs and programs side by side the lowest level
+// lived that had died without. Of jobs and programs in parallel the lowest level
 // stays.
 func (e Environment) Remember(level string, died instructions.Death) (err error) {
 	h := e.host

@@ -60,7 +60,7 @@ const (
 	lives    = `echo '{"lowered":"","died":[]}'`
 )
 
-// level opens the environment anew, as another command does, and returns the
+// level opens the environment again, as another command does, and returns the
 // variable that its children get.
 func level(t *testing.T, m *Maker, python string) string {
 	t.Helper()
@@ -70,7 +70,7 @@ func level(t *testing.T, m *Maker, python string) string {
 	}
 	got := lookup(env.Environ(t.Context()))(instructions.Variable)
 	if cmd := env.Command(t.Context(), "x"); !slices.Equal(cmd.Env, env.Environ(t.Context())) {
-		t.Error("a command gets other variables than the runner")
+		t.Error("a command's variables differ from the runner's")
 	}
 	return got
 }
@@ -243,7 +243,7 @@ func TestRemember(t *testing.T) {
 		t.Fatalf("below nothing is %q", got)
 	}
 	death := instructions.Death{Engine: "torch", DType: "bf16", Signal: 4}
-	// Of two jobs side by side the second to be through began at a higher level.
+	// Of two jobs in parallel the second to be through began at a higher level.
 	for _, lived := range []string{"AVX512_CORE_BF16", "AVX512_CORE_FP16"} {
 		if err := env.Remember(lived, death); err != nil {
 			t.Fatal(err)

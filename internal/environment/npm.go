@@ -19,7 +19,7 @@ type npm struct{ path, version string }
 // leastNPM is the first that reads locks of version 3.
 var leastNPM = Version{7, 0, 0}
 
-const installNPM = "install Node.js 18 or newer, which brings npm (https://nodejs.org, or your system's packages nodejs and npm), or name npm's path in ASSAY_NPM"
+const installNPM = "install Node.js 18 or newer, which includes npm (https://nodejs.org, or your system's packages nodejs and npm), or name npm's path in ASSAY_NPM"
 
 // NPM says in words which npm the web environment is made with.
 func (m *Maker) NPM(ctx context.Context) (string, error) {
@@ -84,14 +84,14 @@ func (n npm) environ(environ []string, f Folders) []string {
 // npmExplanations turn what npm prints into a kind, a problem and a hint.
 var npmExplanations = []explanation{
 	{NoSpace, regexp.MustCompile(`ENOSPC|EDQUOT|no space left on device`),
-		"the disk became full while packages were being installed",
+		"the disk filled up while packages were being installed",
 		"make room, or set ASSAY_HOME to a folder on another disk, and run assay setup web again"},
 	{Certificate, regexp.MustCompile(`UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|CERT_HAS_EXPIRED|CERT_UNTRUSTED`),
 		"the npm registry has a certificate that is not trusted here",
-		"give your authority's certificates to npm (npm config set cafile FILE) or in NODE_EXTRA_CA_CERTS, and run assay setup web again"},
+		"give npm your authority's certificates (npm config set cafile FILE) or set NODE_EXTRA_CA_CERTS, and run assay setup web again"},
 	{Mismatch, regexp.MustCompile(`EINTEGRITY|EBADPLATFORM`),
-		"a package that was loaded is not the one that was locked, so it was not installed",
-		"the registry or a cache on the way is serving another file; clear it (npm cache clean --force) and run assay setup web again"},
+		"a downloaded package is not the locked one, so it was not installed",
+		"the registry or a cache in between is serving a different file; clear it (npm cache clean --force) and run assay setup web again"},
 	{Refused, regexp.MustCompile(`\bE(401|403|407)\b|ENEEDAUTH`),
 		"the npm registry, or a proxy on the way to it, refused the request",
 		"check the registry and its password in npm's settings (npm config list), and run assay setup web again"},

@@ -174,9 +174,9 @@ func (p Python) fit() error {
 		problem string
 	}{
 		{p.Version.Less(MinPython), OldPython, fmt.Sprintf("%s is Python %s, and Assay needs %s or newer", p.Path, p.Number, MinPython.Short())},
-		{p.Version.tooNew(), Unsupported, fmt.Sprintf("%s is Python %s, and the locked packages exist up to Python %s", p.Path, p.Number, MaxPython.Short())},
-		{p.Bits != 64, Unsupported, fmt.Sprintf("%s is a %d-bit Python, and torch exists for 64-bit ones only", p.Path, p.Bits)},
-		{p.Name != "CPython", Unsupported, fmt.Sprintf("%s is %s, and torch exists for CPython only", p.Path, p.Name)},
+		{p.Version.tooNew(), Unsupported, fmt.Sprintf("%s is Python %s, and the locked packages support up to Python %s", p.Path, p.Number, MaxPython.Short())},
+		{p.Bits != 64, Unsupported, fmt.Sprintf("%s is a %d-bit Python, and torch needs a 64-bit one", p.Path, p.Bits)},
+		{p.Name != "CPython", Unsupported, fmt.Sprintf("%s is %s, and torch needs CPython", p.Path, p.Name)},
 	} {
 		if row.unfit {
 			return &Error{Kind: row.kind, Problem: row.problem, Hint: installPython}

@@ -14,7 +14,7 @@ import (
 
 // unpack writes the runner's sources into a folder named by their content and
 // returns it. Files that are there with the right content are left alone, so
-// it is cheap to call each time and mends a damaged folder; each file arrives
+// it is cheap to call each time and repairs a damaged folder; each file arrives
 // by rename, so several processes may do it at once.
 func unpack(sources fs.FS, into string) (string, error) {
 	files, err := read(sources)

@@ -31,7 +31,7 @@ func TestUnpack(t *testing.T) {
 		t.Fatalf("the second time: %q, %v; want %q", again, err, dir)
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, "assay_runner", "__init__.py")); err != nil || string(text) != "x = 1\n" {
-		t.Errorf("a damaged file was not mended: %q, %v", text, err)
+		t.Errorf("a damaged file was not repaired: %q, %v", text, err)
 	}
 	if after, err := os.Stat(a); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("a file that was right was written again (%v)", err)

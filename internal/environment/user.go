@@ -26,7 +26,7 @@ var least = []struct {
 }
 
 // User returns the user's own environment: the interpreter at path, with
-// whatever packages it has. Packages that are absent are no error, they are in
+// whatever packages it has. Packages that are absent are not an error, they are in
 // Missing; ones that are too old are.
 func (m *Maker) User(ctx context.Context, path string) (Environment, error) {
 	p, err := Ask(ctx, path)
@@ -80,7 +80,7 @@ func tooOld(path string, versions map[string]string) error {
 		v, err := ParseVersion(versions[row.name])
 		if err == nil && v.Less(row.version) {
 			return &Error{Kind: OldPackage, Problem: fmt.Sprintf("%s has %s %s, and Assay needs %s or newer", path, row.name, versions[row.name], row.version.Short()),
-				Hint: fmt.Sprintf("update it (%s -m pip install -U %s), or leave --python away to use Assay's own environment", path, row.name)}
+				Hint: fmt.Sprintf("update it (%s -m pip install -U %s), or omit --python to use Assay's own environment", path, row.name)}
 		}
 	}
 	return nil
@@ -124,7 +124,7 @@ func inventory(ctx context.Context, env Environment) (holdings, error) {
 func parseHoldings(out []byte, cmd *exec.Cmd) (holdings, error) {
 	var has holdings
 	if err := json.Unmarshal(out, &has); err != nil || has.Versions["python"] == "" {
-		return holdings{}, fmt.Errorf("%s printed no list of versions but %.80q", strings.Join(cmd.Args, " "), out)
+		return holdings{}, fmt.Errorf("%s printed %.80q instead of a list of versions", strings.Join(cmd.Args, " "), out)
 	}
 	return has, nil
 }

@@ -113,7 +113,7 @@ func readWebManifest(dir string) (webManifest, error) {
 }
 
 // InspectWeb returns the files of a web environment that are gone or have
-// another size than when it was made. It takes a moment.
+// a different size from when it was made. It takes a moment.
 func (m *Maker) InspectWeb(w Web) ([]string, error) {
 	is, err := readWebManifest(w.Dir)
 	if err != nil {

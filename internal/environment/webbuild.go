@@ -72,7 +72,7 @@ func (b *webBuild) run(ctx context.Context) error {
 // fill installs every list into its folder and writes the manifest.
 func (b *webBuild) fill(ctx context.Context, tmp string) error {
 	is := webManifest{Schema: 1, Versions: map[string]string{"npm": b.npm.version}, Files: map[string]int64{}}
-	b.say(fmt.Sprintf("installing packages: about %s to load, %s on disk", Gigabytes(webSize.Load), Gigabytes(webSize.Disk)))
+	b.say(fmt.Sprintf("installing packages: about %s to download, %s on disk", Gigabytes(webSize.Load), Gigabytes(webSize.Disk)))
 	for _, folder := range sortedKeys(b.web) {
 		versions, err := b.install(ctx, b.web[folder], filepath.Join(tmp, folder))
 		if err != nil {

@@ -56,7 +56,7 @@ func (c Cache) Collect(limit int64) (Collected, error) {
 	return out, nil
 }
 
-// abandoned reports whether nobody makes a folder any more: whoever does holds
+// abandoned reports whether nobody makes a folder now: whoever does holds
 // the lock of its key, which stands in its name. A name without one tells only
 // by its age.
 func (c Cache) abandoned(folder string, now time.Time) (release func(), gone bool) {

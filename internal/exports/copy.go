@@ -18,7 +18,7 @@ func (c Cache) Get(key string) (Entry, error) {
 	}
 	e := read(c.folder(key))
 	if e.Broken {
-		return e, fmt.Errorf("the exported model %s is not in the cache, or not whole", key)
+		return e, fmt.Errorf("the exported model %s is not in the cache, or is incomplete", key)
 	}
 	return e, nil
 }

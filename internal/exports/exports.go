@@ -97,7 +97,7 @@ func (c Cache) List() ([]Entry, error) {
 const mostSteps = 8
 
 // origin is the entry that names the model from which this one was made in the
-// end; itself where it says so, or where that is not kept any more.
+// end; itself where it says so, or where that is no longer kept.
 func origin(e Entry, whose map[string]Entry) Entry {
 	from := e
 	for range mostSteps {

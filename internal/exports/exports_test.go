@@ -145,7 +145,7 @@ func TestCollect(t *testing.T) {
 		t.Errorf("an unfinished export of a dead process is still there: %v", err)
 	}
 	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("an export that nobody makes any more is still there: %v", err)
+		t.Errorf("an abandoned export is still there: %v", err)
 	}
 	for _, folder := range []string{live, underWay} {
 		if _, err := os.Stat(folder); err != nil {

@@ -42,7 +42,7 @@ type Answer struct {
 // Cache keeps answers in a folder, a file each. The zero Cache keeps nothing.
 type Cache struct{ Dir string }
 
-// Get returns the answer to a question. A file that does not read is none.
+// Get returns the answer to a question. A file that cannot be parsed counts as missing.
 func (c Cache) Get(q Question) (Answer, bool) {
 	if c.Dir == "" {
 		return Answer{}, false
@@ -69,13 +69,13 @@ func (c Cache) Put(q Question, a Answer) error {
 	}
 	b, err := json.Marshal(a)
 	if err != nil {
-		return fmt.Errorf("keep facts: %w", err)
+		return fmt.Errorf("save facts: %w", err)
 	}
 	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
-		return fmt.Errorf("keep facts: %w", err)
+		return fmt.Errorf("save facts: %w", err)
 	}
 	if err := wholefile.Write(c.path(q), b, wholefile.Options{}); err != nil {
-		return fmt.Errorf("keep facts: %w", err)
+		return fmt.Errorf("save facts: %w", err)
 	}
 	return nil
 }

@@ -121,7 +121,7 @@ type Shapes struct {
 func Parse(b []byte) (*Sheet, error) {
 	var s Sheet
 	if err := json.Unmarshal(b, &s); err != nil {
-		return nil, fmt.Errorf("the facts do not read: %w", err)
+		return nil, fmt.Errorf("cannot parse the facts: %w", err)
 	}
 	if s.Schema != Schema {
 		return nil, fmt.Errorf("the facts have schema %d and this program reads %d: update the older of the two", s.Schema, Schema)

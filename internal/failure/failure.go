@@ -49,7 +49,7 @@ type Evidence struct {
 	ExitStatus    int
 	Killed        string // why Assay had it killed: timeout, memory, cancel
 	OOMKilled     bool   // the kernel says that it killed the child for memory
-	Lost          string // why there is no runner any more, or never was a child
+	Lost          string // why the runner is gone, or there never was a child
 	ProtocolError string // how the child broke the protocol
 	Log           string // what the child printed
 
@@ -77,7 +77,7 @@ func Classify(e Evidence) cell.Failure {
 	return cell.Failure{Class: f.class, Detail: detail, Hint: hint(f.class, hintText(e, f), log), Log: log}
 }
 
-// Of makes a failure of a class that was found by other means than a child's
+// Of makes a failure of a class that was not found from a child's
 // end, such as a wrong output. It has no log.
 func Of(class cell.FailureClass, detail string) cell.Failure {
 	return OfLog(class, detail, "")

@@ -89,14 +89,14 @@ var unitEvidence = []struct {
 		Exception: "assay_runner.errors.BadRecipe", Message: "config.json names no model_type, so there is no telling what model it is for", Phase: "recipe"}},
 	{"a pair that there is not", cell.Unsuited, "Unsuited: cpu/onnxruntime does not run in bf16: its dtypes are fp32", "a dtype that the target has", Evidence{
 		Exception: "assay_runner.errors.Unsuited", Message: "cpu/onnxruntime does not run in bf16: its dtypes are fp32"}},
-	{"a pipeline", cell.BeyondAssay, "BeyondAssay: the model is a pipeline of networks, which no single graph holds", "assay export --parts", Evidence{
-		Exception: "assay_runner.errors.BeyondAssay", Message: "the model is a pipeline of networks, which no single graph holds", Phase: "convert"}},
-	{"several calls", cell.BeyondAssay, "BeyondAssay: the model is run as several calls, which no single graph holds", "Run it by torch", Evidence{
-		Exception: "assay_runner.errors.BeyondAssay", Message: "the model is run as several calls, which no single graph holds", Phase: "convert"}},
+	{"a pipeline", cell.BeyondAssay, "BeyondAssay: the model is a pipeline of networks, which does not fit into one graph", "assay export --parts", Evidence{
+		Exception: "assay_runner.errors.BeyondAssay", Message: "the model is a pipeline of networks, which does not fit into one graph", Phase: "convert"}},
+	{"several calls", cell.BeyondAssay, "BeyondAssay: the model is run as several calls, which do not fit into one graph", "Run it with torch", Evidence{
+		Exception: "assay_runner.errors.BeyondAssay", Message: "the model is run as several calls, which do not fit into one graph", Phase: "convert"}},
 	{"absent device", cell.Driver, "AbsentDevice: torch 2.15.0 finds no cuda device on this machine", "assay detect", Evidence{
 		Exception: "assay_runner.errors.AbsentDevice", Message: "torch 2.15.0 finds no cuda device on this machine", Phase: "to_device"}},
-	{"weights", cell.MissingWeights, "MissingWeights: the folder holds no config.json", "--weights random", Evidence{
-		Exception: "assay_runner.errors.MissingWeights", Message: "the folder holds no config.json", Phase: "read"}},
+	{"weights", cell.MissingWeights, "MissingWeights: the folder has no config.json", "--weights random", Evidence{
+		Exception: "assay_runner.errors.MissingWeights", Message: "the folder has no config.json", Phase: "read"}},
 	{"dtype", cell.UnsupportedDType, "UnsupportedDType: the torch engine does not run in int8: its dtypes are fp32", "--dtype fp32", Evidence{
 		Exception: "assay_runner.errors.UnsupportedDType", Message: "the torch engine does not run in int8: its dtypes are fp32"}},
 	{"recipe", cell.ModelError, "BadRecipe: input 'input_ids' draws ids from 5 up to 5, which is not a range", "recipe", Evidence{
@@ -193,7 +193,7 @@ func TestOfCell(t *testing.T) {
 // A hint sends nobody to a log that is empty.
 func TestOfLog(t *testing.T) {
 	t.Parallel()
-	const detail = "ended by itself with status 0 and no word about its result"
+	const detail = "ended by itself with status 0 and no result"
 	if f := OfLog(cell.Crash, detail, "why\n"); f.Log != "why\n" || !strings.HasPrefix(f.Hint, "Read the log") {
 		t.Errorf("with a log: %+v", f)
 	}

@@ -37,7 +37,7 @@ var patterns = []pattern{
 	row(cell.Environment, inMessage, "a limit on the size of files", `\[Errno 27\]`),
 	row(cell.Environment, inMessage, "a read-only file system", `\[Errno 30\]`),
 	row(cell.Environment, inMessage, "no descriptor left", `\[Errno 2[34]\]|Too many open files`),
-	row(cell.Environment, inMessage, "a path that cannot be", `\[Errno (?:20|36|40)\]`),
+	row(cell.Environment, inMessage, "an impossible path", `\[Errno (?:20|36|40)\]`),
 	row(cell.Environment, inMessage, "a device that fails", `\[Errno 5\]`),
 	row(cell.Environment, inMessage, "a port that is taken", `\[Errno 98\]|EADDRINUSE`),
 	row(cell.Environment, inMessage|inLog, "no thread left", `can't start new thread|pthread_create failed|libgomp: Thread creation failed`),
@@ -55,7 +55,7 @@ var patterns = []pattern{
 	// Devices and their drivers.
 	row(cell.Driver, inMessage, "no driver, or an old one", `Found no NVIDIA driver|NVIDIA driver on your system is too old|CUDA driver version is insufficient`),
 	row(cell.Driver, inMessage|inLog, "driver and library differ", `Driver/library version mismatch|system has unsupported display driver`),
-	row(cell.Driver, inMessage, "no device to be seen", `No (?:CUDA|HIP|XPU) (?:GPUs|devices) are available|requires at least one CUDA device|torch\.cuda\.is_available\(\) is False|hipErrorNoDevice|no CUDA-capable device`),
+	row(cell.Driver, inMessage, "no visible device", `No (?:CUDA|HIP|XPU) (?:GPUs|devices) are available|requires at least one CUDA device|torch\.cuda\.is_available\(\) is False|hipErrorNoDevice|no CUDA-capable device`),
 	row(cell.Driver, inMessage, "torch without this back end", `Torch not compiled with \w+ enabled|not linked with support for \w+ devices|without \w+ backend`),
 	row(cell.Driver, inMessage, "torch without this back end, as an operator sees it", `'aten::empty\S*' with arguments from the '(?:CUDA|HIP|XPU|MPS)' backend`),
 	row(cell.Driver, inMessage, "torch without kernels for this device", `no kernel image is available`),
@@ -63,7 +63,7 @@ var patterns = []pattern{
 	row(cell.Driver, inMessage, "a driver that does not answer", `CUDA unknown error|unspecified launch failure|CUDA-capable device\(s\) is/are busy|GPU is lost|uncorrectable ECC error`),
 
 	// Kernels that go wrong on the device.
-	row(cell.Crash, inMessage, "a kernel that reads astray", `illegal memory access|misaligned address|illegal instruction was encountered|Memory access fault by GPU`),
+	row(cell.Crash, inMessage, "a kernel that makes a bad access", `illegal memory access|misaligned address|illegal instruction was encountered|Memory access fault by GPU`),
 	row(cell.ModelError, inMessage, "a check inside a kernel", `device-side assert triggered`),
 
 	// Packages and libraries.
@@ -88,7 +88,7 @@ var patterns = []pattern{
 
 	// Outputs.
 	row(cell.WrongOutput, inMessage, "a comparison", `(?:Tensor-likes|Scalars|Arrays) are not (?:close|equal)|Not equal to tolerance|The values for attribute '\w+' do not match`),
-	row(cell.WrongOutput, inMessage, "values that are no numbers", "probability tensor contains either `inf`, `nan`|returned nan values|but found invalid values:\\s*tensor\\(.*nan"),
+	row(cell.WrongOutput, inMessage, "values that are not numbers", "probability tensor contains either `inf`, `nan`|returned nan values|but found invalid values:\\s*tensor\\(.*nan"),
 
 	// Numeric types.
 	row(cell.UnsupportedDType, inMessage, "an argument of another dtype", `to have one of the following scalar types`),

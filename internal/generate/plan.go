@@ -21,7 +21,7 @@ const (
 	Same     State = "same"     // it is there, to the letter
 	Outdated State = "outdated" // nobody edited it, and today's templates write it differently
 	Edited   State = "edited"   // somebody edited it outside of the marked lines
-	Broken   State = "broken"   // its marked lines are not in pairs any more
+	Broken   State = "broken"   // its marked lines are no longer in pairs
 	Foreign  State = "foreign"  // it is there, and was not generated
 )
 

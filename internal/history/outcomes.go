@@ -47,7 +47,7 @@ type Head struct {
 
 // UsualVerdicts are the newest verdicts on tiny models on a platform as it is
 // usually used: one inference with the platform's own engine and dtype, in no
-// particular browser. What another program than Assay wrote is left out.
+// particular browser. What a program other than Assay wrote is left out.
 func (h *History) UsualVerdicts(ctx context.Context, on platform.Platform) (map[Head]cell.Verdict, error) {
 	stored, err := h.results(ctx, store.Filter{Platforms: []string{string(on.Name)}, Sizes: []string{cell.Tiny}})
 	if err != nil {

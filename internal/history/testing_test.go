@@ -42,7 +42,7 @@ func write(t *testing.T, h *History, run, host string, results ...cell.Result) {
 	must(t, w.Close())
 }
 
-// result is a cell that works, after so many minutes; change makes it another.
+// result is a cell that works, after this many minutes; change makes it another.
 func result(c cell.Cell, minutes int, change ...func(*cell.Result)) cell.Result {
 	c = c.Normal()
 	s := cell.SettingsOf(c)

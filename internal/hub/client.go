@@ -138,7 +138,7 @@ func (h *Hub) ask(ctx context.Context, client *http.Client, method, address stri
 	if wait, busy := isBusy(resp); busy {
 		_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
 		resp.Body.Close()
-		return nil, &again{err: fmt.Errorf("the server answers %s", resp.Status), after: wait}
+		return nil, &again{err: fmt.Errorf("the server answered %s", resp.Status), after: wait}
 	}
 	return resp, nil
 }
@@ -157,7 +157,7 @@ func isBusy(resp *http.Response) (wait time.Duration, busy bool) {
 }
 
 // worth is how many tries a connection's failure deserves: a name that is not
-// known or a wrong certificate does not mend itself, and where nobody listens
+// known or a wrong certificate does not fix itself, and where nobody listens
 // one more try is enough.
 func worth(err error, most int) int {
 	var dns *net.DNSError
@@ -172,7 +172,7 @@ func worth(err error, most int) int {
 	return most
 }
 
-// again is an error that another try may mend.
+// again is an error that another try may fix.
 type again struct {
 	err   error
 	after time.Duration // the least wait
@@ -183,7 +183,7 @@ func (a *again) Error() string { return a.err.Error() }
 func (a *again) Unwrap() error { return a.err }
 
 // patiently tries until it works, the error is final, or patience ends. A try
-// that brought something, if only a byte, starts the count anew.
+// that brought something, if only a byte, starts the count again.
 func (h *Hub) patiently(ctx context.Context, ref Ref, try func(context.Context) (moved bool, err error)) error {
 	pause := h.o.Patience.Pause
 	for n := 1; ; n++ {
@@ -221,7 +221,7 @@ func (h *Hub) gaveUp(ref Ref, last *again, wait time.Duration) error {
 		Problem: fmt.Sprintf("cannot load %s from %s: %s", ref, h.o.Endpoint.Host, h.plain(last.err)),
 		Hint:    "check the network, its proxy and HF_ENDPOINT, then run again: what was loaded is kept"}
 	if wait > longestPause {
-		e.Hint = fmt.Sprintf("it asks to be left alone for %s: run again then", wait.Round(time.Second))
+		e.Hint = fmt.Sprintf("it asks to wait for %s: run again then", wait.Round(time.Second))
 	}
 	return e
 }

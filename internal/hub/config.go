@@ -68,7 +68,7 @@ func parseConfig(b []byte) (Config, error) {
 		return Config{}, errors.New("is not a model's configuration: it holds no object with the model_type as text")
 	}
 	if head.ModelType == "" {
-		return Config{}, errors.New("names no model_type: without it nobody knows what to build")
+		return Config{}, errors.New("names no model_type: without it there is no telling what to build")
 	}
 	c := Config{Type: head.ModelType}
 	for name, place := range head.AutoMap {
@@ -109,7 +109,7 @@ func (c Config) RefuseCode(shown string, trusted bool) error {
 		}
 		if strings.Contains(place, "--") {
 			return &Error{Kind: OwnCode, Problem: fmt.Sprintf("%s wants to run code of another model (%s)", shown, quoted(place)),
-				Hint: "only code that lies beside config.json is run"}
+				Hint: "only code beside config.json is run"}
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 // one stops waiting for it.
 const lockLimit = 24 * time.Hour
 
-var errStalled = errors.New("the server stopped in the middle and sent nothing more")
+var errStalled = errors.New("the server stopped midway and sent nothing more")
 
 // load brings one file into the cache, unless it is there. fresh says that it
 // was not.
@@ -43,7 +43,7 @@ func (h *Hub) load(ctx context.Context, ref Ref, commit string, f remote, p *pro
 		if !IsKind(err, Damaged) || try == 2 {
 			return err == nil, err
 		}
-		h.o.Say(err.Error() + "; loading it once more from its beginning")
+		h.o.Say(err.Error() + "; downloading it again from the start")
 	}
 }
 
@@ -68,7 +68,7 @@ func (h *Hub) locked(ctx context.Context, ref Ref, f remote) (release func(), er
 	return func() { lock.Close() }, nil
 }
 
-// whole loads a file to its end, holds it against its checksum and puts it in
+// whole loads a file to its end, checks it against its checksum and puts it in
 // its place. What is wrong is removed; what is only cut stays, to be continued.
 func (h *Hub) whole(ctx context.Context, ref Ref, commit string, f remote, blob string, p *progress) error {
 	path := blob + ".incomplete"
@@ -95,8 +95,8 @@ func (h *Hub) whole(ctx context.Context, ref Ref, commit string, f remote, blob 
 			return unwritable(gone)
 		}
 		if err == nil {
-			err = &Error{Kind: Damaged, Problem: fmt.Sprintf("%s of %s did not arrive as it was published: its checksum differs", quoted(f.Name), ref),
-				Hint: "run again; if it stays so, the server or what lies between changes files"}
+			err = &Error{Kind: Damaged, Problem: fmt.Sprintf("%s of %s is not as published: its checksum differs", quoted(f.Name), ref),
+				Hint: "run again; if it persists, the server or something in between changes files"}
 		}
 		return err
 	}
@@ -154,7 +154,7 @@ func (h *Hub) stretch(ctx context.Context, ref Ref, commit string, f remote, par
 	if err == nil && n < f.Size-begin {
 		err = &again{err: io.ErrUnexpectedEOF}
 	}
-	return begin+n > at, err // a server that begins anew each time and is cut has moved nothing
+	return begin+n > at, err // a server that begins again each time and is cut has moved nothing
 }
 
 // begins is the byte that an answer begins with: where it was asked to, or 0
@@ -171,7 +171,7 @@ func (h *Hub) begins(resp *http.Response, ref Ref, f remote, at int64) (int64, e
 	default:
 		return 0, h.refusal(resp, ref, f.Name)
 	}
-	return 0, &Error{Kind: Damaged, Problem: fmt.Sprintf("%s of %s cannot be continued: the server has another file of that name", quoted(f.Name), ref)}
+	return 0, &Error{Kind: Damaged, Problem: fmt.Sprintf("%s of %s cannot be resumed: the server has a different file of that name", quoted(f.Name), ref)}
 }
 
 // cutTo leaves the first n bytes of a file and goes to their end.
@@ -193,7 +193,7 @@ func (h *Hub) copy(to *os.File, from io.Reader, n int64, p *progress) (int64, er
 	for {
 		got, err := from.Read(buffer)
 		if written+int64(got) > n {
-			return written, &Error{Kind: Damaged, Problem: "the server sends more than the size that it gave"}
+			return written, &Error{Kind: Damaged, Problem: "the server sent more than the size that it announced"}
 		}
 		if _, err := to.Write(buffer[:got]); err != nil {
 			return written, unwritable(err)
@@ -224,7 +224,7 @@ func (w *watched) Read(b []byte) (int, error) {
 
 // unwritable is an error of the disk that the cache is on.
 func unwritable(err error) error {
-	e := &Error{Kind: Disk, Problem: "the Hugging Face cache cannot be written: " + err.Error(), Hint: "see to its folder, or set HF_HUB_CACHE to another", Err: err}
+	e := &Error{Kind: Disk, Problem: "the Hugging Face cache cannot be written: " + err.Error(), Hint: "check its folder, or set HF_HUB_CACHE to another", Err: err}
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		e.Kind, e.Hint = NoSpace, "make room, or set HF_HUB_CACHE to a folder on another disk; what was loaded is kept"

@@ -91,7 +91,7 @@ func TestWrongPartsAreRemoved(t *testing.T) {
 	}
 }
 
-// TestACutBlob: a file of the cache with another size than published is loaded
+// TestACutBlob: a file of the cache whose size is not the published one is loaded
 // again.
 func TestACutBlob(t *testing.T) {
 	t.Parallel()

@@ -35,7 +35,7 @@ type File struct {
 	Checksum string `json:"checksum,omitempty"`
 }
 
-// atOnce is how many files are loaded side by side.
+// atOnce is how many files are loaded in parallel.
 const atOnce = 4
 
 // Fetch brings a model's files into the cache, as far as they are not there,
@@ -147,14 +147,14 @@ func (f *fetching) shards(main weights) ([]remote, error) {
 	var out []remote
 	for _, name := range index.Files() {
 		if !slices.Contains(f.names(), name) {
-			return nil, &Error{Kind: NoWeights, Problem: fmt.Sprintf("the index of %s names %s, which is not there", f.ref, quoted(name)), Hint: "name another revision: this one was not published whole"}
+			return nil, &Error{Kind: NoWeights, Problem: fmt.Sprintf("the index of %s names %s, which is not there", f.ref, quoted(name)), Hint: "name another revision: this one is incomplete"}
 		}
 		out = append(out, f.named(name))
 	}
 	return out, nil
 }
 
-// all loads files side by side and shows them in the snapshot. The first error
+// all loads files in parallel and shows them in the snapshot. The first error
 // stops the rest.
 func (f *fetching) all(ctx context.Context, files []remote) error {
 	need, had, err := f.missing(ctx, files)

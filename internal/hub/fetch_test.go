@@ -154,7 +154,7 @@ func TestRefusals(t *testing.T) {
 		kind  Kind
 		says  []string
 	}{
-		{"owner/gated", Gated, []string{"is gated", "accept its terms at " + f.server.URL + "/owner/gated and give your token in HF_TOKEN"}},
+		{"owner/gated", Gated, []string{"is gated", "accept its terms at " + f.server.URL + "/owner/gated and set HF_TOKEN to your token"}},
 		{"owner/private", NotFound, []string{"is not there, or is private", "HF_TOKEN"}},
 		{"owner/nobody", NotFound, []string{"owner/nobody is not there"}},
 		{"owner/no-config", NotFound, []string{"has no config.json"}},

@@ -43,7 +43,7 @@ func Inspect(folder string, w Want) (Weights, error) {
 	return found, found.check(folder, index)
 }
 
-// check opens each file, and holds the headers against the index.
+// check opens each file, and checks the headers against the index.
 func (w *Weights) check(folder string, index safetensors.Index) error {
 	headers := map[string]safetensors.Header{}
 	for _, name := range w.Files {

@@ -53,7 +53,7 @@ func parseListing(b []byte) (listing, error) {
 		}
 	}
 	if err := json.Unmarshal(b, &answer); err != nil {
-		return listing{}, fmt.Errorf("a list of files that does not read (%w)", err)
+		return listing{}, fmt.Errorf("a list of files that cannot be parsed (%w)", err)
 	}
 	if !commitID.MatchString(answer.Sha) {
 		return listing{}, fmt.Errorf("%s for a commit", quoted(answer.Sha))
@@ -84,7 +84,7 @@ func parseListing(b []byte) (listing, error) {
 // check refuses what cannot become a file here, and finds the checksum.
 func (r *remote) check() error {
 	if !safeName(r.Name) {
-		return fmt.Errorf("the file name %s, which is none", quoted(r.Name))
+		return fmt.Errorf("the file name %s, which is not valid", quoted(r.Name))
 	}
 	if r.Tag != "" && !etag.MatchString(r.Tag) {
 		return fmt.Errorf("the tag %s for %s", quoted(r.Tag), quoted(r.Name))

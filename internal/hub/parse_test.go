@@ -43,7 +43,7 @@ func TestParseListing(t *testing.T) {
 	}
 	one := func(file string) string { return fmt.Sprintf(`{"sha":%q,"siblings":[%s]}`, sha, file) }
 	for text, says := range map[string]string{
-		``: "does not read", `[]`: "does not read", `{}`: "for a commit", `{"sha":"../../x"}`: "for a commit", `{"sha":"main"}`: "for a commit",
+		``: "cannot be parsed", `[]`: "cannot be parsed", `{}`: "for a commit", `{"sha":"../../x"}`: "for a commit", `{"sha":"main"}`: "for a commit",
 		one(`{"rfilename":"../x"}`):                              "file name",
 		one(`{"rfilename":"/etc/passwd"}`):                       "file name",
 		one(`{"rfilename":"a/../../x"}`):                         "file name",
@@ -55,10 +55,10 @@ func TestParseListing(t *testing.T) {
 		one(`{"rfilename":"` + strings.Repeat("a", 256) + `"}`):  "file name",
 		one(`{"rfilename":"x","size":-5}`):                       "-5 bytes",
 		one(`{"rfilename":"x","size":99999999999999}`):           "bytes for the size",
-		one(`{"rfilename":"x","size":1e300}`):                    "does not read",
+		one(`{"rfilename":"x","size":1e300}`):                    "cannot be parsed",
 		one(`{"rfilename":"x","blobId":"../y"}`):                 "the tag",
 		one(`{"rfilename":"x","lfs":{"sha256":"a/b","size":1}}`): "the tag",
-		one(`{"rfilename":"x","size":"large"}`):                  "does not read",
+		one(`{"rfilename":"x","size":"large"}`):                  "cannot be parsed",
 	} {
 		if l, err := parseListing([]byte(text)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.80s: got %+v, %v, want %q", text, l, err, says)
@@ -128,7 +128,7 @@ func TestEvilNames(t *testing.T) {
 	}
 	f.server.Break("list", hubtest.Fault{Whole: true})
 	_, err = f.Fetch(t.Context(), Ref{Model: org}, Want{})
-	refuses(t, err, BadServer, "does not read")
+	refuses(t, err, BadServer, "cannot be parsed")
 }
 
 func TestReadConfig(t *testing.T) {

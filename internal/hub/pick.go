@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Want says what is to be loaded of a model.
+// Want says what to load of a model.
 type Want struct {
 	ConfigOnly bool // just config.json
 	Pickle     bool // pickled weights too, where there are no others

@@ -21,9 +21,9 @@ var refusals = []struct {
 	{0, "EntryNotFound", NotFound, "has no such file", hint("name another model or revision")},
 	{0, "RepoNotFound", NotFound, "is not there, or is private", (*Hub).hintToken},
 	{http.StatusUnauthorized, "", Refused, "is not there, or is private", (*Hub).hintToken},
-	{http.StatusForbidden, "", Refused, "is not for everybody", (*Hub).hintToken},
+	{http.StatusForbidden, "", Refused, "is not public", (*Hub).hintToken},
 	{http.StatusNotFound, "", NotFound, "is not there", hint("check its name and HF_ENDPOINT")},
-	{0, "", BadServer, "cannot be had", hint("check HF_ENDPOINT: this is not how a Hub answers")},
+	{0, "", BadServer, "is not available", hint("check HF_ENDPOINT: this is not how a Hub answers")},
 }
 
 func hint(text string) func(*Hub, Ref) string { return func(*Hub, Ref) string { return text } }
@@ -31,14 +31,14 @@ func hint(text string) func(*Hub, Ref) string { return func(*Hub, Ref) string { 
 func (h *Hub) hintGated(ref Ref) string {
 	page := h.o.Endpoint.JoinPath(ref.Model).Redacted()
 	if h.o.Token == "" {
-		return "accept its terms at " + page + " and give your token in HF_TOKEN"
+		return "accept its terms at " + page + " and set HF_TOKEN to your token"
 	}
-	return "accept its terms at " + page + ", and see that your token may read gated models"
+	return "accept its terms at " + page + ", and make sure that your token may read gated models"
 }
 
 func (h *Hub) hintToken(Ref) string {
 	if h.o.Token == "" {
-		return "check its name; if it is private, give a token in HF_TOKEN"
+		return "check its name; if it is private, set HF_TOKEN to a token"
 	}
 	return "check its name, and whether your token may read it"
 }

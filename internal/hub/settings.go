@@ -119,7 +119,7 @@ func token(variable, path string) (Secret, error) {
 		text = strings.TrimSpace(string(b))
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) || len(text) > 4096 {
-		return "", &Error{Kind: BadSetting, Problem: "the Hub's token holds characters that no token has", Hint: "set HF_TOKEN to the token alone"}
+		return "", &Error{Kind: BadSetting, Problem: "the Hub's token contains characters that no token has", Hint: "set HF_TOKEN to the token alone"}
 	}
 	return Secret(text), nil
 }

@@ -176,7 +176,7 @@ func (p Processor) cause() string {
 	if err != nil || leaf >= tileLeaf || !p.has([]string{"amx_tile"}) {
 		return ""
 	}
-	return fmt.Sprintf("its CPUID ends at leaf 0x%x, so the palettes of leaves 0x1d and 0x1e, by which AMX's tiles are set up, cannot be read", leaf)
+	return fmt.Sprintf("its CPUID ends at leaf 0x%x, so the palettes of leaves 0x1d and 0x1e, which set up AMX's tiles, cannot be read", leaf)
 }
 
 // Explain says in sentences what was found and what is done about it; "" when
@@ -213,7 +213,7 @@ func (f Finding) deaths() string {
 		}
 	}
 	for i, how := range order {
-		order[i] = strings.Join(what[how], ", ") + " died by " + how
+		order[i] = strings.Join(what[how], ", ") + " died of " + how
 	}
 	return strings.Join(order, ", ")
 }

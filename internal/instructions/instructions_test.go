@@ -75,11 +75,11 @@ func TestExplain(t *testing.T) {
 	}{
 		{"nothing died", Processor{Flags: sapphire}, Finding{}, ""},
 		{"all leaves there", Processor{Flags: sapphire, Leaf: "32"}, Finding{Lowered: "AVX512_CORE_BF16", Died: died},
-			"torch bf16, openvino int8 died by SIGILL; AMX and AVX-512 FP16 are off: this processor announces them and cannot execute them; every child runs with ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16"},
+			"torch bf16, openvino int8 died of SIGILL; AMX and AVX-512 FP16 are off: this processor announces them and cannot execute them; every child runs with ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16"},
 		{"leaves hidden", Processor{Flags: sapphire, Leaf: "28"}, Finding{Lowered: "AVX512_CORE_FP16", Died: died[:1]},
-			"torch bf16 died by SIGILL; AMX is off: this processor announces it and cannot execute it; every child runs with ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16; " +
-				"its CPUID ends at leaf 0x1c, so the palettes of leaves 0x1d and 0x1e, by which AMX's tiles are set up, cannot be read"},
-		{"nothing helps", Processor{Flags: "avx512_bf16", Leaf: "16"}, Finding{Died: died[:1]}, "torch bf16 died by SIGILL; no lower set of instructions helps"},
+			"torch bf16 died of SIGILL; AMX is off: this processor announces it and cannot execute it; every child runs with ONEDNN_MAX_CPU_ISA=AVX512_CORE_FP16; " +
+				"its CPUID ends at leaf 0x1c, so the palettes of leaves 0x1d and 0x1e, which set up AMX's tiles, cannot be read"},
+		{"nothing helps", Processor{Flags: "avx512_bf16", Leaf: "16"}, Finding{Died: died[:1]}, "torch bf16 died of SIGILL; no lower set of instructions helps"},
 	} {
 		if got := c.p.Explain(c.f); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

@@ -65,7 +65,7 @@ func Merge(old, now Finding) Finding {
 	return out
 }
 
-// Decode reads a finding and refuses what is none.
+// Decode reads a finding and refuses anything else.
 func Decode(text []byte) (Finding, error) {
 	var f Finding
 	if err := json.Unmarshal(text, &f); err != nil {
@@ -81,13 +81,13 @@ func Decode(text []byte) (Finding, error) {
 	return f, nil
 }
 
-// schema counts up when other products are tried: all are asked anew.
+// schema counts up when other products are tried: all are asked again.
 const schema = "1"
 
 // Packages are those whose versions decide what dies.
 var Packages = []string{"torch", "openvino"}
 
-// Key names a finding: another processor, Python or package is asked anew.
+// Key names a finding: another processor, Python or package is asked again.
 // assay_runner/machine/instructions.py makes the same.
 func Key(p Processor, python string, versions map[string]string) string {
 	parts := []string{schema, p.Vendor, p.Family, p.Model, p.Name, p.Leaf, p.Flags, filepath.Dir(filepath.Dir(python))}

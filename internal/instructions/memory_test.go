@@ -51,7 +51,7 @@ func TestMemoryKeeps(t *testing.T) {
 	})
 }
 
-// TestMemoryDamaged: a damaged file is as if there were none, and saving mends it.
+// TestMemoryDamaged: a damaged file is as if there were none, and saving repairs it.
 func TestMemoryDamaged(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{", "null garbage", `{"lowered":"SSE9"}`, `{"lowered":7}`, "[]", `{"lowered":"AVX2"}`, `{"lowered":"AVX2","died":[]}`} {
@@ -99,7 +99,7 @@ func TestMemoryIsWhole(t *testing.T) {
 	}
 }
 
-// TestMemoryAdds: of programs that add to one memory side by side none loses what
+// TestMemoryAdds: of programs that add to one memory in parallel none loses what
 // another found.
 func TestMemoryAdds(t *testing.T) {
 	t.Parallel()

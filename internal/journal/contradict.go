@@ -17,7 +17,7 @@ type Here struct {
 	Absent map[string]bool
 }
 
-// Claims holds the measured results of one run against the detections of the
+// Claims checks the measured results of one run against the detections of the
 // same run. A run may detect last, so the lines are gathered first; of a result
 // only where it claims to have run is kept.
 type Claims struct {
@@ -100,7 +100,7 @@ func (c *Claims) Refused() []Refused {
 	var out []Refused
 	for _, x := range c.claims {
 		if err := c.contradiction(x); err != nil {
-			out = append(out, Refused{x.id, x.number, fmt.Errorf("%w: it is not taken", err)})
+			out = append(out, Refused{x.id, x.number, fmt.Errorf("%w: it is not accepted", err)})
 		}
 	}
 	return out
@@ -109,7 +109,7 @@ func (c *Claims) Refused() []Refused {
 func (c *Claims) contradiction(x claim) error {
 	for _, ran := range x.ran {
 		if c.missing(ran) {
-			return fmt.Errorf("the result says that %s was measured on %s, which host %s was seen not to have", x.model, ran.Target, c.host)
+			return fmt.Errorf("the result says that %s was measured on %s, which host %s was found not to have", x.model, ran.Target, c.host)
 		}
 		if ran.Platform != x.of.Platform && !x.fellBack {
 			return fmt.Errorf("the result contradicts itself: its cell is for %s, and it says that it ran on %s", x.of.Target, ran.Target)

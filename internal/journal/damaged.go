@@ -31,7 +31,7 @@ func Salvage(path string, why error) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.problem(errors.New("its header is damaged: on which host the lines after it ran is not known"))
+	r.problem(errors.New("its header is damaged: it is not known on which host the lines after it ran"))
 	return r, nil
 }
 

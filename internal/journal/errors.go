@@ -34,7 +34,7 @@ type FullError struct {
 }
 
 func (e *FullError) Error() string {
-	return fmt.Sprintf("the disk is full: %s cannot grow; what was finished is kept: free some space and go on with --resume (%v)",
+	return fmt.Sprintf("the disk is full: %s cannot grow; what was finished is kept: free some space and continue with --resume (%v)",
 		e.Path, e.Err)
 }
 
@@ -87,8 +87,8 @@ func (p Problem) Unwrap() error { return p.Err }
 
 // ErrEmpty says that a journal has no complete header yet: it is just being
 // created, or its writer was stopped before anything was finished.
-var ErrEmpty = errors.New("the journal holds nothing yet")
+var ErrEmpty = errors.New("the journal is empty")
 
 // errTorn marks a last line without its end: its writer was stopped, or is
 // still writing it.
-var errTorn = errors.New("the last line is torn: its writer was stopped while writing it; the lines before it are whole")
+var errTorn = errors.New("the last line is cut short: its writer was stopped while writing it; the lines before it are intact")

@@ -77,7 +77,7 @@ func (s source) into(dir string, here Here) (Imported, error) {
 	return done, err
 }
 
-// source is a file that is to be imported, as lines.
+// source is a file to import, as lines.
 type source struct {
 	path     string
 	header   Header

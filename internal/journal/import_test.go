@@ -63,7 +63,7 @@ func TestImportExtends(t *testing.T) {
 	must(t, w.Close())
 	imported(t, w.Path(), dir, 1, 1)
 	if !bytes.Equal(bytesOf(t, w.Path()), unmarked(bytesOf(t, Path(dir, "run-1")))) {
-		t.Error("the extended journal is not the same as the one brought home")
+		t.Error("the extended journal is not the same as the imported one")
 	}
 }
 

@@ -185,7 +185,7 @@ func (l *Line) decode() error {
 		return errors.New("the line's result has no cell")
 	}
 	if err := l.Result.Known(); err != nil {
-		return fmt.Errorf("the line's result is none of Assay's: %w", err)
+		return fmt.Errorf("the line's result is not one of Assay's: %w", err)
 	}
 	return nil
 }

@@ -67,7 +67,7 @@ func CreateFile(path string, h Header) (*Writer, error) {
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%s exists already: a journal is never written over; name another file", path)
+		return nil, fmt.Errorf("%s exists already: a journal is never overwritten; name another file", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create journal: %w", err)

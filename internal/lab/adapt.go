@@ -101,14 +101,14 @@ func estimate(c cell.Cell, parameters int64, check, software bool) need {
 // It returns a sentence when they cannot.
 func fits(c cell.Cell, parameters int64, here Presence, hostBytes int64) string {
 	weights := dtypeBytes[c.DType] * parameters
-	room, where := hostBytes, "this machine has free"
+	room, has := hostBytes, "this machine has "+gib(hostBytes)+" free"
 	if silicon(c.Where(), here.Software) != "cpu" {
-		room, where = here.MemoryBytes, c.Target+" has"
+		room, has = here.MemoryBytes, c.Target+" has "+gib(here.MemoryBytes)
 	}
 	if room <= 0 || weights <= room {
 		return ""
 	}
-	return fmt.Sprintf("its weights take %s in %s, %s %s", gib(weights), c.DType, where, gib(room))
+	return fmt.Sprintf("its weights take %s in %s, %s", gib(weights), c.DType, has)
 }
 
 // fitsWhole is the check before a step of a fallback: all that a check holds at
@@ -118,7 +118,7 @@ func fitsWhole(c cell.Cell, parameters int64, software bool, hostBytes int64) st
 	if hostBytes <= 0 || whole <= hostBytes {
 		return ""
 	}
-	return fmt.Sprintf("checking it takes about %s in %s, this machine has free %s", gib(whole), c.DType, gib(hostBytes))
+	return fmt.Sprintf("checking it takes about %s in %s, this machine has %s free", gib(whole), c.DType, gib(hostBytes))
 }
 
 func gib(b int64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }

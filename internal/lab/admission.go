@@ -35,7 +35,7 @@ type need struct {
 	deviceBytes int64 // estimated, on silicon other than the CPU
 }
 
-// Admission admits jobs to the host: timed ones alone, the others side by side
+// Admission admits jobs to the host: timed ones alone, the others in parallel
 // as far as workers and memory allow. A job that is larger than everything is
 // admitted when nothing else runs, so that the plan always goes on and the
 // job's own fit check can speak.
@@ -55,7 +55,7 @@ type Admission struct {
 	usedDevice map[string]int64
 }
 
-// NewAdmission returns one that lets so many functional jobs run side by side.
+// NewAdmission returns one that lets this many functional jobs run in parallel.
 func NewAdmission(workers int) *Admission {
 	return &Admission{
 		changed: make(chan struct{}), workers: max(1, workers),

@@ -12,7 +12,7 @@ import (
 )
 
 // together carries plans out at the same time, by labs that are alike but for
-// what change does to them, and returns how many children ran side by side.
+// what change does to them, and returns how many children ran in parallel.
 func together(t *testing.T, plans []cell.Plan, change func(i int, l *Lab)) int32 {
 	t.Helper()
 	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
@@ -68,7 +68,7 @@ func TestPlansShareWorkersAndMemory(t *testing.T) {
 					}
 				})
 				if got != want {
-					t.Errorf("%s, shared %t: %d children side by side, want %d", name, shares, got, want)
+					t.Errorf("%s, shared %t: %d children in parallel, want %d", name, shares, got, want)
 				}
 			})
 		}
@@ -155,7 +155,7 @@ func TestAnotherMachinesDevicesAreItsOwn(t *testing.T) {
 				}
 			})
 			if got != want {
-				t.Errorf("guest %t: %d children side by side, want %d", guest, got, want)
+				t.Errorf("guest %t: %d children in parallel, want %d", guest, got, want)
 			}
 		})
 	}

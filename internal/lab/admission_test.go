@@ -57,7 +57,7 @@ func TestExportsAreAdmittedByWhatTheyNeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := s.most.Load(); got != tt.most {
-			t.Errorf("%s: %d children side by side, want %d", name, got, tt.most)
+			t.Errorf("%s: %d children in parallel, want %d", name, got, tt.most)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (c *carrying) hush(ctx context.Context, alone bool) (func(), error) {
 	return c.Hush(ctx, alone, c.note)
 }
 
-// each carries groups out side by side; admission bounds how many at once. The
+// each carries groups out in parallel; admission bounds how many at once. The
 // first error stops the rest.
 func (c *carrying) each(ctx context.Context, gs []group, do func(context.Context, group) error) error {
 	work, stopped := errgroup.WithContext(ctx)
@@ -155,7 +155,7 @@ func (c *carrying) fitting(x cell.Cell, r Recipe) cell.Cell {
 		has   int
 	}{{"length in tokens", &x.Seq, r.Seq}, {"image size", &x.Image, r.Image}} {
 		if *s.asked > 0 && s.has == 0 {
-			c.note(fmt.Sprintf("%s takes no other %s: it runs with its own", x.Model(), s.name))
+			c.note(fmt.Sprintf("%s has a fixed %s: it runs with its own", x.Model(), s.name))
 			*s.asked = 0
 		}
 	}

@@ -54,7 +54,7 @@ func (c *carrying) expected(r route) (*cell.Cost, string) {
 	case len(from) == 0:
 		return nil, c.Past.neverTimed(r.asked)
 	case len(to) == 0 && c.plan.Timing != cell.Functional:
-		return nil, "it is told by the result on " + r.cell.Target + ", which is timed now"
+		return nil, "see the result on " + r.cell.Target + ", which is timed now"
 	case len(to) == 0:
 		return nil, c.Past.neverTimed(r.cell)
 	}
@@ -70,18 +70,18 @@ func (c *carrying) expected(r route) (*cell.Cost, string) {
 	case 1:
 		return &cell.Cost{Ratio: both[0], Evidence: cell.Measured}, ""
 	}
-	return nil, "several subjects were timed under these settings: the result on " + r.cell.Target + " tells which it is"
+	return nil, "several subjects were timed with these settings: see the result on " + r.cell.Target
 }
 
 // unlikeTimes is why a time of the throughput scenario has no cost beside a latency.
-const unlikeTimes = "what an inference costs among others and how long one takes are not compared"
+const unlikeTimes = "the cost of one inference among many is not compared with a latency"
 
 // neverTimed is why there is no time of a cell to compute with.
 func (p Past) neverTimed(c cell.Cell) string {
 	if slices.ContainsFunc(p.of(c), func(k Known) bool { return k.Unstable }) && len(p.times(c)) == 0 {
-		return fmt.Sprintf("%s has only unstable times with these settings on this host: assay bench takes others", c.Target)
+		return fmt.Sprintf("%s has only unstable times with these settings on this host: time it again with assay bench", c.Target)
 	}
-	return fmt.Sprintf("%s was never timed with these settings on this host: assay bench does where it is", c.Target)
+	return fmt.Sprintf("%s was never timed with these settings on this host: assay bench times it where it is present", c.Target)
 }
 
 // price gives a fallback's own result its cost: its time, of this bench or of

@@ -183,7 +183,7 @@ func (d Derivation) settle(r *cell.Result, found Derived) {
 // basis says what the verdict rests on.
 func (d Derivation) basis(c cell.Cell) string {
 	if d.Calls == 0 {
-		return "derived: its forward, traced in " + d.DType + " by torch " + d.Torch + ", does not go through on any device"
+		return "derived: its forward, traced in " + d.DType + " by torch " + d.Torch + ", fails on every device"
 	}
 	text := fmt.Sprintf("derived: %d calls of %d operators against the kernels that torch %s has for %s", d.Calls, d.Operators, d.Torch, c.Platform)
 	if d.DType != torchDTypes[c.DType] {

@@ -62,7 +62,7 @@ func TestDerivedWhereItIsNot(t *testing.T) {
 		{"works", worksOnBoth, cell.Works, cell.Derived, "", "", "479 calls of 16 operators against the kernels that torch 2.15.0 has for mps; not run: no such device"},
 		{"fails", fails, cell.Fails, cell.Derived, cell.UnsupportedOperator, "aten.mode.default ×3: no kernel", "not run: no such device"},
 		{"partly", partly, cell.Partial, cell.Derived, "", "", "aten.linalg_svd.default ×2: falls back would run on the CPU"},
-		{"dtype", mismatch, cell.Fails, cell.Derived, cell.UnsupportedDType, "same dtype", "traced in float32 by torch 2.15.0, does not go through on any device; not run"},
+		{"dtype", mismatch, cell.Fails, cell.Derived, cell.UnsupportedDType, "same dtype", "traced in float32 by torch 2.15.0, fails on every device; not run"},
 		{"unseen", `{"mps":{"verdict":null,"why":"it looks at a value"}}`, cell.Unavailable, cell.None, "", "", "no verdict could be derived: it looks at a value"},
 		{"no answer", `{}`, cell.Unavailable, cell.None, "", "", "the runner gave none"},
 		{"nonsense", `{"mps":{"verdict":"perhaps"}}`, cell.Unavailable, cell.None, "", "", "no verdict could be derived"},

@@ -51,7 +51,7 @@ func tokens(checked *cell.Generation, runs []pointRun) *cell.Generation {
 }
 
 // hiddenPage is why times that were taken in a page out of view are not stable.
-const hiddenPage = "the page was hidden while it was timed, and browsers slow hidden pages down: run it again in view"
+const hiddenPage = "the page was hidden while it was timed, and browsers slow hidden pages down: run it again with the page visible"
 
 func latency(runs []pointRun) *cell.Latency {
 	var samples, device [][]float64

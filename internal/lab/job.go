@@ -186,7 +186,7 @@ func (g *gatherer) conclude(job runner.Job, exit runner.Exit, lost error, limit 
 		e.Lost = exit.StartError
 	case exit.Outcome() == runner.Finished && g.raised == nil:
 		// A library may end the process with status 0; that is not a success.
-		f := failure.OfLog(cell.Crash, "ended by itself with status 0 and no word about its result", exit.Log)
+		f := failure.OfLog(cell.Crash, "ended by itself with status 0 and no result", exit.Log)
 		g.failure = &f
 		return
 	}

@@ -5,7 +5,7 @@
 // fallback cell elsewhere; where its platform's operators are known on any
 // machine, its verdict is derived instead (derive.go). Cells that differ only in batch or input size form a
 // group (group.go), because one loaded model serves them all. Each group is
-// checked once in a child of its own, side by side with others as far as
+// checked once in a child of its own, in parallel with others as far as
 // workers and memory allow (admission.go); what works is then timed, if the plan
 // asks for it, in fresh children one at a time, the repeats of neighbouring
 // groups interleaved (timed.go). When memory runs out the settings are lowered
@@ -80,7 +80,7 @@ type Lab struct {
 	Runner  Runner
 	Recipes Recipes
 	Machine Machine
-	// Workers is how many functional children of a plan may run side by side.
+	// Workers is how many functional children of a plan may run in parallel.
 	Workers int
 	// Admission is shared by all plans that are carried out at the same time, on
 	// this machine's memory and cores; nil is one for each plan, of Workers.

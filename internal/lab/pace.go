@@ -34,7 +34,7 @@ func (c *carrying) pace(s *series) {
 		return
 	}
 	s.rule, s.takes = &short, load+s.sampling(&short)
-	s.note = fmt.Sprintf("fewer samples a repeat: each takes %.1f s", calls.Seconds()/float64(len(s.points)))
+	s.note = fmt.Sprintf("fewer samples per repeat: each takes %.1f s", calls.Seconds()/float64(len(s.points)))
 }
 
 // load is what it takes until the first inference of a repeat.

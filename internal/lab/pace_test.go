@@ -61,7 +61,7 @@ func TestLongModelsKeepTheirRepeats(t *testing.T) {
 	}
 }
 
-// Times taken beside other programs' work are no stable ones.
+// Times taken while other programs work are not stable.
 func TestBusyMachineIsMarked(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -69,7 +69,7 @@ type point struct {
 	over   bool
 }
 
-// checkBlock checks the groups side by side. What does not work is final; the
+// checkBlock checks the groups in parallel. What does not work is final; the
 // rest is returned to be timed.
 func (c *carrying) checkBlock(ctx context.Context, gs []group) ([]*series, error) {
 	release, err := c.hush(ctx, false)
@@ -254,7 +254,7 @@ func (c *carrying) end(p *point, f *cell.Failure) {
 	p.result.Note = joinNotes(p.result.Note, fmt.Sprintf("the check had worked; repeat %d failed", len(p.runs)+1))
 }
 
-// others says when other programs would disturb what is to be timed.
+// others says when other programs would disturb the timing.
 func (c *carrying) others(ctx context.Context) string {
 	if c.Others == nil {
 		return ""

@@ -206,7 +206,7 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	case n != nil && !n.Pass:
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
 	case n != nil && len(around(n, false)) > 0:
-		return wrong("the library makes something else around the model than transformers does: %s", strings.Join(around(n, false), "; "))
+		return wrong("the library does something different around the model from what transformers does: %s", strings.Join(around(n, false), "; "))
 	case strayed(c, p.Placement) != "":
 		return misplaced(c, p.Placement)
 	case p.Placement != nil && c.Engine == platform.ORTWeb && p.Placement.Nodes[string(c.Platform)] == 0:
@@ -215,7 +215,7 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	case p.Placement != nil && len(p.Placement.LeftOver) > 0:
 		return cell.Partial, leftOver(p.Placement), nil
 	case p.Placement == nil && c.Engine == platform.ORTWeb:
-		return cell.Partial, "where its nodes ran is not told: ONNX Runtime's log names no provider", nil
+		return cell.Partial, "where its nodes ran is unknown: ONNX Runtime's log names no provider", nil
 	case p.Evidence == cell.Compiled:
 		return cell.Works, "converted, not run: this machine cannot run it", nil
 	case n == nil:
@@ -223,9 +223,9 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	case len(around(n, true)) > 0:
 		return cell.Partial, "not compared: " + strings.Join(around(n, true), "; "), nil
 	case p.Export != nil && p.Export.Step(cell.FixedChoices) != nil:
-		return cell.Partial, "the graph holds for inputs that lead to the same choices: " + p.Export.Step(cell.FixedChoices).Why, nil
+		return cell.Partial, "the graph is valid only for inputs that lead to the same choices: " + p.Export.Step(cell.FixedChoices).Why, nil
 	case p.Export != nil && p.Export.Step(cell.FixedAxes) != nil:
-		return cell.Partial, "shapes are not free as asked: " + p.Export.Step(cell.FixedAxes).Why, nil
+		return cell.Partial, "shapes are not dynamic as requested: " + p.Export.Step(cell.FixedAxes).Why, nil
 	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
 		return cell.Partial, fmt.Sprintf("the check is weak here: %s changes the output by only %s", n.Control.Kind, number(n.Control.Change)), nil
 	}
@@ -348,7 +348,7 @@ func describe(c cell.Context, p runner.Report) cell.Context {
 	c.Versions, c.Variables = nil, nil // they are shared by all results, and decoding would write into them
 	c.Browser = nil
 	if len(p.Context) > 0 {
-		// A context that does not read costs only itself.
+		// A context that cannot be parsed costs only itself.
 		_ = json.Unmarshal(p.Context, &c)
 	}
 	if versions == nil {

@@ -1,8 +1,8 @@
-// Package lazy holds values that are dear to make: they are made on first need,
+// Package lazy holds values that are dear to make: they are made when first needed,
 // at most once at a time, by one goroutine for all who wait.
 //
 // No lock is held while a value is made. A caller leaves when its own context
-// ends, and the making goes on for the others; when nobody waits any more it is
+// ends, and the making goes on for the others; when nobody is waiting it is
 // cancelled. What could not be made is tried again by the next caller.
 package lazy
 
@@ -15,7 +15,7 @@ import (
 // ErrClosed is why a closed value cannot be had.
 var ErrClosed = errors.New("it was closed")
 
-// Value is made on first need. It is safe for concurrent use.
+// Value is made when first needed. It is safe for concurrent use.
 type Value[T any] struct {
 	build func(context.Context) (T, error)
 

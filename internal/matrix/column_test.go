@@ -8,7 +8,7 @@ import (
 	"assay/internal/platform"
 )
 
-// What runs in a browser's processor is another thing than torch on the CPU.
+// What runs in a browser's processor is not torch on the CPU.
 func TestWasmIsAColumnOfItsOwn(t *testing.T) {
 	t.Parallel()
 	torch, page := observe("bert", "cpu", took(4)), observe("bert", "cpu/wasm@firefox", failing(cell.Export), later(3))

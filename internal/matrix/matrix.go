@@ -45,7 +45,7 @@ func Verdicts() []cell.Verdict {
 type Observation struct {
 	cell.Result
 	Host string `json:"host"` // cell.Host's ID
-	// Imported says that nobody here saw it run.
+	// Imported says that it did not run here.
 	Imported bool `json:"imported,omitempty"`
 }
 
@@ -102,7 +102,7 @@ type Square struct {
 	Disagreement []string          `json:"disagreement,omitempty"`
 	Numerics     *cell.Numerics    `json:"numerics,omitempty"`
 	Host         string            `json:"host,omitempty"`
-	Imported     bool              `json:"imported,omitempty"` // nobody here saw it run
+	Imported     bool              `json:"imported,omitempty"` // it did not run here
 	StartedAt    *time.Time        `json:"started_at,omitempty"`
 	AgeS         *float64          `json:"age_s,omitempty"`
 	Versions     map[string]string `json:"versions,omitempty"`

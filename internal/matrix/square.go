@@ -88,7 +88,7 @@ func machineBroke(x Observation) bool {
 }
 
 // newestOfEach keeps, of the same cell timed the same way on the same host, the
-// newest result: an old failure that has been mended is not a disagreement. They
+// newest result: an old failure that has been fixed is not a disagreement. They
 // come back in fold order, the one that speaks first.
 func newestOfEach(list []Observation) []Observation {
 	type key struct {

@@ -43,7 +43,7 @@ func criticalU(na, nb int) int {
 	return k
 }
 
-// leastP is the smallest p-value that so many repeats can give.
+// leastP is the smallest p-value that this many repeats can give.
 func leastP(na, nb int) float64 {
 	return min(1, 2/combin.GeneralizedBinomial(float64(na+nb), float64(na)))
 }

@@ -49,7 +49,7 @@ type Ran struct {
 	Beside     []string          `json:"settings,omitempty"` // other than the usual ones: "mode generate"
 	Verdict    cell.Verdict      `json:"verdict"`
 	Evidence   cell.Evidence     `json:"evidence"`
-	Imported   bool              `json:"imported,omitempty"` // nobody here saw it run
+	Imported   bool              `json:"imported,omitempty"` // it did not run here
 	Class      cell.FailureClass `json:"class,omitempty"`
 	Why        string            `json:"why,omitempty"`
 	Versions   map[string]string `json:"versions,omitempty"`

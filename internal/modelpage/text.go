@@ -110,13 +110,13 @@ func derived(b *printer, f *facts.Sheet) {
 		b.line("weights", "%s in fp32, %s in fp16", report.Bytes(w["fp32"]), report.Bytes(w["fp16"]))
 	}
 	if n := f.Flops; n != nil {
-		b.line("operations", "%sFLOPs a forward (%d kinds of operators are not counted)", spaced(report.Count(n.Total)), len(n.NotCounted))
+		b.line("operations", "%sFLOPs per forward (%d kinds of operators are not counted)", spaced(report.Count(n.Total)), len(n.NotCounted))
 	}
 	if n := f.Bytes; n != nil {
 		b.line("bytes", "%s read, %s written", report.Bytes(n.Read), report.Bytes(n.Written))
 	}
 	if n := f.Activations; n != nil {
-		b.line("activations", "%s at most at once, %s in all", report.Bytes(n.PeakBytes), report.Bytes(n.SumBytes))
+		b.line("activations", "%s at peak, %s in all", report.Bytes(n.PeakBytes), report.Bytes(n.SumBytes))
 	}
 	if f.Attention != nil {
 		b.line("attention", "%s", *f.Attention)

@@ -67,7 +67,7 @@ func (p *Pool) Open(ctx context.Context, w Where, url string) (Page, error) {
 	return pooled{page, b, page.Close}, nil
 }
 
-// drop closes a warm browser that opens no pages any more.
+// drop closes a warm browser that no longer opens pages.
 func (p *Pool) drop(b *browser.Browser) error {
 	p.mu.Lock()
 	maps.DeleteFunc(p.warm, func(_ string, w *lazy.Value[*browser.Browser]) bool {
@@ -78,7 +78,7 @@ func (p *Pool) drop(b *browser.Browser) error {
 	return b.Close()
 }
 
-// errPoolClosed is why a pool opens nothing any more.
+// errPoolClosed is why a pool no longer opens anything.
 var errPoolClosed = errors.New("the browsers were closed")
 
 // shared is the warm browser for these options, started again if it has died.

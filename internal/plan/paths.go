@@ -29,7 +29,7 @@ func (p *Planner) openFolder(path string, r Request) (cell.Cell, error) {
 	switch c.Weights {
 	case cell.Random:
 	case cell.Hub:
-		return c, refuse("--weights hub goes with a checkpoint's name, not with a folder")
+		return c, refuse("--weights hub needs a checkpoint's name, not a folder")
 	case "":
 		folder := filepath.Dir(c.Checkpoint)
 		_, err := hub.Inspect(folder, p.Allow)
@@ -96,7 +96,7 @@ func openGraph(path string, r Request) (cell.Cell, error) {
 	case r.Size == cell.Tiny:
 		return cell.Cell{}, refuse("%s has one size: its own", path)
 	case r.Weights != "":
-		return cell.Cell{}, refuse("%s holds its own weights: --weights does not go with it", path)
+		return cell.Cell{}, refuse("%s contains its own weights: --weights cannot be used with it", path)
 	}
 	return cell.Cell{Type: cell.ONNX, Checkpoint: abs, Size: cell.Full, Weights: filepath.Dir(abs)}, nil
 }

@@ -46,7 +46,7 @@ type How struct {
 // TakesFile refuses models beside a plan file, which names its cells itself.
 func (r Request) TakesFile() error {
 	if !r.Empty() {
-		return refuse("--plan names the cells already: models and selectors do not go with it")
+		return refuse("--plan already names the cells: models and selectors cannot be used with it")
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (r Request) Check() error {
 	}
 	alone := r.Empty() && reflect.ValueOf(r.Settings).IsZero()
 	if len(r.Cells) > 0 && !alone {
-		return refuse("the cells say everything themselves: models and settings do not go with them")
+		return refuse("the cells say everything themselves: models and settings cannot be used with them")
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func TestPreferenceEndsAtTheCPU(t *testing.T) {
 	}
 }
 
-// TestDTypesOfEngines: an engine that computes in other numbers than its
+// TestDTypesOfEngines: an engine that computes in numbers other than its
 // platform's default one says so.
 func TestDTypesOfEngines(t *testing.T) {
 	t.Parallel()

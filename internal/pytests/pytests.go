@@ -134,7 +134,7 @@ func (r Run) process(ctx context.Context, names []string) (files []File, died st
 		"-o", fmt.Sprintf("faulthandler_timeout=%d", int(hanging.Seconds())), "-o", "faulthandler_exit_on_timeout=true", "--junitxml", out.Name()}, r.Options, names)
 	cmd := r.Python(limited, args...)
 	cmd.Dir = r.Dir
-	// Tiny models gain nothing from threads, and processes side by side lose.
+	// Tiny models gain nothing from threads, and processes in parallel lose.
 	cmd.Env = append(cmd.Env, "ASSAY="+r.Program, "OMP_NUM_THREADS=1")
 	var told bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &told, &told

@@ -20,7 +20,7 @@ import (
 	"assay/internal/matrix"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // golden compares what was printed with testdata/name.
 func golden(t *testing.T, name string, got []byte) {

@@ -109,7 +109,7 @@ func newPage(d Document) page {
 		p.Grades = append(p.Grades, gradeView{string(g.evidence), g.short, g.meaning})
 	}
 	if anyImported(d.Matrix) {
-		p.Grades = append(p.Grades, gradeView{"imported", imported, "nobody here saw it run"})
+		p.Grades = append(p.Grades, gradeView{"imported", imported, "it did not run here"})
 	}
 	for i, n := range d.Matrix.Platforms {
 		p.Columns = append(p.Columns, column(i, n))

@@ -141,7 +141,7 @@ func factsOf(s matrix.Square) []factView {
 		add("Evidence", fmt.Sprintf("%s: %s", s.Evidence, gradeOf(s.Evidence).meaning))
 	}
 	if n := s.Numerics; n != nil && n.MaxRel != nil {
-		add("Checked so", n.Note)
+		add("How checked", n.Note)
 		add("Error", fmt.Sprintf("%s of the largest value, limit %s, against %s", power(*n.MaxRel, 1), power(n.Tolerance, 0), n.Reference))
 	}
 	numberFacts(s, add)
@@ -150,7 +150,7 @@ func factsOf(s matrix.Square) []factView {
 	}
 	add("Host", s.Host)
 	if s.Imported {
-		add("Imported", "nobody here saw it run")
+		add("Imported", "it did not run here")
 	}
 	var versions []string
 	for _, k := range slices.Sorted(maps.Keys(s.Versions)) {

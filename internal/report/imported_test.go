@@ -28,7 +28,7 @@ func TestImportedIsMarkedEverywhere(t *testing.T) {
 			Text:     {" imp", "imp was imported"},
 			JSON:     {`"imported": true`},
 			Markdown: {" imp ", "**imported**"},
-			HTML:     {">imp<", "measured, imported", "nobody here saw it run"},
+			HTML:     {">imp<", "measured, imported", "it did not run here"},
 			SVG:      {" imp<", "imp was imported"},
 		} {
 			if f == SVG && metric == ByVerdict {

@@ -83,7 +83,7 @@ func legendMarkdown(d Document) string {
 		fmt.Fprintf(&b, "- `%s` **%s**: %s\n", g.short, g.evidence, g.meaning)
 	}
 	if anyImported(d.Matrix) && !d.byFamily {
-		fmt.Fprintf(&b, "- `%s` **imported**: nobody here saw it run\n", imported)
+		fmt.Fprintf(&b, "- `%s` **imported**: it did not run here\n", imported)
 	}
 	if hosts := lettersOf(d); len(hosts) > 0 && !d.byFamily {
 		b.WriteString("\nThe letter in a cell is the host on which it ran:\n\n")
@@ -110,7 +110,7 @@ func problemsMarkdown(b *strings.Builder, list []Problem) {
 	}
 }
 
-// code sets a target as code. One that is none of Assay's is escaped as text:
+// code sets a target as code. One that is not Assay's is escaped as text:
 // between backquotes nothing can be.
 func code(target string) string {
 	if strings.ContainsFunc(target, func(r rune) bool {

@@ -24,7 +24,7 @@ var looks = []look{
 	{cell.Fails, "✗", "fails", "was tried and failed; the reason is given"},
 	{cell.Unavailable, "–", "unavailable", "no such device on the machines that were asked"},
 	{matrix.Unknown, "?", "unknown", "was tried, but the machine broke before the model could show anything"},
-	{matrix.NotRun, "·", "not run", "nobody tried"},
+	{matrix.NotRun, "·", "not run", "not tried"},
 }
 
 func lookOf(v cell.Verdict) look {

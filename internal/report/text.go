@@ -168,7 +168,7 @@ func legendNotes(d Document) []string {
 		notes = append(notes, importedNote)
 	}
 	if d.Metric == ByVerdict {
-		notes = append(notes, "Weights are random unless hub or own stands.")
+		notes = append(notes, "Weights are random unless the cell says hub or own.")
 		if evidence := weaker(d.Matrix); len(evidence) > 0 {
 			notes = append(notes, "Evidence is measured unless "+strings.Join(evidence, " or ")+" stands.")
 		}
@@ -200,7 +200,7 @@ func uses(m matrix.Matrix, e cell.Evidence) bool {
 	return anySquare(m, func(s matrix.Square) bool { return s.Evidence == e })
 }
 
-const importedNote = imported + " was imported: nobody here saw it run."
+const importedNote = imported + " was imported: it did not run here."
 
 func anyImported(m matrix.Matrix) bool {
 	return anySquare(m, func(s matrix.Square) bool {

@@ -58,7 +58,7 @@ type PointDone struct {
 func (p PointDone) Decode() (Report, error) {
 	var r Report
 	if err := json.Unmarshal(p.Report, &r); err != nil {
-		return Report{}, fmt.Errorf("the report of point %d is not as the protocol says: %w", p.Index, err)
+		return Report{}, fmt.Errorf("the report of point %d does not follow the protocol: %w", p.Index, err)
 	}
 	return r, nil
 }
@@ -141,7 +141,7 @@ func (e Exit) Outcome() Outcome {
 func (e Exit) String() string {
 	switch e.Outcome() {
 	case NotStarted:
-		return "never began: " + e.StartError
+		return "never started: " + e.StartError
 	case BadProtocol:
 		return "broke the protocol: " + e.ProtocolError
 	case Killed:
@@ -201,7 +201,7 @@ func decode(line []byte) (message, error) {
 	case known:
 		m.event, err = decoder(line)
 	default:
-		err = errors.New("no such ev is known")
+		err = errors.New("unknown ev")
 	}
 	return m, wrapDecode(head.Ev, err)
 }

@@ -88,7 +88,7 @@ func TestLowering(t *testing.T) {
 				t.Errorf("lived %q, again %d, %v, %v; ran (-want +got):\n%s", lived, again, exit, err, diff)
 			}
 			if diff := cmp.Diff(c.inner.ran, at); diff != "" {
-				t.Errorf("it says other levels than it ran with (-ran +said):\n%s", diff)
+				t.Errorf("it does not say the levels that it ran with (-ran +said):\n%s", diff)
 			}
 			for i, level := range c.inner.ran {
 				if want := strings.TrimSpace("cuda:0 " + level); c.inner.in[i] != want {
@@ -102,7 +102,7 @@ func TestLowering(t *testing.T) {
 	}
 }
 
-// TestNoRetryWhenStopped: nobody waits for a second try any more.
+// TestNoRetryWhenStopped: nobody is waiting for a second try.
 func TestNoRetryWhenStopped(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())

@@ -231,7 +231,7 @@ func (p *Process) deliver(line []byte) error {
 	}
 	p.mu.Unlock()
 	if job == nil {
-		return &violationError{fmt.Errorf("%s is about a job that is not under way", excerpt(line))}
+		return &violationError{fmt.Errorf("%s is about a job that is not running", excerpt(line))}
 	}
 	if started, ok := m.event.(Started); ok {
 		job.started.Store(true)
@@ -248,7 +248,7 @@ func (p *Process) bury() {
 	select {
 	case <-p.exited:
 	case <-time.After(p.limits.Grace):
-		p.end("the runner closed its output and did not end, and was killed")
+		p.end("the runner closed its output but did not exit, and was killed")
 		<-p.exited
 	}
 	p.group.close()

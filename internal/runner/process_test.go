@@ -56,7 +56,7 @@ func TestRunnerIsLost(t *testing.T) {
 	}{
 		{"dies at a job", "exit status 9); its last output: I die", false},
 		{"dies after started", "exit status 9); its last output: I die", true},
-		{"unknown ev", "no such ev is known", false},
+		{"unknown ev", "unknown ev", false},
 		{"garbage", "is not a JSON object", false},
 		{"unknown job", "not under way", false},
 		{"two hellos", "hello twice", false},

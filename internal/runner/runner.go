@@ -78,7 +78,7 @@ func (e *LostError) Error() string {
 }
 
 // GaveUpError says that the runner died again and again, or could not be
-// started, and is not tried any more.
+// started, and is no longer tried.
 type GaveUpError struct {
 	Deaths int
 	Stderr string

@@ -150,7 +150,7 @@ func (h *Header) entry(d *json.Decoder, name string) *Error {
 	return nil
 }
 
-// check holds the tensor's bytes against its dtype and shape.
+// check compares the tensor's bytes with its dtype and shape.
 func (t Tensor) check() *Error {
 	each, known := bitsOf[t.DType]
 	if !known {

@@ -41,7 +41,7 @@ func OpenIndex(path string) (Index, error) {
 func ReadIndex(r io.Reader) (Index, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxIndex+1))
 	if err != nil {
-		return Index{}, fmt.Errorf("does not read: %w", err)
+		return Index{}, fmt.Errorf("cannot be parsed: %w", err)
 	}
 	if len(text) > maxIndex {
 		return Index{}, fmt.Errorf("is larger than %d MB: it is not an index", maxIndex>>20)
@@ -53,7 +53,7 @@ func ReadIndex(r io.Reader) (Index, error) {
 		return Index{}, fmt.Errorf("is not an index of weights: %w", input.InWords(err))
 	}
 	if len(file.WeightMap) == 0 {
-		return Index{}, fmt.Errorf("is not an index of weights: its weight_map is empty or not there")
+		return Index{}, fmt.Errorf("is not an index of weights: its weight_map is empty or missing")
 	}
 	for tensor, name := range file.WeightMap {
 		if !bare(name) {
@@ -73,7 +73,7 @@ func (x Index) Files() []string {
 	return slices.Compact(slices.Sorted(maps.Values(x.Tensors)))
 }
 
-// Check holds the index against the headers of its files, by name: each
+// Check compares the index with the headers of its files, by name: each
 // tensor must be where the index says.
 func (x Index) Check(headers map[string]Header) error {
 	there := map[string]string{}

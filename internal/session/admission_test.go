@@ -49,6 +49,6 @@ func TestPlansShareTheSession(t *testing.T) {
 	}
 	wg.Wait()
 	if got := most.Load(); got != 2 {
-		t.Errorf("%d children ran side by side, want 2", got)
+		t.Errorf("%d children ran in parallel, want 2", got)
 	}
 }

@@ -68,7 +68,7 @@ func (s *Session) RecordGuest(ctx context.Context, plan cell.Plan, g Guest, dir 
 		Guest any `json:"guest,omitempty"`
 	}{g.Report, g.Told})
 	if err != nil {
-		return fmt.Errorf("what the guest's browser told: %w", err)
+		return fmt.Errorf("what the guest's browser reported: %w", err)
 	}
 	j, err := journal.Create(dir, h)
 	if err != nil {

@@ -151,7 +151,7 @@ func parse(b json.RawMessage) (lab.Recipe, error) {
 		Sizes       struct{ Seq, Image int }
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
-		return lab.Recipe{}, fmt.Errorf("the recipe does not read: %w", err)
+		return lab.Recipe{}, fmt.Errorf("the recipe cannot be parsed: %w", err)
 	}
 	return lab.Recipe{JSON: b, Class: r.Class, Task: r.Task, Parameters: r.Parameters, Seq: r.Sizes.Seq, Image: r.Sizes.Image}, nil
 }

@@ -178,8 +178,8 @@ func TestAskedRecipe(t *testing.T) {
 		"an exception":   {child: &answering{event: raised}, class: cell.OutOfMemory, said: "too many parameters"},
 		"nothing":        {child: &answering{exit: runner.Exit{Signal: 11}}, said: "the child"},
 		"no runner":      {child: &answering{err: errors.New("gone")}, said: "gone"},
-		"not an object":  {child: &answering{event: runner.Data{Data: json.RawMessage(`[]`)}}, said: "does not read"},
-		"of other types": {child: &answering{event: runner.Data{Data: json.RawMessage(`{"parameters":"many"}`)}}, said: "does not read"},
+		"not an object":  {child: &answering{event: runner.Data{Data: json.RawMessage(`[]`)}}, said: "cannot be parsed"},
+		"of other types": {child: &answering{event: runner.Data{Data: json.RawMessage(`{"parameters":"many"}`)}}, said: "cannot be parsed"},
 	} {
 		got, err := (&weighted{recipes: &recipes{runner: tc.child}}).Recipe(t.Context(), folder)
 		if tc.child.asked.Kind != runner.RecipeJob || tc.child.asked.Options["config"] != folder.Checkpoint {

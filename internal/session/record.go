@@ -11,7 +11,7 @@ import (
 	"assay/internal/progress"
 )
 
-// Header begins the journal of a plan that is to be carried out here and now.
+// Header begins the journal of a plan that is about to run here.
 func (s *Session) Header(plan cell.Plan, command string) journal.Header {
 	now := time.Now().UTC()
 	return journal.Header{

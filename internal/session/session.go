@@ -1,6 +1,6 @@
 // Package session puts the parts together for a program that runs cells: the
 // environment, its runner, what this machine has, the catalogue's recipes, and
-// the lab that carries a plan out. Each is made on first need and at most once,
+// the lab that carries a plan out. Each is made when first needed and at most once,
 // so that a command pays only for what it uses: a plan of no-ops starts a bare
 // runner without torch, a plan for the CPU asks no GPU's driver anything. No lock
 // is held while a part is made, which may take minutes: who waits for it may
@@ -49,8 +49,8 @@ type Options struct {
 	// captured machine has both.
 	Machine *detect.Machine
 	Answers detect.Answers
-	// Workers is how many functional children run side by side, of all plans
-	// together; 0 is one a core, at most sixteen. Memory admits fewer where it
+	// Workers is how many functional children run in parallel, of all plans
+	// together; 0 is one per core, at most sixteen. Memory admits fewer where it
 	// is short.
 	Workers int
 	// Limit is how long one child may take; 0 is ten minutes.
@@ -76,7 +76,7 @@ type Session struct {
 	admission *lab.Admission
 	start     func(ctx context.Context, env environment.Environment, bare bool) (runner.Runner, error)
 
-	// The parts, each made on first need for all who wait for it.
+	// The parts, each made when first needed for all who wait for it.
 	environment *lazy.Value[environment.Environment]
 	webPackages *lazy.Value[environment.Web]
 	whole, bare *lazy.Value[*open]
@@ -152,7 +152,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, on progress.Listene
 }
 
 // place is where a plan is carried out: who runs its jobs, what is there, and
-// how many cells may run there side by side.
+// how many cells may run there in parallel.
 type place struct {
 	runner  lab.Runner
 	machine lab.Machine

@@ -250,7 +250,7 @@ func (w *web) why() string {
 // noBrowser says why there is none.
 func (s *Session) noBrowser() error {
 	if names, set := s.o.Machine.Env(detect.BrowsersVariable); set {
-		return fmt.Errorf("%s=%s leaves no browser that is here: unset it, or name another", detect.BrowsersVariable, names)
+		return fmt.Errorf("%s=%s excludes every browser here: unset it, or name another", detect.BrowsersVariable, names)
 	}
 	return errors.New("no browser is installed: install Chromium, Chrome, Edge or Firefox")
 }

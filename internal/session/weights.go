@@ -84,7 +84,7 @@ func (w *weighted) place(ctx context.Context, c cell.Cell) (*runner.Weights, err
 	case c.Engine == platform.Noop || c.Weights == cell.Random || c.Type == cell.ONNX: // a graph holds its own
 		return nil, nil
 	case c.Weights == cell.Hub && filepath.IsAbs(c.Checkpoint), c.Weights == cell.Hub && c.Checkpoint == "":
-		return nil, &hub.Error{Kind: hub.BadName, Problem: "the cell names no checkpoint of the Hub, so there are no published weights to take"}
+		return nil, &hub.Error{Kind: hub.BadName, Problem: "the cell names no checkpoint of the Hub, so there are no published weights to use"}
 	case c.Weights == cell.Hub:
 		s, err := w.fetch(ctx, hub.Ref{Model: c.Checkpoint, Revision: c.Revision}, w.Want)
 		return &runner.Weights{Folder: s.Folder, Commit: s.Commit, Pickle: w.Want.Pickle}, err
@@ -131,7 +131,7 @@ func (w *weighted) fetch(ctx context.Context, ref hub.Ref, want hub.Want) (hub.S
 	}
 	if w.hub == nil {
 		if w.Hub == nil {
-			return hub.Snapshot{}, &hub.Error{Kind: hub.Offline, Problem: "this program loads nothing from the Hub", Hint: "give the weights' folder"}
+			return hub.Snapshot{}, &hub.Error{Kind: hub.Offline, Problem: "this program loads nothing from the Hub", Hint: "name the weights' folder"}
 		}
 		h, err := w.Hub(w.say)
 		if err != nil {

@@ -34,7 +34,7 @@ type site struct {
 	trials map[string]expected // by secret
 }
 
-// expected is a trial that is under way.
+// expected is a running trial.
 type expected struct {
 	given   given
 	outcome chan []row // holds one
@@ -94,7 +94,7 @@ func (s *site) ofTrial(do func(http.ResponseWriter, *http.Request, expected)) ht
 		t, ok := s.trials[r.PathValue("secret")]
 		s.mu.Unlock()
 		if !ok {
-			http.Error(w, "the address lacks the secret of a trial that is under way", http.StatusForbidden)
+			http.Error(w, "the address lacks the secret of a running trial", http.StatusForbidden)
 			return
 		}
 		do(w, r, t)
@@ -105,7 +105,7 @@ func (s *site) ofTrial(do func(http.ResponseWriter, *http.Request, expected)) ht
 func hear(w http.ResponseWriter, r *http.Request, t expected) {
 	var rows []row
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostTold)).Decode(&rows); err != nil {
-		http.Error(w, fmt.Sprintf("what became of the tests cannot be read: %v", err), http.StatusBadRequest)
+		http.Error(w, fmt.Sprintf("the outcome of the tests cannot be read: %v", err), http.StatusBadRequest)
 		return
 	}
 	select {

@@ -18,7 +18,7 @@ type Difference struct {
 	Removed []catalog.Row `json:"removed"`
 	Changed []Change      `json:"changed"`
 
-	Broken  []Turn    `json:"broken"`  // ran before and do not any more
+	Broken  []Turn    `json:"broken"`  // ran before and no longer do
 	Mended  []Turn    `json:"mended"`  // failed before and run now
 	Other   []Turn    `json:"other"`   // works became partial, or the reverse, or it fails otherwise
 	Failing []Outcome `json:"failing"` // fail, and were not tried before

@@ -11,7 +11,7 @@ import (
 	"assay/internal/input"
 )
 
-// ErrUnknown is a file that is none of those that Read knows.
+// ErrUnknown is a file of a kind that Read does not know.
 var ErrUnknown = errors.New("it is neither a catalogue, nor what \"assay models --json\", \"assay models export\", \"assay matrix --json\" or \"assay test --json\" print")
 
 // file has the fields by which the formats are told apart.
@@ -41,7 +41,7 @@ type square struct {
 func Read(b []byte) (Snapshot, error) {
 	var f file
 	if err := json.Unmarshal(b, &f); err != nil {
-		return Snapshot{}, fmt.Errorf("it does not read: %w", input.InWords(err))
+		return Snapshot{}, fmt.Errorf("it cannot be parsed: %w", input.InWords(err))
 	}
 	if f.Schema != cell.Schema {
 		return Snapshot{}, fmt.Errorf("it has schema %d and this program reads %d: %w", f.Schema, cell.Schema, ErrUnknown)
@@ -55,7 +55,7 @@ func Read(b []byte) (Snapshot, error) {
 	} else if f.Results != nil {
 		var results []cell.Result
 		if err := json.Unmarshal(f.Results, &results); err != nil {
-			return Snapshot{}, fmt.Errorf("its results do not read: %w", input.InWords(err))
+			return Snapshot{}, fmt.Errorf("its results cannot be parsed: %w", input.InWords(err))
 		}
 		s.Outcomes = OfResults(results)
 		s.Transformers = releaseOf(results)

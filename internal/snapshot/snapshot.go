@@ -5,7 +5,7 @@
 // written by `assay models export` and read from that, or from what other
 // commands print (Read knows their JSON by its fields). Compare tells what was
 // added, removed and changed, and, where both sides hold outcomes, what broke
-// and what was mended. What only one side knows is not compared.
+// and what was fixed. What only one side knows is not compared.
 package snapshot
 
 import (

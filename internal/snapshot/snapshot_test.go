@@ -172,9 +172,9 @@ func TestRead(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"schema":1}`:                         "neither a catalogue",
 		`{"schema":9,"models":[]}`:             "schema 9",
-		`[`:                                    "does not read",
+		`[`:                                    "cannot be parsed",
 		`{"schema":1,"results":"many"}`:        "its results do not read",
-		`{"schema":1,"models":{"bert":"why"}}`: "does not read",
+		`{"schema":1,"models":{"bert":"why"}}`: "cannot be parsed",
 	} {
 		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -224,7 +224,7 @@ types changed: 1
   bert: class: BertForMaskedLM → BertModel
 broken: 1
   bert (cpu, tiny, fp32): works → ` + failed + `
-mended: 1
+fixed: 1
   t5 (cpu, tiny, fp32): ` + failed + ` → works
 changed otherwise: 0
 failing, not tried before: 0

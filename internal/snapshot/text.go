@@ -24,8 +24,8 @@ func (d Difference) WriteText(w io.Writer) error {
 		b.WriteString("results: not compared, since one side holds no sweep\n")
 	}
 	list(&b, "broken", d.Broken, Turn.String)
-	list(&b, "mended", d.Mended, Turn.String)
-	list(&b, "changed otherwise", d.Other, Turn.String)
+	list(&b, "fixed", d.Mended, Turn.String)
+	list(&b, "changed in other ways", d.Other, Turn.String)
 	list(&b, "failing, not tried before", d.Failing, func(o Outcome) string { return o.model() + ": " + o.said() })
 	_, err := w.Write(b.Bytes())
 	return err

@@ -26,7 +26,7 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("%s cannot be used: %s; run `assay db rebuild`, which keeps this file aside and makes the database again from the journals, or name another file with --db",
+	return fmt.Sprintf("%s cannot be used: %s; run `assay db rebuild`, which sets this file aside and makes the database again from the journals, or name another file with --db",
 		e.Path, e.Why)
 }
 
@@ -38,14 +38,14 @@ type ForeignError struct {
 }
 
 func (e *ForeignError) Error() string {
-	return fmt.Sprintf("%s cannot be used: %s; it is left as it is: name another file with --db, or move this one away", e.Path, e.Why)
+	return fmt.Sprintf("%s cannot be used: %s; it is left unchanged: name another file with --db, or move this one away", e.Path, e.Why)
 }
 
 // BusyError says that others kept the database for longer than was waited.
 type BusyError struct{ Path string }
 
 func (e *BusyError) Error() string {
-	return fmt.Sprintf("%s is in use by another program for a long time: close it, or try again later", e.Path)
+	return fmt.Sprintf("%s has been in use by another program for a long time: close it, or try again later", e.Path)
 }
 
 // StatementError says that a statement is not one that a question may be.

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// recognise looks at the file that is to be the database before anything is
+// recognise looks at the file that will be the database before anything is
 // made beside it. One that is not Assay's is an error, and stays alone: whoever
 // names /etc/passwd by mistake finds no new file in /etc. Where a lock lies
 // beside it already, the file was in use as the database before.
@@ -20,7 +20,7 @@ func (s *Store) recognise(ctx context.Context) error {
 		if found, err := s.anyJournal(); err != nil || found || exists(s.lockPath()) {
 			return err
 		}
-		return fmt.Errorf("%s is an empty file, and there are no results to make a database of: run something with it first, or name another file with --db", s.path)
+		return fmt.Errorf("%s is an empty file, and there are no results to make a database from: run something with it first, or name another file with --db", s.path)
 	}
 	if err := s.checkKind(); err != nil || !exists(s.path) || exists(s.lockPath()) {
 		return err
@@ -29,7 +29,7 @@ func (s *Store) recognise(ctx context.Context) error {
 }
 
 // Writable reports, as an error, why results may not be put beside the file that
-// is to be the database: it is not Assay's. An empty one may become so, and one
+// will be the database: it is not Assay's. An empty one may become so, and one
 // of a newer Assay is not a reason not to run.
 func (s *Store) Writable(ctx context.Context) error {
 	if s.empty() {
@@ -121,5 +121,5 @@ func (s *Store) readInMemory(ctx context.Context) (*session, []string, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, ses.Close())
 	}
-	return s.withNotes(ctx, ses, []string{"the database cannot be written, so the journals were read for this answer alone"})
+	return s.withNotes(ctx, ses, []string{"the database cannot be written, so the journals were read just for this answer"})
 }

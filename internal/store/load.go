@@ -38,7 +38,7 @@ func (l *loader) load(ctx context.Context, c change) error {
 	}
 	defer r.Close()
 	if want := journal.Path("", r.Header().Run.ID); want != c.file {
-		return l.unreadable(ctx, c, fmt.Errorf("the file is named otherwise than its run, %s: bring it in with assay import", want))
+		return l.unreadable(ctx, c, fmt.Errorf("the file is not named after its run, %s: import it with assay import", want))
 	}
 	if !grown(path, c) {
 		lost, err := l.replace(ctx, c, path)
@@ -111,7 +111,7 @@ func (l *loader) lines(ctx context.Context, r *journal.Reader, path string, seen
 			return nil, err
 		}
 		if seen[line.ID] {
-			l.problem(journal.Problem{Path: path, Line: line.Number, Err: fmt.Errorf("the id %s is there twice", line.ID)})
+			l.problem(journal.Problem{Path: path, Line: line.Number, Err: fmt.Errorf("the id %s occurs twice", line.ID)})
 			continue
 		}
 		seen[line.ID] = true
@@ -196,7 +196,7 @@ func (l *loader) note(ctx context.Context, c change, r *journal.Reader, path str
 	if err != nil {
 		return err
 	}
-	if c.lost { // when it is mended, all of it is loaded anew
+	if c.lost { // when it is fixed, all of it is loaded again
 		sum = ""
 	}
 	if err := l.ses.exec(ctx, "DELETE FROM journals WHERE file = ?", c.file); err != nil {
@@ -220,7 +220,7 @@ func about(path string, err error) journal.Problem {
 	return journal.Problem{Path: path, Err: errors.New(strings.ReplaceAll(err.Error(), path, "it"))}
 }
 
-// keep leaves the rows of a journal that cannot be read any more, and says so.
+// keep leaves the rows of a journal that can no longer be read, and says so.
 func (l *loader) keep(ctx context.Context, c change, why error) error {
 	err := errors.Join(
 		l.ses.exec(ctx, "DELETE FROM problems WHERE file = ?", c.file),
@@ -232,7 +232,7 @@ func (l *loader) keep(ctx context.Context, c change, why error) error {
 }
 
 // replace makes room for a journal that is not the one which was loaded. Where
-// that is because it is damaged, only what it still holds is loaded anew, and the
+// that is because it is damaged, only what it still holds is loaded again, and the
 // rows of its lost lines stay.
 func (l *loader) replace(ctx context.Context, c change, path string) (lost bool, err error) {
 	e := c.entry
@@ -250,7 +250,7 @@ func (l *loader) replace(ctx context.Context, c change, path string) (lost bool,
 	if err != nil {
 		return false, err
 	}
-	shorter := c.now < e.bytes && e.tail != "" // one that was damaged already may be mended
+	shorter := c.now < e.bytes && e.tail != "" // one that was damaged already may be fixed
 	if !damaged && !lacks && !shorter {
 		return false, l.forget(ctx, e)
 	}
@@ -269,7 +269,7 @@ func (l *loader) replace(ctx context.Context, c change, path string) (lost bool,
 			return false, err
 		}
 	}
-	l.problem(journal.Problem{Path: path, Err: errors.New("the journal is damaged: the rows of lines that it has lost are kept")})
+	l.problem(journal.Problem{Path: path, Err: errors.New("the journal is damaged: the rows of its lost lines are kept")})
 	return true, nil
 }
 

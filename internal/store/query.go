@@ -63,7 +63,7 @@ func (s *Store) read(ctx context.Context) (*session, []string, error) {
 	var notes []string
 	_, err = s.Sync(ctx)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) && exists(s.path) {
-		notes = append(notes, "the newest results are not in this answer: others keep the database in use")
+		notes = append(notes, "the newest results are not in this answer: other programs are using the database")
 	} else if IsReadOnly(err) {
 		return s.readInMemory(ctx)
 	} else if err != nil {
@@ -90,7 +90,7 @@ func (s *Store) withNotes(ctx context.Context, ses *session, notes []string) (*s
 		if line != nil {
 			file = fmt.Sprintf("%s:%d", file, *line)
 		}
-		notes = append(notes, "passed over: "+filepath.Join(s.journals, file)+": "+detail)
+		notes = append(notes, "skipped: "+filepath.Join(s.journals, file)+": "+detail)
 		return nil
 	}, "SELECT file, line, detail FROM problems QUALIFY row_number() OVER (PARTITION BY file ORDER BY line) <= ? ORDER BY file, line", mostNotes)
 	if err != nil {
@@ -147,7 +147,7 @@ func checkWords(query string) error {
 		return &StatementError{"there is no statement"}
 	}
 	if !questions[strings.ToLower(word)] {
-		return &StatementError{fmt.Sprintf("a question begins with SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE or EXPLAIN, not with %.40q", word)}
+		return &StatementError{fmt.Sprintf("a query begins with SELECT, WITH, FROM, DESCRIBE, SHOW, SUMMARIZE or EXPLAIN, not with %.40q", word)}
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func explainQuestion(err error) error {
 		return &StatementError{"there must be exactly one statement"}
 	}
 	if e.Type == duckdb.ErrorTypePermission {
-		return &StatementError{"no file but the database may be read or written from SQL"}
+		return &StatementError{"SQL may read and write no file but the database"}
 	}
 	return err
 }

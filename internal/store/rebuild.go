@@ -29,7 +29,7 @@ type Rebuilt struct {
 // touched: it may be anything.
 func (s *Store) Rebuild(ctx context.Context) (done Rebuilt, err error) {
 	if found, err := filepath.Glob(filepath.Join(s.journals, "*"+journal.Extension)); err != nil || len(found) == 0 && exists(s.path) {
-		return Rebuilt{}, errors.Join(err, fmt.Errorf("there are no journals in %s to make %s from, so it is left as it is: move it away if it is not wanted", s.journals, s.path))
+		return Rebuilt{}, errors.Join(err, fmt.Errorf("there are no journals in %s to make %s from, so it is left unchanged: move it away if you do not want it", s.journals, s.path))
 	}
 	if !s.empty() {
 		if err := s.checkKind(); err != nil {

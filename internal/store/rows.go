@@ -36,7 +36,7 @@ func (r *Rows) addColumn(name, typ string) {
 // Len is the number of rows.
 func (r *Rows) Len() int { return len(r.Values) }
 
-// WriteJSON writes {"schema":1,"rows":[…]}, a row a line, columns in order.
+// WriteJSON writes {"schema":1,"rows":[…]}, one row per line, columns in order.
 func (r *Rows) WriteJSON(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, `{"schema":%d,"rows":[`, cell.Schema)

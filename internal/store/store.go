@@ -62,7 +62,7 @@ func Open(path, journals string) (*Store, error) {
 	}
 	// The driver takes its settings behind the path, as in a URL.
 	if strings.ContainsAny(abs, "?#%") {
-		return nil, fmt.Errorf("the database's path %s holds one of ? # %%, which DuckDB's driver cannot take: name another with --db", abs)
+		return nil, fmt.Errorf("the database's path %s contains one of ? # %%, which DuckDB's driver cannot handle: name another with --db", abs)
 	}
 	return &Store{path: abs, journals: journals, Wait: DefaultWait}, nil
 }

@@ -242,7 +242,7 @@ func TestSyncReportsProblems(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(readFile(t, path)+"garbage\n"), 0o644))
 	rows, err := s.Query(t.Context(), "SELECT 1")
 	must(t, err)
-	if len(rows.Notes) != 1 || !strings.HasPrefix(rows.Notes[0], "passed over: "+path+":4: ") {
+	if len(rows.Notes) != 1 || !strings.HasPrefix(rows.Notes[0], "skipped: "+path+":4: ") {
 		t.Errorf("notes are %q", rows.Notes)
 	}
 }

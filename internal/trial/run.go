@@ -92,7 +92,7 @@ func RunPages(ctx context.Context, run skillpages.Run, missing string, models []
 }
 
 // exportGraphs exports what the skills of models run, those of one length in one
-// go. A skill whose graph is not given out has failed.
+// go. A skill whose graph is not exported has failed.
 func exportGraphs(ctx context.Context, folder string, models []Model, export Export, failed func(pytests.File)) error {
 	bySeq := map[int][]string{}
 	for _, m := range models {

@@ -12,7 +12,7 @@ import (
 // batch, on the platform's own engine and dtype; "" where there is none.
 type Stored func(model, task string, batch int) cell.Verdict
 
-// CrossCheck holds what tests came to against what is stored of their models on
+// CrossCheck compares the outcome of tests with the stored results of their models on
 // the same platform, alone and in a batch of two, as the tests ask for both. What
 // is partial there may be either.
 func CrossCheck(models []Model, stored Stored) {

@@ -1,5 +1,5 @@
 // Package trial runs the tests of generated files, under pytest or in a browser,
-// and holds what they came to against what is stored of their models.
+// and compares their outcome with the stored results of their models.
 package trial
 
 import (

@@ -113,7 +113,7 @@ func (b Book) Keep(ctx context.Context, sizes ...Size) error {
 	}
 	lock, err := filelock.Wait(ctx, b.Path+".lock", filelock.Exclusive, lockLimit, func() {})
 	if err != nil {
-		return fmt.Errorf("keep the tuned sizes: %w", err)
+		return fmt.Errorf("save the tuned sizes: %w", err)
 	}
 	defer lock.Close()
 	all, err := b.Read()

@@ -50,7 +50,7 @@ func (q Questions) Targets(names []string) ([]platform.Target, error) {
 		out = append(out, t)
 	}
 	if !q.Warm && !q.Load && !slices.ContainsFunc(out, hasKernels) {
-		return nil, errors.New("kernels are a matter of webgpu alone: ask for --platform webgpu, or name a model for --warm or --parallel-load")
+		return nil, errors.New("only webgpu has kernels to tune: use --platform webgpu, or name a model for --warm or --parallel-load")
 	}
 	return out, nil
 }

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// All verifies combinations, so many at a time, and returns what became of each,
+// All verifies combinations, this many at a time, and returns what became of each,
 // in order. done hears of each as soon as it is known, of one at a time.
 func (v Verifier) All(ctx context.Context, all []Combination, workers int, done func(Outcome)) ([]Outcome, error) {
 	return each(ctx, all, workers, v.Verify, done)

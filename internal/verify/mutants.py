@@ -281,7 +281,7 @@ def told_fp32(result: dict) -> None:
 NO_SAVING = "a browser saves nothing"
 ITSELF = "the platform is the CPU"
 COMPILED = "a compiled context cannot be opened"
-FIXED = "the HTP has no fp32 to be silent about"
+FIXED = "the HTP has no fp32 to fall back to"
 # Each mutant: for subjects, for browsers, and the platforms where it cannot be, with why.
 MUTANTS: dict[str, tuple[Callable, Callable | None, dict[str, str]]] = {
     "noise of 10 tolerances": (outputs(noisy), results(told_noise), {}),
@@ -339,7 +339,7 @@ def tried(name: str, file: str, platform: str, more: list[str], plain: Watch) ->
         plain = run(file, platform, more, [Mutation(results(lambda r: None))] if platform in BROWSERS else [])
         if not plain.named("passed"):
             why = next((why for _, why in plain.outcomes.values() if why), "no test ran")
-            return {"noticed_by": [], "cannot": f"half precision does not run as it is: {why[:200]}"}
+            return {"noticed_by": [], "cannot": f"half precision does not run unchanged: {why[:200]}"}
     red = plain.named("failed")  # these cannot notice anything; what is skipped for a partial model can
     noticed = run(file, platform, more, [Mutation(apply)]).noticing()
     return {"noticed_by": [name for name in noticed if name not in red]}

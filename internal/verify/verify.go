@@ -270,7 +270,7 @@ func (v Verifier) run(ctx context.Context, dir, file string, o *Outcome) error {
 		return &redError{fmt.Errorf("the tests could not be run: %s", lastLine(told.Bytes()))}
 	}
 	if err := json.Unmarshal(out.Bytes(), o); err != nil {
-		return &redError{fmt.Errorf("the tests said nothing that can be read: %w", err)}
+		return &redError{fmt.Errorf("the tests' output cannot be parsed: %w", err)}
 	}
 	o.judge()
 	return nil

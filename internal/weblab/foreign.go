@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-var errForeign = errors.New("this request was made for another site, or by one: open the address that assay printed")
+var errForeign = errors.New("this request was made for or by another site: open the address that assay printed")
 
 // atHome refuses what another site's page asks for, and what came under a name
 // that is not this machine's: such a name may be led here on purpose, so that a

@@ -74,7 +74,7 @@ func (g *guest) visit(ctx context.Context) error {
 		return err
 	}
 	if hello.Kind != "hello" {
-		return g.say(refusal{"refused", "the page must say first what it is: reload it"})
+		return g.say(refusal{"refused", "the page must first say what it is: reload it"})
 	}
 	g.about = hello.About
 	go g.keep(ctx)
@@ -102,7 +102,7 @@ func (g *guest) do(s said) {
 	case "stop":
 		g.stop(errStopped)
 	default:
-		_ = g.say(refusal{"refused", fmt.Sprintf("there is nothing to do called %q", s.Kind)}) // a page that is gone is noticed by hear
+		_ = g.say(refusal{"refused", fmt.Sprintf("unknown action %q", s.Kind)}) // a page that is gone is noticed by hear
 	}
 }
 

@@ -48,7 +48,7 @@ type offerTiming struct {
 var timings = []offerTiming{
 	{cell.Functional, "Check", "does it work there: one run, compared with a reference"},
 	{cell.Quick, "Check and time", "3 repeats of 0.2 s"},
-	{cell.Thorough, "Time with care", "6 repeats of 1 s, with an interval"},
+	{cell.Thorough, "Time carefully", "6 repeats of 1 s, with an interval"},
 }
 
 // titles are the platforms' names on the page; WebNN's devices are several.

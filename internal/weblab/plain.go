@@ -41,7 +41,7 @@ func plainly(say func(string)) func(string) {
 func hearing(text []byte, into any) error {
 	var heard any
 	if err := json.Unmarshal(text, &heard); err != nil {
-		return fmt.Errorf("the page said what is not JSON: %w", err)
+		return fmt.Errorf("the page sent something that is not JSON: %w", err)
 	}
 	text, err := json.Marshal(plainAll(heard))
 	if err != nil {

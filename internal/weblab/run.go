@@ -31,7 +31,7 @@ func (g *guest) begin() (context.Context, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cancel != nil {
-		return nil, errors.New("a run is under way: stop it first")
+		return nil, errors.New("a run is in progress: stop it first")
 	}
 	var ctx context.Context
 	ctx, g.cancel = context.WithCancelCause(g.lab.context)

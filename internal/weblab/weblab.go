@@ -126,7 +126,7 @@ func (l *Lab) Close() error {
 }
 
 // enter counts a guest in whom Close waits for; once the lab is closed nobody
-// comes in any more, since a count must not rise while it is waited for. Who
+// comes in, since a count must not rise while it is waited for. Who
 // came in says work.Done when leaving.
 func (l *Lab) enter() bool {
 	l.mu.Lock()

@@ -282,7 +282,7 @@ func TestStop(t *testing.T) {
 		id := v.hear("open")["id"]
 		v.hear("started")
 		v.say(oneCell)
-		if got := v.hear("refused")["error"]; got != "a run is under way: stop it first" {
+		if got := v.hear("refused")["error"]; got != "a run is in progress: stop it first" {
 			t.Error(got)
 		}
 		v.say(said{Kind: "stop"})

@@ -89,7 +89,7 @@ func flush(path string) error {
 		return err
 	}
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("bring %s to the disk: %w", path, err)
+		return fmt.Errorf("sync %s to the disk: %w", path, err)
 	}
 	return nil
 }

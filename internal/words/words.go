@@ -1,7 +1,7 @@
 // Package words collects what Assay says to people, so that it can be read in
-// one place and held to plain English: the texts in the Go and Python sources and
-// in the web pages, and the lines of the documentation. Its test knows phrases
-// that must not come back.
+// one place and kept in plain English: the texts in the Go and Python sources and
+// in the web pages, and the lines of templates and of the documentation. Its test
+// knows phrases that must not come back.
 //
 //	go test ./internal/words -print words.txt
 package words
@@ -37,7 +37,7 @@ func Collect(tree fs.FS) ([]Text, error) {
 			return err
 		}
 		if d.IsDir() {
-			if slices.Contains(silent, d.Name()) || name != "." && strings.HasPrefix(d.Name(), ".") {
+			if slices.Contains(silent, d.Name()) || name == pythonTests || name != "." && strings.HasPrefix(d.Name(), ".") {
 				return fs.SkipDir
 			}
 			return nil
@@ -58,11 +58,14 @@ func Collect(tree fs.FS) ([]Text, error) {
 }
 
 // silent are folders whose files are not Assay's words.
-var silent = []string{"testdata", "tests", "node_modules", "bin", "out", "tools", "words", "__pycache__"}
+var silent = []string{"testdata", "node_modules", "bin", "out", "tools", "words", "__pycache__"}
+
+// pythonTests are the runner's own tests; internal/generate/tests speaks to users.
+const pythonTests = "runtimes/python/tests"
 
 // readers know how each kind of file holds its texts.
 var readers = map[string]func(name string, b []byte) ([]Text, error){
-	".go": inGo, ".py": inPython, ".md": byLine, ".html": byLine, ".tmpl": byLine, ".ts": byLine, ".js": byLine,
+	".go": inGo, ".py": inPython, ".md": byLine, ".html": byLine, ".tmpl": byLine, ".ts": byLine, ".js": byLine, ".mjs": byLine,
 }
 
 func inGo(name string, b []byte) ([]Text, error) {

@@ -1,4 +1,4 @@
-// Package folder says which generated files a folder of the user's is to hold:
+// Package folder says which generated files a user's folder should have:
 // those of the chosen models, for the platforms that were asked for and those
 // that its files know already, and the conftest.py that they share.
 package folder

@@ -1,4 +1,4 @@
-// Package pytext writes values as Python, laid out as ruff lays them out: on one
+// Package pytext writes values as Python, formatted as ruff formats them: on one
 // line where they fit, else an element a line with a comma behind the last.
 //
 // Values come from recipes, which are JSON. Their order is the author's and is

@@ -41,12 +41,12 @@ var (
 	words    = answer{Does: "finds the words that fit in place of a mask", Says: "The likeliest words for the mask of a text (its end, where it has none), the best first.", Gives: "list[dict[str, Any]]", Piece: "words", pieces: []string{"text"}, methods: []string{"decoded"}}
 	labels   = answer{Does: "classifies", Says: "The likeliest labels, the best first.", Gives: "list[dict[str, Any]]", Piece: "labels", methods: []string{"label"}}
 	tokens   = answer{Does: "labels every word of a text", Says: "The likeliest label of each token.", Gives: "list[dict[str, Any]]", Piece: "tokens", pieces: []string{"text"}, methods: []string{"decoded", "label"}}
-	span     = answer{Does: "finds the answer to a question in a text", Says: "The part of the text that answers best, and where it stands among its tokens.", Gives: "dict[str, Any]", Piece: "span", pieces: []string{"text"}, methods: []string{"decoded"}}
+	span     = answer{Does: "finds the answer to a question in a text", Says: "The part of the text that answers best, and its position among the tokens.", Gives: "dict[str, Any]", Piece: "span", pieces: []string{"text"}, methods: []string{"decoded"}}
 	heard    = answer{Does: "writes down what is said", Says: "What is said.", Gives: "str", Piece: "transcription"}
 	fit      = answer{Does: "says how well a text fits", Says: "How well a text fits, and of several how likely each is.", Gives: "float | list[dict[str, Any]]", Piece: "similarity", apart: "each text is compared with each of the others"}
-	vector   = answer{Does: "makes a vector of what it is given", Says: "The vector: what the model made of its input, the mean over its tokens or places.", Gives: "np.ndarray", Piece: "embedding"}
-	boxes    = answer{Does: "finds things in a picture", Says: "What is where: labels, scores, boxes (left, top, right, bottom) in pixels.", Gives: "list[dict[str, Any]]", Piece: "boxes", methods: []string{"label"}}
-	segments = answer{Does: "says of every part of a picture what it shows", Says: "The number of the label at each place.", Gives: "np.ndarray", Piece: "segments"}
+	vector   = answer{Does: "turns its input into a vector", Says: "The vector: the mean of the model's output over its tokens or places.", Gives: "np.ndarray", Piece: "embedding"}
+	boxes    = answer{Does: "finds objects in an image", Says: "What is where: labels, scores, boxes (left, top, right, bottom) in pixels.", Gives: "list[dict[str, Any]]", Piece: "boxes", methods: []string{"label"}}
+	segments = answer{Does: "labels every part of an image", Says: "The number of the label at each place.", Gives: "np.ndarray", Piece: "segments"}
 	arrays   = answer{Does: "computes its outputs", Says: "Every output by its name.", Gives: "dict[str, np.ndarray]", Piece: "arrays"}
 	written  = answer{Does: "continues a text", Says: "What the model writes.", Gives: "str", generates: true, pieces: []string{"text"}, methods: []string{"decoded"}}
 )
@@ -56,12 +56,12 @@ var answers = map[string]answer{
 	"fill-mask":                      words,
 	"text-generation":                written,
 	"text2text-generation":           written.that("answers a text with a text"),
-	"image-text-to-text":             written.that("answers a question about a picture"),
+	"image-text-to-text":             written.that("answers a question about an image"),
 	"automatic-speech-recognition":   heard,
-	"image-classification":           labels.that("says what a picture shows"),
-	"video-classification":           labels.that("says what happens in a film"),
+	"image-classification":           labels.that("says what an image shows"),
+	"video-classification":           labels.that("says what happens in a video"),
 	"audio-classification":           labels.that("says what is heard"),
-	"visual-question-answering":      labels.that("answers a question about a picture"),
+	"visual-question-answering":      labels.that("answers a question about an image"),
 	"token-classification":           tokens,
 	"question-answering":             span,
 	"document-question-answering":    span.that("finds the answer to a question in a document"),
@@ -72,7 +72,7 @@ var answers = map[string]answer{
 	"pretraining":                    vector,
 	"backbone":                       vector,
 	"object-detection":               boxes,
-	"zero-shot-object-detection":     boxes.that("finds in a picture what a text names"),
+	"zero-shot-object-detection":     boxes.that("finds in an image what a text names"),
 	"image-segmentation":             segments,
 }
 
@@ -87,7 +87,7 @@ var embeddings = []string{"pooler_output", "image_embeds", "text_embeds", "audio
 
 // next is what a model gives that continues texts, where its generate does not
 // run at this size.
-var next = words.that("finds the words that a text may go on with")
+var next = words.that("finds the words that may continue a text")
 
 // special are the types whose answer is not that of their task.
 var special = map[string]answer{
@@ -106,12 +106,12 @@ var special = map[string]answer{
 	"mimi":                          codec,
 	"xcodec":                        codec,
 	"pop2piano":                     arrays,                                             // generate needs a table of composers that comes with the checkpoint
-	"mgp-str":                       arrays.that("reads a word in a picture"),           // by three readings: characters, pieces, words
+	"mgp-str":                       arrays.that("reads a word in an image"),           // by three readings: characters, pieces, words
 	"videoprism":                    vector,                                             // what it gives are chances over the texts of a batch: 1 for one text
 	"pp_lcnet":                      vector,                                             // its class gives scores as a hidden state
 	"pp_doclayout_v4":               arrays.that("finds the parts of a page"),           // as shapes of five corners
-	"sam3":                          arrays.that("finds in a picture what a text says"), // masks beside boxes
-	"sam3_lite_text":                arrays.that("finds in a picture what a text says"),
+	"sam3":                          arrays.that("finds in an image what a text says"), // masks beside boxes
+	"sam3_lite_text":                arrays.that("finds in an image what a text says"),
 	"pp_ocrv5_mobile_det":           textMap,
 	"pp_ocrv5_server_det":           textMap,
 	"pp_ocrv6_medium_det":           textMap,
@@ -120,13 +120,13 @@ var special = map[string]answer{
 }
 
 // codec is the answer of models that write a sound down and make it again.
-var codec = arrays.that("encodes a sound and makes it again")
+var codec = arrays.that("encodes audio and decodes it again")
 
 // vocoder is the answer of models that make sound of a spectrum.
-var vocoder = arrays.that("makes sound of a spectrum")
+var vocoder = arrays.that("makes audio from a spectrum")
 
 // textMap is the answer of detectors that say where text is, point by point.
-var textMap = arrays.that("finds where text is in a picture")
+var textMap = arrays.that("finds where text is in an image")
 
 // random are the types whose forward draws numbers: a batch draws others than
 // its items alone.

@@ -35,13 +35,13 @@ type natural struct {
 
 var naturals = map[string]natural{
 	text: {
-		takes: "str", example: `"Assay runs a model where it is to run."`, other: `"Something else is written here."`,
+		takes: "str", example: `"Assay runs a model where it should run."`, other: `"Something else is written here."`,
 		argument: `"some text"`, help: "a text", reads: "%s",
 		plain: "bytes as ids, repeated or cut to %s", processor: "text", gathers: "%s", pieces: []string{"ids"},
 	},
 	image: {
 		takes: "Any", example: "np.random.default_rng(0).integers(0, 256, (64, 64, 3), np.uint8)", other: "255 - example()%s",
-		argument: "picture.png", help: "the path of a picture", reads: "%s",
+		argument: "picture.png", help: "the path of an image", reads: "%s",
 		plain: "pixels from -1 to 1", processor: "images", gathers: "_picture(%s)", pieces: []string{"picture", "pixels"},
 	},
 	audio: {
@@ -90,7 +90,7 @@ type reader struct {
 // its model is given tensors by name.
 var readers = []reader{
 	{names: []string{"input_ids", "inputs", "qformer_input_ids", "protein_input_ids"}, kind: "ids", fits: row, source: text, piece: "ids"},
-	{names: []string{"pixel_values", "pixel_values_videos"}, kind: "float", fits: film, source: video, piece: "frames"},
+	{names: []string{"pixel_values", "pixel_values_videos"}, kind: "float", fits: framed, source: video, piece: "frames"},
 	{names: []string{"pixel_values", "image", "high_res_pixel_values", "hidden_states", "prompt_pixel_values"}, kind: "float", fits: coloured, source: image, piece: "pixels"},
 	{names: []string{"pixel_values", "flattened_patches"}, kind: "float", source: image, piece: "patches"},
 	{names: []string{"input_values"}, kind: "float", fits: wave, source: audio, piece: "samples"},
@@ -114,9 +114,9 @@ func coloured(in shaped) bool {
 	return n >= 4 && in.sides[n-3] == 3 && in.sides[n-1] < 16*in.sides[n-2] && in.dividedFirst()
 }
 
-// film fits a row of pictures where the model takes them for a film: four and
-// more of them, where fewer are views of one picture.
-func film(in shaped) bool {
+// framed fits a row of images where the model takes them for a video: four and
+// more of them, where fewer are views of one image.
+func framed(in shaped) bool {
 	return len(in.sides) == 5 && in.sides[1] >= 4 && in.sides[2] == 3 && in.dividedFirst()
 }
 

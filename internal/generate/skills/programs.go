@@ -37,11 +37,11 @@ func onTorch(on []platform.Name) []platform.Name {
 	return slices.DeleteFunc(slices.Clone(on), func(n platform.Name) bool { return places[n].device == "" })
 }
 
-// planTrack follows objects: films and what marks the objects are tensors.
+// planTrack follows objects: videos and what marks the objects are tensors.
 func planTrack(s *skill) error {
 	s.byName()
-	s.answer = arrays.that("follows objects through a film")
-	s.Apart = "each film has a session of its own"
+	s.answer = arrays.that("follows objects through a video")
+	s.Apart = "each video has its own session"
 	return nil
 }
 
@@ -93,17 +93,17 @@ func (s skill) Context() (int, error) {
 
 // makes is what a pipeline of a task makes.
 var makes = map[string]answer{
-	"text-to-image":                  {Does: "makes a picture of a text", Says: "The picture: height, width and colours from 0 to 1."},
-	"unconditional-image-generation": {Does: "makes a picture", Says: "The picture: height, width and colours from 0 to 1."},
-	"class-to-image":                 {Does: "makes a picture of a class", Says: "The picture: height, width and colours from 0 to 1."},
-	"image-to-image":                 {Does: "makes a picture of a picture", Says: "The picture: height, width and colours from 0 to 1."},
-	"text-to-video":                  {Does: "makes a film of a text", Says: "The film: frames, height, width and colours from 0 to 1."},
-	"image-to-video":                 {Does: "makes a film of a picture", Says: "The film: frames, height, width and colours from 0 to 1."},
-	"text-to-audio":                  {Does: "makes a sound of a text", Says: "The sound: channels and samples."},
+	"text-to-image":                  {Does: "makes an image from a text", Says: "The image: height, width and colours from 0 to 1."},
+	"unconditional-image-generation": {Does: "makes an image", Says: "The image: height, width and colours from 0 to 1."},
+	"class-to-image":                 {Does: "makes an image of a class", Says: "The image: height, width and colours from 0 to 1."},
+	"image-to-image":                 {Does: "makes an image from an image", Says: "The image: height, width and colours from 0 to 1."},
+	"text-to-video":                  {Does: "makes a video from a text", Says: "The video: frames, height, width and colours from 0 to 1."},
+	"image-to-video":                 {Does: "makes a video from an image", Says: "The video: frames, height, width and colours from 0 to 1."},
+	"text-to-audio":                  {Does: "makes audio from a text", Says: "The audio: channels and samples."},
 }
 
-// given are the arguments of a pipeline by the recipe's inputs, and what people
-// have that they are made of.
+// given are the arguments of a pipeline by the recipe's inputs, and the natural
+// inputs that they are made from.
 var given = map[string]struct{ natural, made string }{
 	"prompt":        {text, "x%s"},
 	"image":         {image, "_pixels(x%s, 1, 3, %s) / 2 + 0.5"},
@@ -115,7 +115,7 @@ var given = map[string]struct{ natural, made string }{
 func planPipeline(s *skill) error {
 	a, ok := makes[s.Task]
 	if !ok {
-		return fmt.Errorf("no skill says yet what %s makes: its task is %s", s.Type, s.Task)
+		return fmt.Errorf("there is no skill yet for what %s makes: its task is %s", s.Type, s.Task)
 	}
 	a.Gives, a.Piece = "np.ndarray", "picture"
 	s.answer = a
@@ -127,7 +127,7 @@ func planPipeline(s *skill) error {
 		}
 		of, ok := given[in.Name]
 		if !ok {
-			return fmt.Errorf("no skill says yet what %s of %s is made of", in.Name, s.Type)
+			return fmt.Errorf("there is no skill yet that makes %s of %s", in.Name, s.Type)
 		}
 		s.natural = append(s.natural, of.natural)
 	}

@@ -22,7 +22,7 @@ type skill struct {
 	Name       string // of the class
 	Checkpoint string
 	Low, High  int    // ids that stand for bytes
-	Rate       int    // samples of a sound in a second
+	Rate       int    // samples of audio per second
 	Room       int    // length of a text with room for what is generated; 0: none grows
 	Grows      string // the input to which generated ids are added
 	Processed  string // how a checkpoint's own processor is called
@@ -57,7 +57,7 @@ func plan(c *catalog.Catalog, chosen catalog.Choice, on []platform.Name) (skill,
 	}
 	how, ok := programs[s.Program]
 	if !ok {
-		return s, fmt.Errorf("no skill says yet how %s is run: its program is %q", e.Type, s.Program)
+		return s, fmt.Errorf("there is no skill yet for how %s is run: its program is %q", e.Type, s.Program)
 	}
 	if how.torch {
 		s.on = onTorch(s.on)
@@ -93,7 +93,7 @@ func (s *skill) byName() {
 	s.Plain = "named tensors, which have no natural form here"
 }
 
-// naturally makes it a skill that is given what people have.
+// naturally makes it a skill that takes natural inputs.
 func (s *skill) naturally(reads []read) {
 	s.reads = reads
 	for _, in := range reads {
@@ -149,10 +149,10 @@ func (s *skill) apart() string {
 		return s.answer.apart
 	}
 	if s.Draws() {
-		return "it draws at random, for a batch otherwise than for its items"
+		return "it draws at random, differently for a batch and for its items"
 	}
 	if s.seen.NoBatch != "" && !s.generates {
-		return "a batch is not what its items are"
+		return "a batch differs from its items"
 	}
 	if slices.ContainsFunc(s.inputs, func(in shaped) bool { return !in.dividedFirst() }) {
 		return "its inputs are not joined along their first axis"
@@ -184,7 +184,7 @@ func (s *skill) used() []catalog.ExpectedOutput {
 	return nil
 }
 
-// compares reports whether some output holds every item against every other: how
+// compares reports whether some output compares every item with every other: how
 // well texts fit, of a model whose task is to make vectors.
 func (s *skill) compares() bool {
 	return slices.ContainsFunc(s.seen.Outputs, func(o catalog.ExpectedOutput) bool {

@@ -1,6 +1,6 @@
-// Package skills writes a skill for a model: a module that stands alone, takes
-// what people have (a text, a picture, a sound, a film) and gives what they want
-// (a text, labels, boxes, a vector), on whichever platform is there.
+// Package skills writes a skill for a model: a standalone module that takes
+// natural inputs (text, an image, audio, a video) and returns task outputs
+// (text, labels, boxes, a vector), on whichever platform is there.
 //
 // A skill is composed, not written: tables say what it is made of, and templates
 // hold the pieces. Each kind of natural input (naturals.go) brings how it is read
@@ -29,7 +29,7 @@ import (
 )
 
 // Template is the version of the templates: it goes up with their text.
-const Template = 4
+const Template = 5
 
 //go:embed templates/*.tmpl
 var sources embed.FS

@@ -26,7 +26,7 @@ func (s skill) Stars() string {
 	return "**"
 }
 
-// Other is the expression of another input than the example.
+// Other is the expression of an input other than the example.
 func (s skill) Other() string {
 	if len(s.natural) == 1 {
 		return filled(naturals[s.natural[0]].other, "")

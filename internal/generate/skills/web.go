@@ -20,9 +20,9 @@ type webNatural struct {
 }
 
 var webNaturals = map[string]webNatural{
-	text:  {`"Assay runs a model where it is to run."`, `"Something else is written here."`, `<label>Text <textarea name="text">Assay runs a model where it is to run.</textarea></label>`, "form.text.value", []string{"web ids"}},
-	image: {"picture()", "turned(%s)", `<label>Picture <input type="file" name="image" accept="image/*"></label>`, "form.image.files[0] ?? %s", []string{"web canvas", "web drawable", "web pixels"}},
-	audio: {"Float32Array.from({ length: RATE }, (_, i) => Math.sin((i * 880 * Math.PI) / RATE))", "%s.map((v) => v ** 3)", `<label>Sound <input type="file" name="audio" accept="audio/*"></label>`, "form.audio.files[0] ?? %s", []string{"web sound"}},
+	text:  {`"Assay runs a model where it should run."`, `"Something else is written here."`, `<label>Text <textarea name="text">Assay runs a model where it should run.</textarea></label>`, "form.text.value", []string{"web ids"}},
+	image: {"picture()", "turned(%s)", `<label>Image <input type="file" name="image" accept="image/*"></label>`, "form.image.files[0] ?? %s", []string{"web canvas", "web drawable", "web pixels"}},
+	audio: {"Float32Array.from({ length: RATE }, (_, i) => Math.sin((i * 880 * Math.PI) / RATE))", "%s.map((v) => v ** 3)", `<label>Audio <input type="file" name="audio" accept="audio/*"></label>`, "form.audio.files[0] ?? %s", []string{"web sound"}},
 	video: {"Array.from({ length: 8 }, (_, i) => picture(i * 40))", "%s.map(turned)", `<label>Frames <input type="file" name="video" accept="image/*" multiple></label>`, "form.video.files.length ? [...form.video.files] : %s", []string{"web canvas", "web drawable", "web pixels", "web frames"}},
 }
 

@@ -41,7 +41,7 @@ func (s skill) webTest() []part {
 	return append(parts, part{other}, part{"web assert"}, part{"web near"}, part{"web tests"}, part{"web test run"})
 }
 
-// WebOther is the expression of another input than the example.
+// WebOther is the expression of an input other than the example.
 func (s skill) WebOther() string {
 	if len(s.natural) == 1 {
 		return filled(webNaturals[s.natural[0]].other, "example()")

@@ -33,7 +33,7 @@ func (m Model) Has(name string) bool {
 	return false
 }
 
-// CallWith is the recipe's call of something else than the model, in a line that
+// CallWith is the recipe's call of something other than the model, in a line that
 // is indented and begins with front; `given` are its inputs.
 func (m Model) CallWith(what, front string, indent int) (string, error) {
 	text, err := m.called(what, "given", indent, indent+len(front))
@@ -64,11 +64,11 @@ func (m Model) Speaker() string {
 	return call.Speaker
 }
 
-// Opened is the expression that opens a session about a film, with all that it
-// remembers where the film is.
+// Opened is the expression that opens a session about a video, with all that it
+// remembers where the video is.
 func (m Model) Opened(front string) string {
-	opened := called(m.Session(), pytext.Code("film"), pytext.Code("*film.shape[-2:]"), pytext.Code("*devices"),
-		pytext.Argument{Name: "dtype", Value: pytext.Code("film.dtype")})
+	opened := called(m.Session(), pytext.Code("video"), pytext.Code("*video.shape[-2:]"), pytext.Code("*devices"),
+		pytext.Argument{Name: "dtype", Value: pytext.Code("video.dtype")})
 	return front + pytext.Value(opened, 8, 8+len(front), 0)
 }
 

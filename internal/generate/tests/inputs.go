@@ -120,7 +120,7 @@ func (m Model) Sample() (string, error) {
 // longValue is how many lines a single input may have before it is filled.
 const longValue = 4
 
-// inputs is the statement, with its front, that has the inputs: one a line, or
+// inputs is the statement, with its front, that has the inputs: one per line, or
 // filled where the file, or one of them, would be too long.
 func (m Model) inputs(front string, inputs pytext.Dict) string {
 	lines, most := front+"{\n", 0

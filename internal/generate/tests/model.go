@@ -45,7 +45,7 @@ type recipe struct {
 
 // unheard are types whose outputs say nothing with random weights, and why.
 var unheard = map[string]string{
-	"efficientnet": "with random weights its signal dies on the way through fifty convolutions: the outputs are nought, and nothing can be compared",
+	"efficientnet": "with random weights its signal dies out in fifty convolutions: the outputs are zero, and nothing can be compared",
 }
 
 // Of returns the model of a choice. It fails with the catalogue's own reason
@@ -69,7 +69,7 @@ func Of(c *catalog.Catalog, chosen catalog.Choice) (Model, error) {
 		m.Checkpoint = e.Checkpoint
 	}
 	if _, ok := builders[r.Program]; !ok {
-		return Model{}, fmt.Errorf("no test file says yet how %s is run: its program is %q", e.Type, r.Program)
+		return Model{}, fmt.Errorf("there is no test yet for how %s is run: its program is %q", e.Type, r.Program)
 	}
 	if err := m.addIndex(); err != nil {
 		return Model{}, err
@@ -173,7 +173,7 @@ func (m Model) Gain() string {
 func (m Model) Call() (string, error) { return m.called("model", "inputs", 4, len("    return ")) }
 
 // called is a call of something with the inputs, by their name, and the recipe's
-// settings, in a line that is indented and has so many characters in front.
+// settings, in a line that is indented and has this many characters in front.
 func (m Model) called(what, inputs string, indent, before int, more ...any) (string, error) {
 	settings, err := m.settings()
 	if err != nil {
@@ -214,7 +214,7 @@ func (m Model) Settings() (string, error) {
 	if err != nil || !m.apart(settings) {
 		return "", err
 	}
-	return "\n# What it is called with beside its inputs.\n" + m.assigned("CALL", settings), nil
+	return "\n# What it is called with besides its inputs.\n" + m.assigned("CALL", settings), nil
 }
 
 // Build is the expression that makes the model, in a line that begins with
@@ -246,5 +246,5 @@ func (m Model) NoGraph() string {
 	if m.recipe.Program == "" {
 		return ""
 	}
-	return "it is run as several calls, which no single graph holds"
+	return "it is run as several calls, which do not fit into one graph"
 }

@@ -5,7 +5,7 @@
 // holds the questions that are asked of every model. A builder
 // (builders/*.tmpl), which the program of the recipe chooses, brings how a model
 // is built, fed and called: by one forward, or as a generation, a whole
-// diffusion pipeline, a search in documents, a session about a film. A pipeline
+// diffusion pipeline, a search in documents, a session about a video. A pipeline
 // (pipelines/*.tmpl) brings the questions that make sense for its kind alone.
 // What a file's text depends on is therefore its model's recipe, what was seen of
 // the model when the catalogue was made (catalog.Expectation), and the names of
@@ -33,7 +33,7 @@ import (
 )
 
 // Template is the version of the templates: it goes up with their text.
-const Template = 2
+const Template = 3
 
 //go:embed templates
 var sources embed.FS
@@ -53,7 +53,7 @@ type TooLongError struct {
 }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("the test of %s would have %d lines, and %d is the most that is worth reading: its configuration is too long", e.Type, e.Lines, Longest)
+	return fmt.Sprintf("the test of %s would have %d lines, more than %d: its configuration is too long", e.Type, e.Lines, Longest)
 }
 
 // File writes the test of a model on platforms.

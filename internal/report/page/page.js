@@ -15,7 +15,7 @@
     $(".nothing").hidden = rows.some(r => !r.hidden);
   };
 
-  // A square's place: by the number that is shown, then by verdict. Only
+  // A cell's place: by the number that is shown, then by verdict. Only
   // rows of one family change places, so that the groups stay whole.
   const key = (row, column) => {
     const sq = row.cells[column + 1].firstElementChild, n = parseFloat(sq.dataset[root.dataset.metric]);

@@ -1,4 +1,4 @@
--- What came from elsewhere: nobody here saw it run. Its host is written as
+-- What came from elsewhere: it did not run here. Its host is written as
 -- "imported:" and the id that it gave itself, so that it is never this machine's.
 ALTER TABLE runs ADD COLUMN imported BOOLEAN;
 ALTER TABLE results ADD COLUMN imported BOOLEAN;

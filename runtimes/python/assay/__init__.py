@@ -57,9 +57,9 @@ def load(
     placed = loading.place(subject, platform, platforms.dtype(dtype), fallback)
     notes = [*subject.notes, *more]
     for step in placed.steps:
-        warnings.warn(f"{subject.name} runs on {step.to} and not on {step.source}: {step.reason}", stacklevel=2)
+        warnings.warn(f"{subject.name} runs on {step.to} instead of {step.source}: {step.reason}", stacklevel=2)
     for note in notes:
         warnings.warn(f"{subject.name}: {note}", stacklevel=2)
     if lowered and placed.target.platform.platform in ("cpu", "openvino"):
-        notes.append(f"{instructions.VARIABLE}={lowered}, which bounds the instructions that oneDNN uses")
+        notes.append(f"{instructions.VARIABLE}={lowered}, which limits the instructions that oneDNN uses")
     return Model(subject, platform, placed, reader, notes)

@@ -79,7 +79,7 @@ def _targets(subject: Subject, asked: str) -> list[Target]:
     if target.platform.in_pages:
         name = target.platform.platform
         raise Unsupported(
-            f"{name} runs in a page of a browser, which the program drives and no Python process can: "
+            f"{name} runs in a browser's page, which only the assay program can drive: "
             f"assay test {subject.name} --platform {name}"
         )
     return platforms.chain(target)

@@ -37,7 +37,7 @@ class Model:
         """The natural output for a natural input (a text, a picture, a sound, or a dictionary of them by `text`,
         `image`, `video` and `audio`); for named tensors or arrays, the model's outputs by name."""
         if named and x is not None:
-            raise BadInput("give a natural input or named arrays, not both")
+            raise BadInput("pass a natural input or named arrays, not both")
         if named:
             given, point = feeding.fitted(self._recipe, feeding.arrays(named), SEED, self._engine.fixed)
             return self._ran(given, point)
@@ -63,7 +63,7 @@ class Model:
     def generate(self, x: Any = None, /, max_new_tokens: int = NEW_TOKENS, **named: Any) -> Any:
         """The text by which the model goes on, greedily; for named arrays, the ids of it."""
         if max_new_tokens < 1:
-            raise BadInput("max_new_tokens is at least one")
+            raise BadInput("max_new_tokens must be at least one")
         if not self._generative:
             raise Unsupported(f"{self._recipe['class']} generates no text: its task is {self._recipe['task']}")
         if named:

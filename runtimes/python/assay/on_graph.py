@@ -59,7 +59,7 @@ class _Graphs:
 
         running = self.held.enter_context(self.session.chooser().chosen(point, start))
         if self.session.limit is not None and (error := self.session.wrong_by(running)) != 0:
-            raise WrongNumbers(f"its numbers are not torch's: {'no bound' if error is None else f'{error:.2g}'} off")
+            raise WrongNumbers(f"its numbers are not torch's: off by {'infinity' if error is None else f'{error:.2g}'}")
         return running
 
     def run(self, given: Arrays, point: Point, new: int | None = None) -> Arrays:
@@ -76,11 +76,11 @@ class _Graphs:
 
 
 def _lengthened(compiled: Any, new: int) -> None:
-    """Lets a generation have so many tokens; a cache of a fixed size has room for a fixed number."""
+    """Lets a generation have this many tokens; a cache of a fixed size has room for a fixed number."""
     if compiled.new_tokens is not None:
         compiled.new_tokens = new
     elif new > generation.NEW_TOKENS:
-        raise Unsupported(f"the graph generates {generation.NEW_TOKENS} tokens at most here: its cache has that size")
+        raise Unsupported(f"the graph generates {generation.NEW_TOKENS} tokens at most: its cache has that size")
 
 
 class OnGraph:
@@ -109,7 +109,7 @@ class OnGraph:
         return self._inferring.run(given, point)
 
     def generate(self, given: Arrays, point: Point, new: int) -> np.ndarray:
-        """By graphs with a cache of their own, exported on first need."""
+        """By graphs with a cache of their own, exported when first needed."""
         if self._generating is None:
             self._generating = self._graphs(self._subject, mode=generation.MODE)
         return self._generating.run(self._begun(given, point), point, new)[generation.IDS][:, :new]

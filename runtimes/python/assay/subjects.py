@@ -63,7 +63,7 @@ def _found(model: str | os.PathLike[str], size: str | None, weights: str | None)
     name = str(model)
     if _is_path(model):
         if size == TINY:
-            raise Unsupported(f"{name} is a folder, whose model has its true size: name its type for a tiny one")
+            raise Unsupported(f"{name} is a folder with a model of its true size: name its type for a tiny one")
         return _described(Path(model).expanduser(), name, weights)
     try:
         named = catalogue.resolve(name)
@@ -78,7 +78,7 @@ def _found(model: str | os.PathLike[str], size: str | None, weights: str | None)
 def _tiny(name: str, named: Named, weights: str | None) -> Subject:
     recipe, weights = _current(catalogue.recipe(named, TINY)), weights or RANDOM
     if weights == HUB:
-        raise Unsupported(f"{name} is a type made tiny, which nobody has published weights of: name a checkpoint")
+        raise Unsupported(f"{name} is tiny, and there are no published weights for that: name a checkpoint")
     return Subject(name, recipe, named.entry["family"], weights, _given(weights))
 
 
@@ -111,14 +111,14 @@ def _described(folder: Path, name: str, weights: str | None, checkpoint: str = "
     cache's, of a checkpoint."""
     folder = folder.parent if folder.suffix == ".json" else folder
     if not (folder / "config.json").is_file():
-        raise UnknownModel(f"{name} holds no config.json: name a type, a checkpoint, or the folder of one")
+        raise UnknownModel(f"{name} has no config.json: name a type, a checkpoint, or a checkpoint's folder")
     recipe = {**given.recipe(folder), "checkpoint": checkpoint}
     family = catalogue.types().get(recipe["type"], {}).get("family", "other")
     if weights and weights != HUB:
         return Subject(name, recipe, family, weights, _given(weights))
     if weights or _whole(folder):
         return Subject(name, recipe, family, HUB if checkpoint else str(folder), str(folder))
-    note = f"random weights: {folder} holds no whole safetensors files"
+    note = f"random weights: {folder} has no complete safetensors files"
     return Subject(name, recipe, family, RANDOM, notes=(note,))
 
 

@@ -6,8 +6,8 @@ import importlib
 import sys
 
 COMMANDS = {
-    "zygote": ("process.start.main", "carry jobs out: what Assay starts (--bare, --spawn)"),
-    "child": ("process.child.after_spawn", "carry one job out: what a spawning runner starts"),
+    "zygote": ("process.start.main", "run jobs: what Assay starts (--bare, --spawn)"),
+    "child": ("process.child.after_spawn", "run one job: what a spawning runner starts"),
     "probe": ("probes.main", "look at the hardware through one library: probe NAME"),
     "instructions": ("machine.instructions.main", "try which instruction sets execute: instructions LEVEL…"),
     "version": ("process.libraries.main", "print what is installed as JSON, importing none of it"),

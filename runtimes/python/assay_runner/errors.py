@@ -78,7 +78,7 @@ class WrongExport(RunnerError):
 
 
 class WrongNumbers(RunnerError):
-    """The engine ran the graph and gave other numbers than the model."""
+    """The engine ran the graph and gave numbers that differ from the model's."""
 
 
 class RefusedGraph(RunnerError):

@@ -35,5 +35,5 @@ def function_for(job: dict[str, Any]) -> str:
         raise ValueError(f"unknown kind of job {kind!r}")
     engine = job.get("cell", {}).get("engine")
     if engine not in ENGINES:
-        raise ValueError(f"the engine {engine!r} is not one of this runner's: {', '.join(ENGINES)}")
+        raise ValueError(f"this runner has no engine {engine!r}: it has {', '.join(ENGINES)}")
     return ENGINES[engine]

@@ -75,7 +75,7 @@ def test_second_way_where_the_first_fails(exports, monkeypatch):
 
 
 def test_second_way_where_the_numbers_are_wrong(exports, monkeypatch):
-    """What is timed is the attempt that the check found right, though nothing is compared any more."""
+    """What is timed is the attempt that the check found right, though nothing is compared then."""
     own = driver.Session.wrong_by
 
     def doubting(self, running):
@@ -118,7 +118,7 @@ def test_throughput_counts_inferences(exports):
 
 def test_a_model_too_large_in_32_bits_goes_in_16(tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "LEAST_BYTES", 1 << 10)
-    recipe = {**torch_recipes.BERT, "parameters": 20_000_000}  # so many are counted before anything is built
+    recipe = {**torch_recipes.BERT, "parameters": 20_000_000}  # this many are counted before anything is built
     asked = job(recipe, platform="openvino", device="CPU", engine="openvino", dtype="w8")
     asked |= {"options": {"exports": str(tmp_path)}}
     monkeypatch.setattr(memory, "available", lambda: 1 << 10)

@@ -20,7 +20,7 @@ FEEDS = {
 
 
 def compiled(add: float, rows: int = 2):
-    """x + ids + add, with a mask; of so many rows."""
+    """x + ids + add, with a mask; of this many rows."""
     lengths = ov.PartialShape([2, 3])
     x = ops.parameter(lengths, np.float32, name="x")
     ids, mask = (ops.parameter(lengths, np.int64, name=name) for name in ("ids", "attention_mask"))

@@ -91,7 +91,7 @@ def test_masks_become_constants_where_that_is_asked_for(bert, tmp_path):
     assert graph.steps[0] == {
         "name": "constant inputs",
         "count": 1,
-        "why": "attention_mask say how the other inputs are laid out: fixed as the shapes are",
+        "why": "attention_mask say how the other inputs are laid out: fixed, like the shapes",
     }
     assert "Where" not in graph.operators
 
@@ -320,7 +320,7 @@ def test_patches_that_compute_something_else_are_left_out():
     def classes():
         return {row[0] for rows in utils._PATCHES.values() for row in rows}
 
-    assert set(exporters.WRONG_PATCHES) <= classes()  # a row that no release has any more is to be removed
+    assert set(exporters.WRONG_PATCHES) <= classes()  # a row that no release has should be removed
     with exporters.nothing_beforehand():
         assert classes()
         assert not set(exporters.WRONG_PATCHES) & classes()

@@ -50,7 +50,7 @@ def run(model):
 
 
 def after(model, step, count):
-    """The operators after a step that changes so many nodes and no number."""
+    """The operators after a step that changes this many nodes and no number."""
     names = [value.name for value in model.graph.outputs]
     before = run(model)
     assert step(model) == count

@@ -65,7 +65,7 @@ def test_no_level_helps():
 
 def test_no_answer_is_no_life():
     """One that died and then took too long is tried at the next level, and the doubt is told."""
-    late = "it took too long, or somebody ended it"
+    late = "it took too long, or something ended it"
     answer = instruction_trials.ask(LEVELS, lambda trial, level: ILL if not level else late)
     assert answer["lowered"] == ""
     run = dies({("torch", "bf16"): "AVX512_CORE_VNNI"})
@@ -107,7 +107,7 @@ def kill_from_outside():
         (kill_unless_set, "AVX2", ""),
         (raise_absent, "", "not installed"),
         (raise_other, "", "raised an exception"),
-        (kill_from_outside, "", "it took too long, or somebody ended it"),
+        (kill_from_outside, "", "it took too long, or something ended it"),
     ],
 )
 def test_a_child_may_die(trial, level, outcome, monkeypatch):
@@ -122,7 +122,7 @@ def test_a_child_may_die(trial, level, outcome, monkeypatch):
 def test_a_child_that_hangs_is_killed(monkeypatch):
     monkeypatch.setattr(instruction_trials, "LIMIT_S", 0.05)
     monkeypatch.setattr(instruction_trials, "TRIALS", {("torch", "bf16"): signal.pause})
-    assert instruction_trials._forked(("torch", "bf16"), "") == "it took too long, or somebody ended it"
+    assert instruction_trials._forked(("torch", "bf16"), "") == "it took too long, or something ended it"
 
 
 @pytest.mark.skipif(not linux.IS_LINUX, reason="forks")

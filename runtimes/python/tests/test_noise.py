@@ -99,7 +99,7 @@ def seeded(draw, *args):
 
 
 def on_the_device(draw, own, wide):
-    """What is drawn there, brought home, and by which operators the device itself drew."""
+    """What is drawn there, moved back, and by which operators the device itself drew."""
     with Pretended() as device:
         placed = [t.to(own).to(THERE) for t in (torch.ones(3, 4), PROBABILITIES)]
         with noise.Drawn(own, wide):

@@ -71,7 +71,7 @@ def test_a_file_beside_it_says_what_no_rule_knows(tmp_path):
 def test_what_is_no_model_is_said(tmp_path, bad):
     path = tmp_path / "m.onnx"
     path.write_bytes(bad)
-    with pytest.raises(UnreadableModel, match=r"m\.onnx is no ONNX model that can be read"):
+    with pytest.raises(UnreadableModel, match=r"m\.onnx is not a readable ONNX model"):
         onnxfile.recipe(path)
 
 

@@ -202,7 +202,7 @@ def test_axes_are_learnt_from_what_changes() -> None:
 def test_material_is_the_same_every_time_and_another_for_another_number() -> None:
     for make in (
         lambda number: material.picture(8, 12, number),
-        lambda number: material.film(2, 8, 12, number),
+        lambda number: material.video(2, 8, 12, number),
         lambda number: material.sound(0.1, 8000, number),
     ):
         assert np.array_equal(make(0), make(0)) and not np.array_equal(make(0), make(1))

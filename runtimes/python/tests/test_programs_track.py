@@ -1,4 +1,4 @@
-"""Programs: models that follow objects through films."""
+"""Programs: models that follow objects through videos."""
 
 import functools
 
@@ -60,7 +60,7 @@ def test_a_model_that_takes_a_session_is_run_by_following(cls, program):
 
 
 @pytest.mark.parametrize("model_type", TYPES)
-def test_films_run_in_batches_and_their_check_can_fail(model_type):
+def test_videos_run_in_batches_and_their_check_can_fail(model_type):
     recipe = tiny(model_type)
     assert recipe["program"] == "track" and recipe["parameters"] < making.TINY_LIMIT
     emit = Emit()
@@ -73,16 +73,16 @@ def test_films_run_in_batches_and_their_check_can_fail(model_type):
 
 
 @pytest.mark.parametrize("model_type", TYPES)
-def test_every_object_is_found_in_every_frame_of_every_film(model_type):
+def test_every_object_is_found_in_every_frame_of_every_video(model_type):
     found = followed(model_type, **given(model_type, batch=2))
-    films, frames, objects = found["scores"].shape
-    assert (films, frames) == (2, FRAMES) and objects > 1
+    videos, frames, objects = found["scores"].shape
+    assert (videos, frames) == (2, FRAMES) and objects > 1
     assert found["masks"].shape[:3] == found["scores"].shape
     assert found["masks"].abs().amax((-1, -2)).gt(0).all()
 
 
 @pytest.mark.parametrize("model_type", TYPES)
-def test_a_film_is_followed_as_if_it_were_alone(model_type):
+def test_a_video_is_followed_as_if_it_were_alone(model_type):
     both = given(model_type, batch=2)
     together = followed(model_type, **both)
     for number in range(2):
@@ -92,10 +92,10 @@ def test_a_film_is_followed_as_if_it_were_alone(model_type):
 
 @pytest.mark.parametrize("model_type", TYPES)
 def test_a_frame_is_seen_with_the_memory_of_those_before_it_and_not_of_those_after(model_type):
-    film = given(model_type)
-    before = followed(model_type, **film)["masks"]
-    film["pixel_values"][:, 1] = given(model_type, seed=1)["pixel_values"][:, 1]
-    after = followed(model_type, **film)["masks"]
+    video = given(model_type)
+    before = followed(model_type, **video)["masks"]
+    video["pixel_values"][:, 1] = given(model_type, seed=1)["pixel_values"][:, 1]
+    after = followed(model_type, **video)["masks"]
     same = [torch.equal(before[:, number], after[:, number]) for number in range(FRAMES)]
     assert same == [True, False, False, False]
 

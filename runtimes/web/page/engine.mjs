@@ -130,7 +130,7 @@ export class Engine {
       .catch(() => {});
   }
 
-  /** Runs once on blank inputs, so that what is compiled on first need is compiled before the first request. */
+  /** Runs once on blank inputs, so that what is compiled when first needed is compiled before the first request. */
   async #warm() {
     this.blank();
     await this.#once();

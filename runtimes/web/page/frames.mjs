@@ -1,4 +1,4 @@
-// Frames of a film as vision models take them: the shorter edge resized to the wanted one, the middle cut out, colours
+// Frames of a video as vision models take them: the shorter edge resized to the wanted one, the middle cut out, colours
 // from 0 to 255 normalised, channels first. Weights are whole numbers of at most 15 bits and sums are rounded after each
 // direction, as image libraries do for bytes: other rounding moves one pixel in a hundred by a level.
 
@@ -75,13 +75,13 @@ function frame(pixels, [height, width, channels], settings, out, at) {
   }
 }
 
-/** A film, frames × height × width × channels: [shape, numbers]. */
-export function resized(film, [frames, height, width, channels], settings) {
+/** A video, frames × height × width × channels: [shape, numbers]. */
+export function resized(video, [frames, height, width, channels], settings) {
   const size = channels * settings.height * settings.width;
   const out = new Float32Array(frames * size);
   const bytes = height * width * channels;
   for (let i = 0; i < frames; i++) {
-    frame(film.subarray(i * bytes, (i + 1) * bytes), [height, width, channels], settings, out, i * size);
+    frame(video.subarray(i * bytes, (i + 1) * bytes), [height, width, channels], settings, out, i * size);
   }
   return [[frames, channels, settings.height, settings.width], out];
 }

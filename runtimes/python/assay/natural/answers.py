@@ -143,7 +143,7 @@ def _shown(seen: Seen) -> Any:
     return seen.outputs["images"][0].transpose(1, 2, 0)
 
 
-def _filmed(seen: Seen) -> Any:
+def _framed(seen: Seen) -> Any:
     """Frames of height × width × 3, from 0 to 1."""
     return seen.outputs["frames"][0].transpose(0, 2, 3, 1)
 
@@ -175,7 +175,7 @@ ANSWERS: Mapping[str, Sequence[Row]] = {
     "depth-estimation": (Row(("predicted_depth",), _one("predicted_depth"), "a depth for each place"),),
     "automatic-speech-recognition": (Row(("logits",), _heard, "a text"),),
     "text-to-audio": (Row(("waveform",), _one("waveform"), "a sound"),),
-    **dict.fromkeys(("text-to-video", "image-to-video"), (Row(("frames",), _filmed, "a film"),)),
+    **dict.fromkeys(("text-to-video", "image-to-video"), (Row(("frames",), _framed, "a video"),)),
     **dict.fromkeys(("text-to-image", "image-to-image", "class-to-image"), _PICTURE),
 }
 """Task → the ways to answer, the first that fits."""

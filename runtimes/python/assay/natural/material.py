@@ -25,7 +25,7 @@ def picture(value: Any) -> Image.Image:
     if array.ndim == 2:
         array = np.repeat(array[..., None], 3, -1)
     if array.ndim != 3 or array.shape[-1] != 3 or array.dtype.kind not in "fiub":
-        raise BadInput(f"a picture is an array of height × width × 3, and this one has shape {list(array.shape)}")
+        raise BadInput(f"an image must be an array of height × width × 3, and this one has shape {list(array.shape)}")
     if array.dtype.kind == "f":
         array = np.rint(array.clip(0, 1) * 255)
     return Image.fromarray(array.astype(np.uint8))
@@ -37,11 +37,11 @@ def _opened(path: Path) -> Image.Image:
             opened.load()
             return opened.copy()
     except OSError as error:
-        raise BadInput(f"cannot read the picture {path}: {error}") from error
+        raise BadInput(f"cannot read the image {path}: {error}") from error
 
 
 def frames(value: Any) -> list[Image.Image]:
-    """The frames of a film: a list of pictures, or an array of frames × height × width × 3. A picture is one frame."""
+    """The frames of a video: a list of pictures, or an array of frames × height × width × 3. A picture is one frame."""
     if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim == 4):
         return [picture(frame) for frame in value]
     return [picture(value)]
@@ -52,7 +52,7 @@ def sound(value: Any, rate: int) -> np.ndarray:
     if not isinstance(value, (str, os.PathLike)):
         array = np.asarray(value, np.float32)
         if array.ndim != 1 or not array.size:
-            raise BadInput(f"a sound is a row of samples at {rate} Hz, and this array has shape {list(array.shape)}")
+            raise BadInput(f"audio must be a row of samples at {rate} Hz, and this array has shape {list(array.shape)}")
         return array
     samples, own = _recorded(Path(value))
     if own == rate:

@@ -62,9 +62,9 @@ class Plain:
         how = "by the defaults of its type's extractor" if self._extractor else "as it is"
         said = {
             "text": self.words.about,
-            "image": "pictures resized, from -1 to 1",
+            "image": "images resized, from -1 to 1",
             "video": "frames resized, from -1 to 1",
-            "audio": f"sound at {self.rate} Hz, {how}",
+            "audio": f"audio at {self.rate} Hz, {how}",
         }
         written = ("text",) if self._recipe["task"] in answers.GENERATES else ()
         return "; ".join(said[kind] for kind in dict.fromkeys((*written, *self.modalities)) if self.modalities)
@@ -164,7 +164,7 @@ class Plain:
         made = feeding.arrays(self._extractor(sound, sampling_rate=self.rate, return_tensors="pt"))
         found = next((made[key] for key in (name, "input_features", "input_values") if key in made), None)
         if found is None:
-            raise BadInput(f"the extractor of {self._recipe['type']} gives no {name}: give that by name")
+            raise BadInput(f"the extractor of {self._recipe['type']} does not produce {name}: pass it by name")
         return _fit(found, shape, rows)
 
 

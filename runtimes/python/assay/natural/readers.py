@@ -17,4 +17,4 @@ def reader(subject: Subject) -> tuple[Reader, list[str]]:
         return Own(subject.recipe, subject.folder), []
     except (OSError, ValueError, ImportError) as error:
         why = " ".join(str(error).split())[:200]
-        return Plain(subject.recipe), [f"inputs are read by rule: no processor lies beside the weights ({why})"]
+        return Plain(subject.recipe), [f"inputs are read by rule: there is no processor beside the weights ({why})"]

@@ -45,9 +45,9 @@ class Reader(Protocol):
 
 
 def chosen(x: Any, modalities: tuple[str, ...]) -> dict[str, Any]:
-    """A request by what it is made of. A single thing is the only one that is wanted; a film is a row of pictures."""
+    """A request by what it is made of. A single thing is the only one that is wanted; a video is a row of pictures."""
     if not modalities:
-        raise BadInput("this model has no natural input here: give its inputs by name, model.run(**model.example())")
+        raise BadInput("this model has no natural input here: pass its inputs by name, model.run(**model.example())")
     given = dict(x) if isinstance(x, Mapping) else {modalities[0]: x}
     given = {_SAME.get(kind, kind) if kind not in modalities else kind: value for kind, value in given.items()}
     if set(given) != set(modalities) or any(value is None for value in given.values()):
@@ -55,7 +55,7 @@ def chosen(x: Any, modalities: tuple[str, ...]) -> dict[str, Any]:
         told = ", ".join(map(repr, x)) if isinstance(x, Mapping) else type(x).__name__
         raise BadInput(f"this model takes {kinds}{' in a dictionary' * (len(modalities) > 1)}, and was given {told}")
     if "text" in given and not _is_text(given["text"]):
-        raise BadInput(f"a text is a string, or a list of strings, and not {type(given['text']).__name__}")
+        raise BadInput(f"text must be a string or a list of strings, not {type(given['text']).__name__}")
     return given
 
 

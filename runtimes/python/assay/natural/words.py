@@ -61,7 +61,7 @@ class Bytes:
         return [self.low + byte % (self.high - self.low) for byte in text.encode()]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The bytes of ids; what is none of a text becomes the sign for that."""
+        """The bytes of ids; what is not text becomes the replacement character."""
         return bytes(i - self.low if 0 <= i - self.low < 256 else 255 for i in ids).decode("utf-8", "replace")
 
     def heard(self, frames: Sequence[int], blank: int) -> str:

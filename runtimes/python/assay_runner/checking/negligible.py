@@ -9,7 +9,7 @@ How large the other numbers are, the largest output tells, but never more than o
 which order inputs and normed activations are: an output of millions says nothing of the
 numbers that led to another one. A model whose only output is small is not one
 of these: its error shrinks with it (drawn weights of deep convolutions give 1e-34 exactly
-enough). Only where its dtype has no such numbers any more is it.
+enough). Only where its dtype no longer has such numbers is it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def negligible(
     actual: Mapping[str, float], reference: Mapping[str, float], dtype: str, tolerance: float | None
 ) -> dict[str, float]:
     """The outputs that are close to zero, with the reference's largest magnitude; given the largest magnitudes of
-    both sides. One that is exactly nought in the reference is a statement, and can be wrong."""
+    both sides. One that is exactly zero in the reference is a statement, and can be wrong."""
     scale = min(1.0, max(reference.values(), default=0.0))
     floor = _floor(dtype, tolerance)
     nothing, stray = max(NOTHING * scale, floor), max(_stray(dtype, tolerance) * scale, floor)

@@ -41,7 +41,7 @@ class Wider:
 
 _CANCELS = (
     "the similarities are dot products of unit vectors, which nearly cancel with random weights: the vectors' rounding "
-    "is large beside them"
+    "is large compared with them"
 )
 
 _DEEP = "thirty-two layers with random weights let fp16 rounding grow to 1.2e-2 on the CPU's own scale"

@@ -17,7 +17,7 @@ from assay_runner.subjects.outputs import Tensors
 
 
 class Census(TorchDispatchMode):
-    """Counts operations by the device of their result. Views and numbers on the CPU are no work and do not count."""
+    """Counts operations by the device of their result. Views and numbers on the CPU are not work and do not count."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -122,7 +122,7 @@ def _wide(
         with widened(built.model, dtype), experts.looped(built.model):
             found = [forward(built.model, _cast(inputs, dtype)) for inputs in points]
         if any(bool(t.isnan().any()) for tensors in found for t in tensors.values()):
-            return Reference(label, None, f"the reference ({label}) gave what is not a number")
+            return Reference(label, None, f"the reference ({label}) gave values that are not numbers")
         return Reference(label, found)
     except Exception as err:  # whatever it is, the cell itself is yet to run and will say it better
         return Reference(label, None, f"the reference ({label}) failed: {_line(err)}")

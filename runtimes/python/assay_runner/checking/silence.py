@@ -21,7 +21,7 @@ def heard(model: onnx_ir.Model, expected: Tensors) -> str:
         node = output.producer()
         if node is not None and node.op_type == PROBABILITY and value.numel() and float(value.max()) < LEAST:
             return (
-                f"the probabilities of {output.name} are all below {LEAST:g} for inputs that were drawn by rule: "
-                "rounding is large beside them. Describe inputs that the model was made for in a file NAME.inputs.json"
+                f"the probabilities of {output.name} are all below {LEAST:g} for inputs drawn by rule: "
+                "rounding is large in comparison. Describe inputs that the model was made for in a file NAME.inputs.json"
             )
     return ""

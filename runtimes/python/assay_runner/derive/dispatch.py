@@ -36,13 +36,13 @@ class Table:
     operators: Mapping[str, tuple[str, ...]]  # aten.addmm.default → its keys, or COMPOSED alone
 
     def has(self, operator: str, key: str) -> bool | None:
-        """Whether a key has a kernel; None for an operator that is none of torch's own."""
+        """Whether a key has a kernel; None for an operator that is not torch's own."""
         keys = self.operators.get(operator)
         return None if keys is None else keys == (COMPOSED,) or key in keys
 
     def lacking(self, title: str) -> str:
         """What an operator without a kernel has against it."""
-        return f"torch {self.torch} has no kernel of it for {title}"
+        return f"torch {self.torch} has no kernel for it on {title}"
 
 
 def table(folder: str = "") -> Table:

@@ -78,7 +78,7 @@ def _missing(operator: str, target: unlisted.Target, table: Table) -> str:
         return ""
     known = table.has(operator, target.key)
     if known is None:
-        return f"it is none of torch's own operators, whose kernels for {target.title} are known"
+        return f"it is not one of torch's own operators, whose kernels for {target.title} are known"
     return "" if known else table.lacking(target.title)
 
 

@@ -24,7 +24,7 @@ class Listed:
     apart: frozenset[str]
 
     def has(self, operator: str, _key: str) -> bool | None:
-        """Whether the engine takes an operator; None for one that is none of torch's own."""
+        """Whether the engine takes an operator; None for one that is not torch's own."""
         listed = any(name in self.operators or name in self.apart for name in _written(operator))
         return True if listed else False if operator.startswith("aten.") else None
 

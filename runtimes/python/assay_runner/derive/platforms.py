@@ -81,7 +81,7 @@ def _verdict(seen: _Seen, name: str, target: unlisted.Target, table: Table) -> d
     if seen.refusal and (name == "cpu" or unlisted.MISMATCH.search(seen.refusal)):
         return report("fails", "unsupported-dtype", why=seen.refusal)
     if seen.refusal:
-        return report(None, why="it cannot be traced in the asked dtype: " + seen.refusal)
+        return report(None, why="it cannot be traced in the requested dtype: " + seen.refusal)
     if not seen.method:
         return report(None, why="its operators could not be seen: " + ("; ".join(seen.troubles) or "no way is known"))
     return found

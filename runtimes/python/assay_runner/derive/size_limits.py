@@ -34,7 +34,7 @@ def _uneven(call: Call) -> bool:
 LIMITS = (
     Limit(
         "mps", "aten._adaptive_avg_pool2d.default", _uneven,
-        "its kernel for MPS takes only sizes of which one divides the other",
+        "its kernel for MPS accepts only sizes where one divides the other",
     ),
 )  # fmt: skip
 

@@ -30,7 +30,7 @@ class Asked:
     scenario: str = "latency"  # or throughput
     profile: bool = False  # counters may be on: nothing is timed
     mode: str = "infer"  # or generate
-    warm: bool = False  # what is compiled on first need is compiled before the first request
+    warm: bool = False  # what is compiled when first needed is compiled before the first request
     blocks: Mapping[str, int] = field(default_factory=dict)  # of weights of few bits, by the cell's names; 0 is usual
     options: Mapping[str, Any] = field(default_factory=dict)  # the job's
     settings: Mapping[str, str] = field(default_factory=dict)  # of the engine's own, beside its usual ones

@@ -43,7 +43,7 @@ class Rule:
         return Rule(**known)
 
     def shared(self, items: int) -> Rule:
-        """The rule for calls that are so many inferences each: the least count is one of inferences."""
+        """The rule for calls that are this many inferences each: the least count is one of inferences."""
         return replace(self, min_n=math.ceil(self.min_n / items))
 
 

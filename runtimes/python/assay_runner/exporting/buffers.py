@@ -1,7 +1,7 @@
 """Buffers that a model reads numbers out of: strides, paddings, positions, switches.
 
 torch.export traces every buffer. Those of whole numbers, and the smallest of the others, say how a model is made and
-are no weights; while a model is traced they are plain attributes with known values instead.
+are not weights; while a model is traced they are plain attributes with known values instead.
 """
 
 from __future__ import annotations

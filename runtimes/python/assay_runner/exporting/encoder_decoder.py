@@ -89,7 +89,7 @@ def parts(model: PreTrainedModel, tensors: Mapping[str, torch.Tensor]) -> Parts:
     given = {name: value for name, value in later.items() if isinstance(value, torch.Tensor) and name != IDS}
     for name, value in given.items():
         if name not in tensors or not torch.equal(value, tensors[name]):
-            raise ExportFailed(f"each step of this generation reads another {name}, which is not taken apart here")
+            raise ExportFailed(f"each step of this generation reads a different {name}, which is not supported")
     fixed = {name: value for name, value in later.items() if isinstance(value, (bool, str, int))}
     call = {name: value for name, value in fixed.items() if name not in (*_DROPPED, "use_cache")}
     step = {
@@ -104,7 +104,7 @@ def parts(model: PreTrainedModel, tensors: Mapping[str, torch.Tensor]) -> Parts:
 def _begin(prompt: torch.Tensor, given: torch.Tensor | None) -> torch.Tensor:
     """The ids that stand before the given ones in the first call."""
     if prompt.ndim != 2:
-        raise ExportFailed("this model continues several streams of ids at once, which are not taken apart here")
+        raise ExportFailed("this model continues several streams of ids at once, which is not supported")
     return prompt if given is None else prompt[:, : prompt.shape[1] - given.shape[1]]
 
 

@@ -8,7 +8,7 @@ drawn as an ordinary call draws it.
 
 A model may also make a table of zeros and fill it with what it computes. Such a table must be traced from its
 beginning. It is noticed when it is filled, by `Filled`, which names the line that made it; the trace is then begun
-anew without that line (`retraced`).
+again without that line (`retraced`).
 """
 
 from __future__ import annotations

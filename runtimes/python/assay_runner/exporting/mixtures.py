@@ -45,7 +45,7 @@ def _densely(count: int, note: Callable[[], None], own: Callable[..., Any]) -> C
 
 
 class _Dense(TorchFunctionMode):
-    """Answers what one layer of so many experts asks."""
+    """Answers what one layer of this many experts asks."""
 
     def __init__(self, count: int, note: Callable[[], None]) -> None:
         super().__init__()

@@ -2,7 +2,7 @@
 
 Of its some forty rewriting rules those that look for several outputs at once go through the whole graph for each node:
 for a graph of six thousand nodes that is nearly all of the time that the export takes. The operators that the exporter
-can write are read anew out of their source code for each export, and are always the same.
+can write are read again out of their source code for each export, and are always the same.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Trials:
         self.tried.append({"exporter": way.label(), "error": said[:300]})
 
     def failure(self) -> BaseException:
-        """What to raise when no way is left. Where one of them broke for another reason than the model, that is no
+        """What to raise when no way is left. Where one of them broke for a reason other than the model, that is no
         answer about the model: the next run tries again."""
         if blamed := next(filter(None, map(blame.blamed, self.errors)), None):
             return blamed
@@ -106,7 +106,7 @@ def not_free(subject: Subject, graph: Graph, trials: Trials) -> list[dict[str, A
     names = axes.fixed(subject.tensors, graph.inputs) if subject.options.dynamic else []
     if not names:
         return []
-    why = f"asked to stay free, and the graph holds for one size of them: {', '.join(names)}"
+    why = f"requested as dynamic, but the graph is valid for only one size of them: {', '.join(names)}"
     if trials.tried:
         why += f" ({trials.tried[0]['exporter']}: {trials.tried[0]['error'][:200]})"
     return [{"name": "fixed axes", "count": len(names), "why": why}]
@@ -149,6 +149,6 @@ def frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
     step = {
         "name": "constant inputs",
         "count": len(names),
-        "why": f"{', '.join(names)} say how the other inputs are laid out: fixed as the shapes are",
+        "why": f"{', '.join(names)} say how the other inputs are laid out: fixed, like the shapes",
     }
     return ([step] if names else []) + fixed.notes.steps()

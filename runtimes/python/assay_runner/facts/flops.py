@@ -18,7 +18,7 @@ from .trace import Call
 
 NOTE = (
     "one multiply-add is two; matrix products, convolutions and attention are counted, attention without regard to "
-    "its mask; operators under not_counted have no formula and count as nothing"
+    "its mask; operators under not_counted have no formula and count as zero"
 )
 
 

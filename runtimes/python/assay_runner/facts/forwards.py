@@ -83,7 +83,7 @@ def see(
         return seen
     if recipe.get("program") and not seen.troubles:
         seen.troubles.append(
-            f"the program {recipe['program']!r} is more than one forward: it is only looked at when tiny"
+            f"the program {recipe['program']!r} is more than one forward: its facts are derived only at size tiny"
         )
     return seen
 

@@ -1,6 +1,6 @@
 """Activations: how many bytes a forward makes, and how many are held at once.
 
-Memory lives from the operator that makes it until nothing refers to it any more,
+Memory lives from the operator that makes it until nothing refers to it,
 just as in a real run: Python itself says when. Weights, buffers and inputs are no
 activations. What an operator needs inside itself (a workspace) is not seen.
 """

@@ -47,5 +47,5 @@ def weights_bytes(model: torch.nn.Module) -> dict[str, int]:
 
 
 def buffers_bytes(model: torch.nn.Module) -> int:
-    """Bytes of tables and statistics that are no parameters."""
+    """Bytes of tables and statistics that are not parameters."""
     return sum(b.numel() * b.itemsize for b in model.buffers())

@@ -24,7 +24,7 @@ CARRIERS: tuple[tuple[str, str], ...] = (
     ("past_values", "time"),
 )
 MODALITIES = ("text", "image", "video", "audio", "time")
-# One parameter may carry another modality than its name says: video frames come as pixel_values too.
+# One parameter may carry a modality that its name does not say: video frames come as pixel_values too.
 ALSO_CARRIES = {"video": ("pixel_values",), "text": ("decoder_input_ids",)}
 # Parameters that are states, switches or training targets: never main inputs.
 NOT_INPUTS = frozenset(

@@ -1,4 +1,4 @@
-"""Which processor classes the library maps to a type: for pictures, films, sounds, texts, and for all of them."""
+"""Which processor classes the library maps to a type: for pictures, videos, sounds, texts, and for all of them."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ class Device:
             getattr(self.module, self.kind.memory.reset)(self.torch)
 
     def framework_peak(self) -> int | None:
-        """The most bytes that torch's allocator had given out since the reset."""
+        """The most bytes that torch's allocator has allocated since the reset."""
         if not self.kind.memory or not self.kind.memory.peak:
             return None
         return getattr(self.module, self.kind.memory.peak)(self.torch)

@@ -192,7 +192,7 @@ def _set(environ: Any, level: str) -> None:
 def _judged(status: int, number: int) -> int | str:
     """The signal by which a child died of its own doing, 0 where it lived, or why nothing was shown."""
     if number and signal.Signals(number).name in _NO_DEATHS:
-        return "it took too long, or somebody ended it"
+        return "it took too long, or something ended it"
     return number or {0: "", _ABSENT: instructions.ABSENT}.get(status, "raised an exception")
 
 

@@ -92,7 +92,7 @@ def sums_saturate(environ: Mapping[str, str] = os.environ, cpuinfo: Path = CPUIN
 
 
 def key(of: Processor, python: str, versions: Mapping[str, str]) -> str:
-    """Names the file of an answer: another processor, Python or package is asked anew. internal/instructions has the
+    """Names the file of an answer: another processor, Python or package is asked again. internal/instructions has the
     same."""
     named = ("vendor_id", "cpu family", "model", "model name", "cpuid level", "flags")
     parts = [str(SCHEMA), *(of.fields.get(name, "") for name in named), str(Path(python).parent.parent)]

@@ -14,7 +14,7 @@ from . import nvml
 _TEMPERATURE_GPU = 0
 _CLOCK_SM = 1
 # Slowed by heat (software, hardware), by the power brake, or by hardware protection; the power cap is the normal state
-# of a busy device and an idle clock is no throttling.
+# of a busy device and an idle clock is not throttling.
 _THROTTLED = 0x20 | 0x40 | 0x80 | 0x8
 
 

@@ -34,7 +34,7 @@ def main(argument: str | list[str]) -> int:
     with os.fdopen(answer_to, "wb") as out:
         out.write(data + b"\n")
         out.flush()
-        # Some libraries crash while they unload; the answer is out, so nothing of them need run any more.
+        # Some libraries crash while they unload; the answer is out, so no more of them needs to run.
         os._exit(0 if name in PROBES else 2)
 
 

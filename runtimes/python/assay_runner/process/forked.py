@@ -38,7 +38,7 @@ class Forked(Supervised):
 
 
 def pipes(count: int) -> list[int]:
-    """The descriptors of so many pipes, or none."""
+    """The descriptors of this many pipes, or none."""
     made: list[int] = []
     try:
         for _ in range(count):

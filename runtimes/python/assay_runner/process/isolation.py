@@ -1,4 +1,4 @@
-"""Calls a function in fresh forked processes, several side by side, each with a time limit.
+"""Calls a function in fresh forked processes, several in parallel, each with a time limit.
 
 What crashes or hangs costs only its own answer. The parent is one thread that waits, so
 that forking it is safe.

@@ -94,5 +94,5 @@ def reason(blamed: list[str]) -> str:
     blame = f"importing {blamed[0]}" if blamed else "importing torch and transformers"
     return (
         f"{blame} started {count} ({', '.join(sorted(set(names)))}), and a process with threads cannot be forked: "
-        "each job gets a fresh interpreter, and starts some seconds later"
+        "each job gets a fresh interpreter, and starts a few seconds later"
     )

@@ -1,4 +1,4 @@
-"""The messages: JSON objects, one a line, bounded, never with NaN or infinity in them."""
+"""The messages: JSON objects, one per line, bounded, never with NaN or infinity in them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def decode(line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{excerpt(line)} is not JSON: {error}") from None
     if not isinstance(message, dict):
-        raise ProtocolError(f"{excerpt(line)} is not JSON object")
+        raise ProtocolError(f"{excerpt(line)} is not a JSON object")
     return message
 
 

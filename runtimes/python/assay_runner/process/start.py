@@ -35,7 +35,7 @@ def main(argv: list[str]) -> None:
     try:
         _serve(stdin, Writer(stdout), bare=options.bare, spawn=options.spawn or not linux.IS_LINUX)
     except ProtocolError as error:
-        print(f"assay_runner: what came from Assay is not a message: {error}", file=sys.stderr)
+        print(f"assay_runner: what Assay sent is not a message: {error}", file=sys.stderr)
         status = 2
     except BrokenPipeError:
         pass

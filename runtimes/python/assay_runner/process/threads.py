@@ -1,6 +1,6 @@
 """How many threads a child computes with: never more than its share of the machine.
 
-Libraries take one thread a core by themselves. With a child a core that is the square of the cores, and what should
+Libraries start one thread per core. With a child per core that is the square of the cores, and what should
 take a minute takes half an hour. So every child is bounded before it computes, whatever its job is: by what the job
 says, or to one thread. Only a timed job, which has the machine to itself, may leave the choice to its engine.
 """

@@ -25,7 +25,7 @@ if os.name == "posix":
     import resource
 
 MOST = 100
-"""After so many jobs a child ends: what piles up unseen (imported modules, fragments of memory) stays bounded."""
+"""After this many jobs a child ends: what piles up unseen (imported modules, fragments of memory) stays bounded."""
 
 PATCHED = (
     "builtins", "torch", "torch.nn.functional", "torch.Tensor", "torch.nn.Module", "transformers.modeling_utils",

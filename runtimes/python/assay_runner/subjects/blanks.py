@@ -36,7 +36,7 @@ BLANKS: tuple[Blank, ...] = (
         re.compile(r"(\w+_)?(gate|alpha|logit_scale)(_\w+)?"),
         _parameter,
         Draw(0.5, 0.1),
-        "a gate starts shut, a scale at nothing: half open, both ways are used",
+        "a gate starts shut and a scale at zero: half open, both ways are used",
     ),
     Blank(
         re.compile(r"embed|embed_sum"),

@@ -24,11 +24,11 @@ def files(folder: str, pickle: bool = False) -> list[Path]:
     """The files that hold the weights, in order of name; MissingWeights, in a sentence, when there are none."""
     path = Path(folder)
     if not (path / "config.json").is_file():
-        raise MissingWeights(f"{folder} holds no config.json")
+        raise MissingWeights(f"{folder} has no config.json")
     for name in SAFE + PICKLED if pickle else SAFE:
         if (path / name).is_file():
             return sorted(_named(path / name))
-    raise MissingWeights(f"{folder} holds no safetensors file; convert pickled weights first, they could run code")
+    raise MissingWeights(f"{folder} has no safetensors file; convert pickled weights first, since they could run code")
 
 
 def _named(first: Path) -> set[Path]:

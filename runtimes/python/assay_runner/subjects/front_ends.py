@@ -49,7 +49,7 @@ def _sound(rate: int) -> Callable[[str, Shape], np.ndarray]:
     return draw
 
 
-def _film(key: str, shape: Shape) -> np.ndarray:
+def _video(key: str, shape: Shape) -> np.ndarray:
     """Frames of random colours, in blocks of eight pixels: smooth enough to be resized like pictures."""
     batch, frames, height, width, channels = shape
     coarse = (batch, frames, -(-height // 8), -(-width // 8), channels)
@@ -85,7 +85,7 @@ def _frames(raw: np.ndarray, shape: Shape) -> np.ndarray:
 
     size = {"height": shape[-2], "width": shape[-1]}
     process = VideoMAEImageProcessor(size={"shortest_edge": shape[-1]}, crop_size=size)
-    return np.concatenate([process(list(film), return_tensors="np")["pixel_values"] for film in raw])
+    return np.concatenate([process(list(video), return_tensors="np")["pixel_values"] for video in raw])
 
 
 _WHISPER = {"rate": 16000, "length": 400, "hop": 160, "low": 0, "high": 8000, "scale": "slaney", "even": True}
@@ -112,7 +112,7 @@ FRONT_ENDS = {
     "xclip": FrontEnd(
         "pixel_values",
         lambda shape: (*shape[:2], shape[3] + _WIDER[0], shape[4] + _WIDER[1], shape[2]),
-        _film,
+        _video,
         _frames,
         lambda shape: {"kind": "frames", "height": shape[3], "width": shape[4], "mean": 0.5, "deviation": 0.5},
     ),
@@ -125,7 +125,7 @@ def recipe(plain: Mapping[str, Any]) -> dict[str, Any]:
     kind = str(plain.get("type") or "")
     front = FRONT_ENDS.get(kind)
     if front is None:
-        raise Unsuited(f"{kind or 'the model'} has no front end here: those that have are {', '.join(FRONT_ENDS)}")
+        raise Unsuited(f"{kind or 'the model'} has no front end here: those that have one are {', '.join(FRONT_ENDS)}")
     inputs = [
         {**spec, "kind": KIND, "front_end": kind} if spec["name"] == front.input else spec for spec in plain["inputs"]
     ]

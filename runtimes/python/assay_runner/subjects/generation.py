@@ -57,7 +57,7 @@ def agreed(found: Tensors, expected: Tensors | None) -> int | None:
 
 
 def greedy(step: Step, prompt: np.ndarray, new: int, clock: Clock) -> dict[str, np.ndarray]:
-    """Continues a prompt by so many tokens. The clock has begun: what an engine does before its first step (encoding
+    """Continues a prompt by this many tokens. The clock has begun: what an engine does before its first step (encoding
     what is read beside the prompt) belongs to the first token."""
     ids, seen = prompt, 0
     logits, chosen = [], []

@@ -15,13 +15,13 @@ pending storage afterwards is followed:
 What is computed from forced storages is *drawn* when the operation only moves
 data, so that its bits are the same everywhere, and *derived* when it computes
 (a norm, a logarithm: their last bits differ between CPUs). Derived tensors of
-the finished model are drawn anew with their own moments, rounded.
+the finished model are drawn again with their own moments, rounded.
 
 A storage that was allocated and never written to is *fresh*: it holds whatever the
 memory held before, so a parameter that ends so has no initialisation at all.
 
 Storages are known by address. A weak reference to each keeps the address from
-being given out again without keeping the memory.
+being reused without keeping the memory.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ _EMPTY = (torch.ops.aten.empty.memory_format, torch.ops.aten.new_empty.default, 
 
 
 class Files(TorchDispatchMode):
-    """Inside, new tensors of a megabyte and more lie in files of a folder. A file has no name any more once its tensor
+    """Inside, new tensors of a megabyte and more are in files of a folder. A file has no name once its tensor
     is there: it goes with the tensor."""
 
     def __init__(self, folder: Path) -> None:

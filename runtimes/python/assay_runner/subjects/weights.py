@@ -169,7 +169,7 @@ class _Pen:
         return write
 
     def _moments(self, name: str, tensor: torch.Tensor) -> list[stream.Fill]:
-        """Draws a derived tensor anew: moments to three digits hide what differs between CPUs."""
+        """Draws a derived tensor again: moments to three digits hide what differs between CPUs."""
         values = tensor.detach().double().numpy()
         mean, std = (float(f"{x:.3g}") for x in (values.mean(), values.std()))
         target = Region.of(tensor).on(tensor.untyped_storage())

@@ -76,7 +76,7 @@ async function timed(work) {
 export async function duel(asked) {
   const { stock, sides } = await DUELS[asked.duel](asked);
   const apart = distance(await sides.own(), await sides.stock());
-  if (!(apart <= AGREE)) throw new Error(`our own kernel and ${stock} are ${apart.toExponential(1)} apart in their numbers`);
+  if (!(apart <= AGREE)) throw new Error(`the numbers of our own kernel and ${stock} are ${apart.toExponential(1)} apart`);
   const order = asked.stock_first ? ["stock", "own"] : ["own", "stock"];
   const ms = { own: [], stock: [] };
   for (const side of order) await sides[side](); // warm

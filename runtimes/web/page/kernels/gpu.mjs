@@ -47,7 +47,7 @@ export class Gpu {
     return Math.min(maxComputeInvocationsPerWorkgroup, maxComputeWorkgroupSizeX);
   }
 
-  /** A buffer with these numbers, or of so many bytes. */
+  /** A buffer with these numbers, or of this many bytes. */
   buffer(content) {
     const bytes = typeof content === "number" ? content : content.byteLength;
     const { STORAGE, COPY_SRC, COPY_DST } = GPUBufferUsage;
@@ -102,7 +102,7 @@ export class Gpu {
     return out;
   }
 
-  /** The milliseconds of a program that is run so many times in one pass; null where the device's clock went backwards. */
+  /** The milliseconds of a program that is run this many times in one pass; null where the device's clock went backwards. */
   async time(program, loops) {
     const encoder = this.#device.createCommandEncoder();
     const [query, resolved, read] = this.#marks ?? [];

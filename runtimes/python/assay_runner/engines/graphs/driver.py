@@ -58,7 +58,7 @@ class Session:
         self.cell: Mapping[str, Any] = job.get("cell") or {}
         self.options: Mapping[str, Any] = job.get("options") or {}
         if not self.options.get("exports"):
-            raise BadRecipe("the job does not say in which folder exported models lie: options.exports")
+            raise BadRecipe("the job does not say where exported models are kept: options.exports")
         self.store = Store(Path(self.options["exports"]))
         options = Options(
             opset=opset(self.options.get("opset")),

@@ -48,7 +48,7 @@ class FileExporter:
     def artefact(self, point: Mapping[str, Any], form: Form = ONNX) -> Iterator[Artefact]:
         """The artefact of a point, held while the context lasts. A file has one form: the one that it is in."""
         if form is not ONNX:
-            raise ExportFailed(f"an ONNX file cannot be had as {form.kind}")
+            raise ExportFailed(f"an ONNX file cannot be converted to {form.kind}")
         facts = {"subject": self._subject(point), "options": asdict(self._options), "versions": versions(), "file": 2}
         key = key_of(facts)
         with self._store.entry("onnx", key, lambda folder: self._make(point, folder)) as entry:
@@ -115,7 +115,7 @@ class FileExporter:
         if "error" in check:
             raise ExportFailed(f"the graph cannot be run with fixed shapes: {check['error']}")
         if not check["pass"] and not silent:
-            raise WrongExport("the graph with fixed shapes gives other numbers than the file", check["max_rel"])
+            raise WrongExport("the graph with fixed shapes gives different numbers from the file", check["max_rel"])
         model = onnx_ir.load(folder / writing.FILE)
         return Graph(
             file=writing.FILE,

@@ -48,10 +48,10 @@ def _confirm_one_call(subject: Subject) -> None:
     model = subject.model
     if hasattr(model, "separate_parts"):
         raise BeyondAssay(
-            "the model is a pipeline of networks, which no single graph holds: Assay runs it whole by torch"
+            "the model is a pipeline of networks, which does not fit into one graph: Assay runs it whole with torch"
         )
     if not hasattr(model, "config") or type(model).__module__.startswith("assay_runner."):
         raise BeyondAssay(
-            "the model is run as several calls, which no single graph holds: "
+            "the model is run as several calls, which do not fit into one graph: "
             "Assay does not run such models as graphs yet"
         )

@@ -49,7 +49,7 @@ def confirm(session: ort.InferenceSession, asked: Asked) -> dict[str, str]:
         )
     told = session.get_provider_options().get(provider, {})
     if asked.platform != "cpu" and told.get("device_id", "0") != str(place(asked).index):
-        raise AbsentDevice(f"{provider} took device {told.get('device_id')} and not {asked.device}")
+        raise AbsentDevice(f"{provider} uses device {told.get('device_id')} instead of {asked.device}")
     return told
 
 

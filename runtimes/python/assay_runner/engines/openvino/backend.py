@@ -143,7 +143,7 @@ class OpenVINO(Backend):
             weights = {"WEIGHTS_PATH": str(model.file.with_suffix(".bin"))}
             try:
                 return self._core.import_model(blob.read_bytes(), self._device, settings | weights)
-            except RuntimeError:  # another driver than its version tells; compiling always goes
+            except RuntimeError:  # the driver is not the one its version says; compiling always works
                 return None
 
         def export(folder: Path) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
 from assay_runner.exporting.ways import possible
 
-UNCHECKED = "not run: its weights of 16 bits would be widened to 32"
+UNCHECKED = "not run: its 16-bit weights would be widened to 32"
 
 
 def write(subject: Subject, folder: Path) -> Graph:

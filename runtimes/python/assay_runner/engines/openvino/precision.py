@@ -56,7 +56,7 @@ def hint(row: Precision, capabilities: Sequence[str]) -> str:
 
 
 def confirm(asked: str, told: Any, dtype: str, device: str) -> None:
-    """Raises if the compiled model says that it computes in something else than what was asked."""
+    """Raises if the compiled model says that it does not compute in what was asked."""
     kind = told.get_type_name()
     if kind != asked:
         raise UnsupportedDType(f"OpenVINO's device {device} was asked for {dtype} and computes in {kind}")

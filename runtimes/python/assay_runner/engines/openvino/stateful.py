@@ -37,7 +37,7 @@ def write(subject: Subject, folder: Path) -> Graph:
 
     model = subject.model.model
     if not model.config.is_encoder_decoder and "input_ids" not in subject.tensors:
-        raise ExportFailed("generation on OpenVINO goes for models that continue a text: this one reads more")
+        raise ExportFailed("generation on OpenVINO needs a model that only continues text: this one reads more")
     try:
         with quiet():
             graph, encoder = (_two if model.config.is_encoder_decoder else _one)(model, subject, folder)

@@ -29,7 +29,7 @@ from . import generating, quantising, rewrites
 from .compiling import CONTEXT, Compiler
 from .provider import Provider, provider
 
-_NOT_QUANTISED = "generation on QNN is in fp16: what each step would be calibrated with is known only step by step"
+_NOT_QUANTISED = "generation on QNN is in fp16: the inputs to calibrate each step with are known only step by step"
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def write(subject: Subject, folder: Path) -> Graph:
     (`programs.continuing`)."""
     model = subject.model.model
     if model.config.is_encoder_decoder or "input_ids" not in subject.tensors:
-        raise ExportFailed("a cache of fixed size goes for models that continue a text alone: this one reads more")
+        raise ExportFailed("a cache of fixed size needs a model that only continues text: this one reads more")
     ids = subject.tensors["input_ids"]
     new = subject.expected[generation.IDS].shape[1]
     places = ids.shape[1] + new

@@ -42,7 +42,7 @@ def slot(place: int, places: int) -> np.ndarray:
 
 
 def continued(prefill: Stage, decode: Stage, ids: np.ndarray, new: int, clock: Clock) -> dict[str, np.ndarray]:
-    """Continues a prompt by so many tokens: the logits of each step, and what was chosen."""
+    """Continues a prompt by this many tokens: the logits of each step, and what was chosen."""
     seen = ids.shape[1]
     places = seen + new
     clock.begin()

@@ -25,9 +25,9 @@ BUILT_IN = "QNNExecutionProvider"
 PLUGGED = "QNN"
 HOST = "CPUExecutionProvider"
 _ARM = ("aarch64", "arm64")
-_INSTALL = "install onnxruntime-qnn, or give a Python that has it with --python"
+_INSTALL = "install onnxruntime-qnn, or name a Python that has it with --python"
 _FP32 = (
-    "the HTP computes in fp16 and in whole numbers, not in fp32: ask for fp16, which needs no calibration, or for int8 "
+    "the HTP computes in fp16 and in integers, not in fp32: ask for fp16, which needs no calibration, or for int8 "
     "or a16w8"
 )
 _NO_FP16 = "the HTP v{htp} of {id} has no fp16: ask for int8 or a16w8"

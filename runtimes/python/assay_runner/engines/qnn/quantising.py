@@ -28,7 +28,7 @@ ACTIVATIONS = {"int8": QuantType.QUInt8, "a16w8": QuantType.QUInt16}
 """The dtype → what activations are; weights are unsigned bytes in both."""
 
 FLOATING = {
-    "Sqrt": "small numbers, which variances are, round to nothing",
+    "Sqrt": "small numbers, such as variances, round to zero",
     "Reciprocal": "it turns a small number's rounding into a large one's",
     "Add": "a residual stream has outliers, and eight bits that reach them leave few for the rest",
     "LayerNormalization": "it reads the residual stream",

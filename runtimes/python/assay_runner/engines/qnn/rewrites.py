@@ -30,12 +30,12 @@ NUMBERS, CAREFULLY = "numbers", "careful"
 STEPS = (
     Step("norms of scaled values", "the HTP sums squares in fp16, which ends at 65504", norms.scaled),
     Step("sums of products are products of matrices", "QNN knows few forms of Einsum", einsums.to_products),
-    Step("limits of whole numbers are Max and Min", "the HTP's Clip gives whole numbers as fp32", clips.to_limits),
-    Step("whole outputs through 32 bits", "the HTP's whole numbers of 64 bits are of 32", results.through_32_bits),
+    Step("limits of whole numbers are Max and Min", "the HTP's Clip returns integers as fp32", clips.to_limits),
+    Step("whole outputs through 32 bits", "the HTP's 64-bit integers have 32 bits", results.through_32_bits),
     Step("gathers along one axis", "the HTP's GatherND gives zeros where an axis has one element", gathers.by_number),
     Step(
         "operands of norms spread",
-        "the HTP's Add and LayerNormalization in one read a wrong row of an operand that is repeated",
+        "the HTP's fused Add and LayerNormalization read the wrong row of a repeated operand",
         norms.spread_operands,
     ),
     Step(
@@ -43,12 +43,12 @@ STEPS = (
         "the HTP is wrong for windows of 9 and more over a short axis that keeps its length",
         convolutions.widen,
     ),
-    Step("truth values joined as numbers", "the HTP joins a constant to them wrongly", truths.join_as_numbers),
+    Step("truth values joined as numbers", "the HTP concatenates a constant with them wrongly", truths.join_as_numbers),
     Step(
-        "repeats along few axes", "the HTP's compiler crashes on Tile of whole numbers of five axes", tiles.of_few_axes
+        "repeats along few axes", "the HTP's compiler crashes on Tile of integers with five axes", tiles.of_few_axes
     ),
-    Step("remainders by quotients", "the HTP's Mod of whole numbers is in fp16", remainders.by_quotients),
-    Step("exponents from -80", "the HTP's Exp of numbers below -88 gives 131008 for some", exponents.limited),
+    Step("remainders by quotients", "the HTP's Mod of integers is in fp16", remainders.by_quotients),
+    Step("exponents from -80", "the HTP's Exp gives 131008 for some numbers below -88", exponents.limited),
 )
 
 CAREFUL = (

@@ -41,7 +41,7 @@ class Places(DynamicLayer):
 
 
 def reading(model: torch.nn.Module, places: int) -> Callable[..., Tensors]:
-    """A forward that reads a prompt into a cache with so many places."""
+    """A forward that reads a prompt into a cache with this many places."""
     own = model.forward
 
     def place(states: torch.Tensor) -> torch.Tensor:

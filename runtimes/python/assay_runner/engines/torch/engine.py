@@ -88,7 +88,7 @@ class Session:
     def _load(self, attention: str | None = None) -> building.Built:
         given = self.job.get("weights") or {}
         if not given.get("folder"):
-            raise MissingWeights("the job does not say in which folder the weights lie")
+            raise MissingWeights("the job does not say in which folder the weights are")
         return building.load(
             self.recipe,
             given["folder"],

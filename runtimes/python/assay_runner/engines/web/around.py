@@ -43,7 +43,7 @@ def rows(ran: Ran) -> list[dict[str, Any]]:
     expected = next((make(ran) for name, make in _BEFORE.items() if name in ran.call), {})
     out = [_row(f"{name}, before the model", ran.made.get(name), array) for name, array in expected.items()]
     after = _AFTER.get(str(ran.call["task"]))
-    return [*out, after(ran) if after else _row("what it makes of the model's outputs", None, None)]
+    return [*out, after(ran) if after else _row("what it makes from the model's outputs", None, None)]
 
 
 def _row(what: str, found: Any, expected: Any) -> dict[str, Any]:

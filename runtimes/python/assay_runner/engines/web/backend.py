@@ -40,7 +40,7 @@ class Web(Backend):
         self._held = ExitStack()  # entries stay in use for as long as the page may load them
         self._address = str(asked.options.get("page") or "")
         if not self._address:
-            raise BadRecipe("the job does not say where a page is to be had: options.page")
+            raise BadRecipe("the job does not say where to get a page: options.page")
         self._page: Page | None = None  # the first one, where it was asked something before there was a graph
         if dtypes.numbers(asked.dtype).needs:
             self._page = Page(self._address)

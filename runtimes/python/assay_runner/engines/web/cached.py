@@ -35,7 +35,7 @@ class Pair:
     step: Any
 
     def continued(self, feeds: Mapping[str, np.ndarray], new: int) -> dict[str, np.ndarray]:
-        """Makes so many tokens of what is given."""
+        """Makes this many tokens from what is given."""
         read = {given.name: given.shape for given in self.step.get_inputs()}
         slots = next(shape[2] for name, shape in read.items() if name.startswith(PAST))
         kept: dict[str, np.ndarray] = {}

@@ -62,7 +62,7 @@ def _enough(model: onnx.ModelProto, least: int, bits: int) -> list[str]:
     names = products(model)
     if len(names) < least:
         raise UnsupportedDType(
-            f"the model has {len(names)} products with a known matrix, and weights of {bits} bits are for those alone"
+            f"the model has {len(names)} products with a known matrix, and {bits}-bit weights are only for those"
         )
     return names
 
@@ -129,7 +129,7 @@ def products(model: onnx.ModelProto) -> list[str]:
 
 
 def _kept(model: onnx.ModelProto, bits: int, left: Sequence[str], blocks: Blocks) -> onnx.ModelProto:
-    """The graph with the matrices of its products in blocks of so many bits, but for those of the named products."""
+    """The graph with the matrices of its products in blocks of this many bits, but for those of the named products."""
     from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
     quantiser = MatMulNBitsQuantizer(model, bits=bits, nodes_to_exclude=list(left), **asdict(blocks))

@@ -110,7 +110,7 @@ def _pairs(given: Mapping[str, torch.Tensor], prefix: str) -> list[tuple[torch.T
 
 
 def of_encoder(model: PreTrainedModel, tensors: Mapping[str, torch.Tensor], new: int) -> Stages:
-    """The stages of a model that makes a text of so many tokens of what its encoder reads."""
+    """The stages of a model that writes this many tokens from what its encoder reads."""
     if getattr(model.config.get_text_config(decoder=True), "sliding_window", None):
         raise ExportFailed("a decoder that keeps a window of its past has no place for every token: it is not written")
     parts = encoder_decoder.parts(model, tensors)
@@ -128,5 +128,5 @@ def _described(step: Mapping[str, Any]) -> dict[str, torch.Tensor]:
     given = {n: t for n, t in step.items() if isinstance(t, torch.Tensor) and not n.startswith((CROSS, ENCODED, IDS))}
     fixed = constants.companions(given, _FIXED)
     if more := set(given) - set(fixed):
-        raise ExportFailed(f"each step of this generation reads {', '.join(sorted(more))}, which is not a layout")
+        raise ExportFailed(f"each step of this generation reads {', '.join(sorted(more))}, which does not fit here")
     return fixed

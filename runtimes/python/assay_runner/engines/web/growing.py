@@ -33,7 +33,7 @@ _KEPT = re.compile(r"(?:(input|output)\.)?past_key_values\.layers\.(\d+)\.(key|v
 def write(subject: Subject, folder: Path) -> Graph:
     """Writes folder/model.onnx for a model that continues texts (`programs.continuing`)."""
     if not set(subject.tensors) <= {IDS, MASK} or IDS not in subject.tensors:
-        raise ExportFailed("generation with a growing past goes for models that continue a text: this one reads more")
+        raise ExportFailed("generation with a growing past needs a model that only continues text: this one reads more")
     try:
         with quiet():
             model = _exported(subject)
@@ -101,7 +101,7 @@ def _check(file: Path, subject: Subject) -> dict[str, Any]:
 def continued(
     session: Any, ids: np.ndarray, new: int, beside: Mapping[str, np.ndarray] | None = None
 ) -> dict[str, np.ndarray]:
-    """Continues a prompt by so many tokens, on a session of ONNX Runtime; what stands beside is read in each step."""
+    """Continues a prompt by this many tokens, on a session of ONNX Runtime; what stands beside is read in each step."""
     read = {given.name: given.shape for given in session.get_inputs()}
     outputs = [out.name for out in session.get_outputs()]
     past = {n: np.zeros([len(ids), s[1], 0, s[3]], np.float32) for n, s in read.items() if n.startswith(PAST)}

@@ -1,5 +1,5 @@
 """Writes a model with an encoder as transformers.js runs it: one graph for the encoder, and one with free axes for the
-decoder, whose own past grows (`growing`). What cross-attention reads of the encoder is made anew for each token.
+decoder, whose own past grows (`growing`). What cross-attention reads of the encoder is made again for each token.
 
 The check encodes and continues as the library does, on ONNX Runtime's CPU.
 """

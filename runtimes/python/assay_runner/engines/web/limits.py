@@ -55,7 +55,7 @@ def confirm(weights: Weights, dtype: str, graphs: int, adapter: Mapping[str, int
 
 def _reason(weights: Weights, adapter: Mapping[str, int]) -> str:
     if max(weights.files, default=0) > ARRAY_BYTES:
-        return f"a file of the model has {_gb(max(weights.files))}, and an array of a browser holds {_gb(ARRAY_BYTES)}"
+        return f"a file of the model has {_gb(max(weights.files))}, and a browser's array holds {_gb(ARRAY_BYTES)}"
     if sum(weights.files) > WASM_BYTES:
         return f"the model has {_gb(sum(weights.files))}, and WebAssembly {_gb(WASM_BYTES)} in all"
     if _TENSOR in adapter and weights.tensor > adapter[_TENSOR]:

@@ -96,18 +96,18 @@ STEPS = (
     Step("gathers of one value are known", "WebNN gathers elements by constant indices only", gathers_of_one_value),
     Step("elements gathered of the flat tensor", "WebNN gathers elements by constant indices only", elements.gather),
     Step("elements scattered by comparing", "WebNN scatters by constant indices only", elements.scatter),
-    Step("slices in steps are gathers", "WebNN's slices want steps that divide the size", spatial.strided_slices),
+    Step("slices in steps are gathers", "WebNN's slices need steps that divide the size", spatial.strided_slices),
     Step("pads of edges are gathers", "WebNN's back ends lack them", spatial.edge_pads),
     Step(
         "transposed convolutions are plain",
         "WebNN's back ends have no groups or padding in them",
         convolutions.plain,
     ),
-    Step("resizes are products of matrices", "WebNN resizes by one rule alone", spatial.resizes),
+    Step("resizes are products of matrices", "WebNN resizes by one rule only", spatial.resizes),
     Step("places of the largest by comparing", "WebGPU gives them in 64 bits only", largest_by_comparing),
-    Step("gathers along one axis", "WebGPU's GatherND wants indices of 64 bits", gathers_along_one_axis),
-    Step("whole numbers negated by subtracting", "WebGPU negates no whole numbers", negations_by_subtracting),
-    Step("clips by comparing", "neither platform clips whole numbers", clips.to_limits),
+    Step("gathers along one axis", "WebGPU's GatherND needs 64-bit indices", gathers_along_one_axis),
+    Step("whole numbers negated by subtracting", "WebGPU cannot negate integers", negations_by_subtracting),
+    Step("clips by comparing", "neither platform can clip integers", clips.to_limits),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", integers.narrow)
 

@@ -76,9 +76,9 @@ class Step(Wrapped):
 
 
 def of_text(model: PreTrainedModel, tensors: Mapping[str, torch.Tensor], new: int) -> Stages:
-    """The stages of a model that continues its text by so many tokens."""
+    """The stages of a model that continues its text by this many tokens."""
     if not set(tensors) <= _READ or IDS not in tensors:
-        raise ExportFailed("generation by two graphs goes for models that continue a text: this one reads more")
+        raise ExportFailed("generation by two graphs needs a model that only continues text: this one reads more")
     ids = tensors[IDS]
     prompt = Prompt(model, ids.shape[1] + new)
     opened = ran(prompt, {IDS: ids})
@@ -106,7 +106,7 @@ def past(opened: Tensors) -> dict[str, torch.Tensor]:
 
 
 def beside(ids: np.ndarray, before: int, slots: int) -> dict[str, np.ndarray]:
-    """What a step reads beside what is kept: its token, which has so many before it."""
+    """What a step reads beside what is kept: its token, which has this many before it."""
     seen = np.zeros((len(ids), slots + 1), np.int64)
     seen[:, slots - before :] = 1
     return {TOKEN: ids, SEEN: seen, PLACE: np.full(ids.shape, before, np.int64)}
@@ -122,7 +122,7 @@ def _layers(out: Any) -> Tensors:
     cache = getattr(out, "past_key_values", None)
     layers = getattr(cache, "layers", None) or []
     if not isinstance(cache, DynamicCache) or any(getattr(layer, "keys", None) is None for layer in layers):
-        raise ExportFailed("what this model keeps of the past is more, or other, than keys and values of its layers")
+        raise ExportFailed("this model keeps more of the past than, or something other than, keys and values")
     return named(layers)
 
 

@@ -103,7 +103,7 @@ def generating(kind: str, tensors: Mapping[str, Any]) -> str:
     for given, of, pipe in _MADE_OF:
         if given in tensors and of in ("", kind):
             return pipe
-    raise ExportFailed(f"no pipeline of transformers.js makes a text of {', '.join(tensors)} with {kind}")
+    raise ExportFailed(f"no pipeline of transformers.js makes text from {', '.join(tensors)} with {kind}")
 
 
 def task(name: str, tensors: Mapping[str, Any]) -> str:
@@ -142,7 +142,7 @@ def _beside(config: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> d
 
 
 def _hearing(folder: Path, bands: int, frames: int) -> int:
-    """Writes the settings of Whisper's feature extractor, and gives how many samples have so many frames."""
+    """Writes the settings of Whisper's feature extractor, and gives how many samples have this many frames."""
     samples = frames * _HOP
     values = {**_WHISPER, "feature_size": bands, "nb_max_frames": frames, "n_samples": samples}
     (folder / "preprocessor_config.json").write_text(json.dumps({**values, "chunk_length": samples / RATE}))

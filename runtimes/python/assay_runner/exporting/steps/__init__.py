@@ -40,16 +40,16 @@ class Step:
 
 STEPS = (
     Step("constants folded", "masks and positions of fixed shapes need no computing", folding.fold),
-    Step("gathers of everything are reshapes", "QNN gathers no truth values", gathers.to_reshapes),
+    Step("gathers of everything are reshapes", "QNN cannot gather booleans", gathers.to_reshapes),
     Step("sums over products are matrix products", "QNN has no Einsum", einsums.to_products),
     Step("windows of pools clipped", "OpenVINO refuses a window larger than its image", pools.clip),
-    Step("circular pads are slices", "OpenVINO pads with no other end", wraps.to_slices),
-    Step("spectra along the first axis", "OpenVINO transforms along no other", spectra.along_the_first),
-    Step("sorting without ties", "OpenVINO puts what is equal in no order", ties.to_places),
-    Step("splits that undo a join removed", "OpenVINO stumbles over some, and all cost copies", joins.undo),
+    Step("circular pads are slices", "OpenVINO cannot pad with values from the other end", wraps.to_slices),
+    Step("spectra along the first axis", "OpenVINO transforms along no other axis", spectra.along_the_first),
+    Step("sorting without ties", "OpenVINO leaves equal values in no fixed order", ties.to_places),
+    Step("splits that undo a join removed", "OpenVINO fails on some, and all cost copies", joins.undo),
     Step("small powers are products", "QNN's HTP cannot finalise an RMS norm written with Pow", powers.to_products),
     Step("idle nodes removed", "they change nothing and cost a copy on engines that keep them", idle.remove),
-    Step("idle guards against NaN removed", "no row of these softmaxes can be masked whole unseen", nans.remove),
+    Step("idle guards against NaN removed", "no row of these softmaxes can be fully masked unnoticed", nans.remove),
     Step("indices in 32 bits", "accelerators have no 64-bit integers", indices.narrow),
     Step("dead nodes removed", "nothing uses them", dead.remove),
 )

@@ -12,7 +12,7 @@ from assay_runner.exporting.steps import editing
 
 def to_reshapes(model: onnx_ir.Model) -> int:
     """GatherND by constant places becomes Reshape and Expand where it takes everything once, in order, and repeats it
-    along axes: how exporters write a padding mask that is looked up by position. QNN gathers no truth values."""
+    along axes: how exporters write a padding mask that is looked up by position. QNN cannot gather booleans."""
     done = 0
     for node in editing.nodes(model, "GatherND"):
         places, source = editing.constant(node.inputs[1]), editing.shape(node.inputs[0])

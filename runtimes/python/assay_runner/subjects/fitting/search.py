@@ -70,14 +70,14 @@ def fit(model: torch.nn.Module, row: special.Inputs) -> Fitted:
                 break
             except Exception as error:  # noqa: BLE001 - a model's own code may raise anything
                 if unstated.asked(error):
-                    raise NoFit(str(error)) from error  # no other input would mend the configuration
+                    raise NoFit(str(error)) from error  # no other input would fix the configuration
                 told = told if told and start is not first else error
                 guess = repair(error, guess, forward)
             if guess is None:
                 break
     if told is None:
         unknown = [name for name in names(first, forward) if not options(name, forward)]
-        raise NoFit(f"the tables know no shape for {', '.join(unknown) or 'any input'} of its forward")
+        raise NoFit(f"the tables have no shape for {', '.join(unknown) or 'any input'} of its forward")
     raise NoFit(f"{type(told).__name__}: {str(told)[:300]}") from told
 
 

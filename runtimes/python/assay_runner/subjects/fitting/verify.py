@@ -55,7 +55,7 @@ def _useful(output: Any, where: str) -> None:
     tensors = outputs.flatten(output)
     numbers = [t for t in tensors.values() if t.is_floating_point()]
     if not numbers:
-        raise Unfit(f"the output holds no floating numbers {where}")
+        raise Unfit(f"the output has no floating-point numbers {where}")
     if not all(bool(torch.isfinite(t).all()) for t in numbers):
         raise Unfit(f"the output is not finite {where}")
     if outputs.constant(tensors):

@@ -30,7 +30,7 @@ class Given:
     high: int = 0
 
     def spec(self, name: str, side: int) -> dict[str, Any]:
-        """The input as a recipe has it, for pictures with sides of so many pixels."""
+        """The input as a recipe has it, for pictures with sides of this many pixels."""
         shape = [side if entry == "side" else entry for entry in self.shape]
         spec: dict[str, Any] = {"name": name, "kind": self.kind, "dtype": self.dtype, "shape": shape}
         return {**spec, "low": self.low, "high": self.high} if self.kind == "ids" else spec

@@ -60,7 +60,7 @@ def tiny(model_type: str, task: str = "") -> dict[str, Any]:
             return _ordered(_fitted(recipe, model, chosen, side))
         except Exception as error:  # noqa: BLE001 - a pipeline's own code may raise anything; the next size may do
             failures.append(f"{side}: {type(error).__name__}: {str(error)[:200]}")
-    raise NoPipeline(f"{chosen.cls.__name__} does not run with pictures of any size: " + " | ".join(failures))
+    raise NoPipeline(f"{chosen.cls.__name__} does not run with images of any size: " + " | ".join(failures))
 
 
 def _frame(chosen: Head) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _comparable(model: torch.nn.Module, fitted: Fitted) -> None:
     with torch.no_grad(), reference.widened(model, torch.float64):
         wide = model(**inputs.make(recipe, {"batch": 1}, SEED, torch.float64), **fitted.call)
     if not numerics.finite(outputs.flatten(wide), None):
-        raise verify.Unfit("the output is not finite in float64, so that there is no reference")
+        raise verify.Unfit("the output is not finite in float64, so there is no reference")
 
 
 ORDER = (

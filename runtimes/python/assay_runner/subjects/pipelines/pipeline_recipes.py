@@ -1,6 +1,6 @@
 """Recipes of pipelines: ``python -m assay_runner pipelines``.
 
-Each is made in a fresh process, since what one pipeline imports, changes or leaks is no business
+Each is made in a fresh process, since what one pipeline imports, changes or leaks is not the business
 of the next; what crashes or hangs costs only itself.
 """
 

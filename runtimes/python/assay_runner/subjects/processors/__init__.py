@@ -6,7 +6,7 @@ be made without files, real material goes through them and what comes out is com
 
 ``finding`` says which processor classes a recipe's inputs come from. ``settings`` is the
 table of what such a class must be told to fit a small model. ``material`` makes the
-pictures, films, sounds and words. ``probing`` feeds them, in several numbers and sizes, and
-so learns which axes a processor keeps. ``comparing`` holds that against the recipe.
+pictures, videos, sounds and words. ``probing`` feeds them, in several numbers and sizes, and
+so learns which axes a processor keeps. ``comparing`` compares that with the recipe.
 ``report`` is the command ``python -m assay_runner processors`` and its tables.
 """

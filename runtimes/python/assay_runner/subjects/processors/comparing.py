@@ -41,10 +41,10 @@ LEFT_OUT = {
     "pixel_attention_mask": _MASK,
     "padding_mask": _MASK,
     "is_longer": "only a model that fuses views of a sound looks at it",
-    "patch_offsets": "handed on to what the caller does with the output",
+    "patch_offsets": "passed on for what the caller does with the output",
     "batch_num_images": "one picture to a text is what a model takes where it is left out",
-    "height": "handed on to what the caller does with the output",
-    "width": "handed on to what the caller does with the output",
+    "height": "passed on for what the caller does with the output",
+    "width": "passed on for what the caller does with the output",
     "num_local_patches": "counts tiles, and a recipe's picture is one tile",
     "pixel_values_local": "the tiles of a picture, and a recipe's is one tile",
 }

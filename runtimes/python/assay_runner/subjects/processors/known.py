@@ -30,11 +30,11 @@ ROWS = (
     Row(("qwen2_5_omni_audio_encoder", "qwen3_omni_moe_audio_encoder"), ("input_features",),
         "a part: the whole model takes the padding out and puts all sounds in a row"),
     Row(("pe_video", "pe_video_encoder", "pe_audio_video", "pe_audio_video_encoder"), ("pixel_values_videos",),
-        "whether bytes are scaled stands in its files, not in its class"),
+        "its files, not its class, say whether bytes are scaled"),
     Row(("kyutai_speech_to_text",), ("input_ids",), "each step is a word and the codes of its sound"),
-    Row(("phi4_multimodal",), ("audio_attention_mask",), "given only with sounds of several lengths; all ones else"),
+    Row(("phi4_multimodal",), ("audio_attention_mask",), "only with audio of several lengths; otherwise all ones"),
     Row(("aya_vision", "cohere2_vision", "internvl", "qianfan_ocr"), ("image_sizes",),
-        "forward takes it and hands it on, and nothing looks at it"),
+        "forward takes it and passes it on, and nothing looks at it"),
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What processors are fed: pictures, films and sounds, computed, so that they are the same everywhere."""
+"""What processors are fed: pictures, videos and sounds, computed, so that they are the same everywhere."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def picture(height: int, width: int, number: int = 0) -> np.ndarray:
     return np.stack([*slopes, board], axis=-1).astype(np.uint8)
 
 
-def film(frames: int, height: int, width: int, number: int = 0) -> np.ndarray:
+def video(frames: int, height: int, width: int, number: int = 0) -> np.ndarray:
     """Frames of a checkerboard that changes from one to the next."""
     return np.stack([picture(height, width, number + frame) for frame in range(frames)])
 

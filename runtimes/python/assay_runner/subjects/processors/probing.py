@@ -43,7 +43,7 @@ class Seen:
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
 Feed = Callable[[Any, int, int, int], Iterator[Call]]
-"""Processor, how many, of which shape, frames of a film → the ways of calling it, likeliest first."""
+"""Processor, how many, of which shape, frames of a video → the ways of calling it, likeliest first."""
 
 
 def _pictures(processor: Any, count: int, shape: int, frames: int) -> Iterator[Call]:
@@ -53,13 +53,13 @@ def _pictures(processor: Any, count: int, shape: int, frames: int) -> Iterator[C
     yield (one,), {}
     yield ([list(pair) for pair in zip(one, two, strict=True)],), {}
     yield (one,), {"boxes": [[[0.0, 0.0, 32.0, 48.0]]] * count}
-    yield ([list(material.film(frames, *SHAPES[shape], number)) for number in range(count)],), {}
+    yield ([list(material.video(frames, *SHAPES[shape], number)) for number in range(count)],), {}
 
 
-def _films(processor: Any, count: int, shape: int, frames: int) -> Iterator[Call]:
-    films = [material.film(frames, *SHAPES[shape], number) for number in range(count)]
-    yield (films,), {"do_sample_frames": False}
-    yield (films,), {}
+def _videos(processor: Any, count: int, shape: int, frames: int) -> Iterator[Call]:
+    videos = [material.video(frames, *SHAPES[shape], number) for number in range(count)]
+    yield (videos,), {"do_sample_frames": False}
+    yield (videos,), {}
 
 
 def _sounds(processor: Any, count: int, shape: int, frames: int) -> Iterator[Call]:
@@ -76,7 +76,7 @@ def _texts(processor: Any, count: int, shape: int, frames: int) -> Iterator[Call
     yield ([words.text(number, shape) for number in range(count)],), {"padding": True}
 
 
-FEEDS: Mapping[str, Feed] = {"image": _pictures, "video": _films, "audio": _sounds, "text": _texts}
+FEEDS: Mapping[str, Feed] = {"image": _pictures, "video": _videos, "audio": _sounds, "text": _texts}
 RUNS = ((1, 0), (1, 1), (2, 0))  # how many, of which shape
 
 

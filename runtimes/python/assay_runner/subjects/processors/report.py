@@ -15,10 +15,10 @@ from assay_runner.errors import RunnerError
 from .verdict import Verdict, judge
 
 STATUSES = {
-    "agrees": "everything that carries the model's input is as a processor gives it",
+    "agrees": "everything that carries the model's input is as a processor produces it",
     "partly": "what could be compared agrees; some main input has no processor that can be made here",
-    "differs": "something is otherwise on purpose; the reason is known",
-    "disagrees": "something is otherwise and should not be",
+    "differs": "something differs on purpose; the reason is known",
+    "disagrees": "something differs and should not",
     "none": "no processor that can be made here gives any main input",
 }
 

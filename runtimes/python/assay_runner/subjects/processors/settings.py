@@ -74,7 +74,7 @@ SETTINGS = (
     Setting("pad_size", sides, _SIDE),
     Setting("do_image_splitting", lambda recipe, config: False, "a recipe's picture is one tile"),
     Setting("dynamic_hd", lambda recipe, config: 1, "a recipe's picture is one tile"),
-    Setting("apply_ocr", lambda recipe, config: False, "reading the words of a page needs a program beside Python"),
+    Setting("apply_ocr", lambda recipe, config: False, "reading the words of a page needs a program besides Python"),
     Setting("tile_size", sides, _SIDE),
     Setting("high_res_size", named("image_size", prefer=("high_res",)), "the side of the second, finer picture"),
     Setting("patch_size", named("patch_size"), "patches are cut by the processor: their width is the model's"),

@@ -20,7 +20,7 @@ ORDER = ("text", "image", "video", "audio")
 _STATES = "states, codes or features that another part of a model makes"
 # Main inputs that come from no processor, whatever the type.
 UNASKED = {
-    **dict.fromkeys(("past_values", "states"), "numbers that are given as they are: series, states of a robot"),
+    **dict.fromkeys(("past_values", "states"), "numbers that are given unchanged: series, states of a robot"),
     **dict.fromkeys(("hidden_states", "inputs_embeds", "latents", "image_features", "spectrogram", "mel_spectrogram",
                      "audio_mel", "audio_input_ids", "context", "query_embeds", "noise_embeds"), _STATES),
 }  # fmt: skip
@@ -119,7 +119,7 @@ def _answers(recipe: Recipe, config: Any) -> tuple[list[_Answer], list[str]]:
 
 
 def _chosen(answers: list[_Answer], specs: Mapping[str, Recipe]) -> list[_Answer]:
-    """Of several that give the same inputs (a picture's and a film's) the one that comes nearest."""
+    """Of several that give the same inputs (a picture's and a video's) the one that comes nearest."""
     chosen: list[_Answer] = []
     for answer in sorted(answers, key=lambda answer: _distance(answer, specs)):
         taken = {name for other in chosen for name in other.matched}

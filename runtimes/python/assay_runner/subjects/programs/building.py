@@ -36,7 +36,7 @@ def default_dtype(dtype: Any) -> Any:
 
 @dataclass
 class Built:
-    """A model ready to run, and what is to be known of it."""
+    """A model ready to run, and what is known about it."""
 
     model: Any
     parameters: int
@@ -135,7 +135,7 @@ def load(
         raise MissingWeights(f"cannot read weights from {folder}: {err}") from err
     missing, unused = (sorted(info.get(name, [])) for name in ("missing_keys", "unexpected_keys"))
     if not {name for name, _ in model.named_parameters()} - set(missing):
-        raise MissingWeights(f"{folder} holds none of the tensors of {cls.__name__}: its weights are another model's")
+        raise MissingWeights(f"{folder} has none of the tensors of {cls.__name__}: its weights are for another model")
     facts: dict[str, Any] = {"weights": checkpoints.digest(files), "missing": missing}
     if missing:
         made = copy.deepcopy(model.config)
@@ -154,7 +154,7 @@ def _same_model(recipe: Mapping[str, Any], found: Any, folder: str) -> None:
         ours, theirs = asked.get(name), given.get(name)
         if isinstance(ours, int) and isinstance(theirs, int) and ours != theirs:
             raise BadRecipe(
-                f"the weights in {folder} are of another model: their {name} is {theirs}, and {ours} was asked for; "
+                f"the weights in {folder} are for another model: their {name} is {theirs}, and {ours} was asked for; "
                 "name the folder itself to test it"
             )
 

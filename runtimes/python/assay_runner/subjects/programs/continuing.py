@@ -41,7 +41,7 @@ class Continuation(Wrapped):
         self.clock.begin()
         out = self.model.generate(**given, logits_processor=watch)
         if not hasattr(out, "logits"):
-            raise Unsuited(f"{type(self.model).__name__} generates in a way of its own, which tells no logits")
+            raise Unsuited(f"{type(self.model).__name__} generates in its own way, which gives no logits")
         if len(out.logits) != self._new:
             raise RuntimeError(f"{len(out.logits)} tokens were generated where {self._new} were asked for")
         return {LOGITS: torch.stack(out.logits, 1), IDS: out.sequences[:, -self._new :]}

@@ -1,7 +1,7 @@
 """The program `generate`: models whose class has no forward of its own, because a use of them is a whole generation.
 
 The model's own `generate` runs with the call that the recipe gives: few tokens, always the same number of them so
-that shapes do not depend on weights, and greedy so that nothing is drawn. Ids are no numbers to compare, so the
+that shapes do not depend on weights, and greedy so that nothing is drawn. Ids are not numbers to compare, so the
 logits of every step of every part are returned beside what was generated.
 """
 

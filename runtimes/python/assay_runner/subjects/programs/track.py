@@ -1,7 +1,7 @@
-"""The program `track`: models that follow objects through a film, one frame at a time, in a session that remembers.
+"""The program `track`: models that follow objects through a video, one frame at a time, in a session that remembers.
 
-Their forward takes the session and not tensors. Here it takes tensors: films, and what is to be followed. A session
-is made for each film, told on the first frame what to follow, and all frames run in order, so that each is seen with
+Their forward takes the session and not tensors. Here it takes tensors: videos, and what to follow. A session
+is made for each video, told on the first frame what to follow, and all frames run in order, so that each is seen with
 the memory of those before it. There are two kinds of prompt, and a session's class says which it takes: points on
 objects, or words that name them.
 """
@@ -26,15 +26,15 @@ NOWHERE = -512.0  # masks of an object that is not in a frame are -1024 all over
 
 
 class Tracking(Wrapped):
-    """A model whose forward runs whole films. Subclasses say how a session is told what to follow."""
+    """A model whose forward runs whole videos. Subclasses say how a session is told what to follow."""
 
     input_modalities = ("video",)
 
-    def session(self, film: torch.Tensor) -> Any:
-        """A session about one film, with all it remembers on the film's device."""
-        height, width = film.shape[-2:]
-        places = dict.fromkeys(("inference_device", "inference_state_device", "video_storage_device"), film.device)
-        return session_class(type(self.model))(film, height, width, dtype=film.dtype, **places)
+    def session(self, video: torch.Tensor) -> Any:
+        """A session about one video, with all it remembers on the video's device."""
+        height, width = video.shape[-2:]
+        places = dict.fromkeys(("inference_device", "inference_state_device", "video_storage_device"), video.device)
+        return session_class(type(self.model))(video, height, width, dtype=video.dtype, **places)
 
     def followed(self, session: Any, call: Mapping[str, Any]) -> Found:
         """What is found in every frame of a session that was told what to follow."""
@@ -55,18 +55,18 @@ class PointTracking(Tracking):
     def forward(
         self, pixel_values: torch.Tensor, points: torch.Tensor, point_labels: torch.Tensor, **call: Any
     ) -> Found:
-        """Films (batch, frames, channels, height, width), and for each the points of its objects.
+        """Videos (batch, frames, channels, height, width), and for each the points of its objects.
 
         Points (batch, objects, points, 2) go from -1 to 1 across the frame; a label of 1 says that a point lies on the
         object and 0 that it does not.
         """
-        films = []
-        for film, marks, labels in zip(pixel_values, points, point_labels, strict=True):
-            session = self.session(film)
+        videos = []
+        for video, marks, labels in zip(pixel_values, points, point_labels, strict=True):
+            session = self.session(video)
             for number in range(len(marks)):
                 self._mark(session, number, marks[number], labels[number])
-            films.append(self.followed(session, call))
-        return _stacked(films)
+            videos.append(self.followed(session, call))
+        return _stacked(videos)
 
     @staticmethod
     def _mark(session: Any, number: int, points: torch.Tensor, labels: torch.Tensor) -> None:
@@ -90,15 +90,15 @@ class WordTracking(Tracking):
     def forward(
         self, pixel_values: torch.Tensor, input_ids: torch.Tensor, attention_mask: torch.Tensor, **call: Any
     ) -> Found:
-        """Films (batch, frames, channels, height, width), and the ids of one text for each."""
-        films = []
-        for film, words, mask in zip(pixel_values, input_ids, attention_mask, strict=True):
-            session = self.session(film)
+        """Videos (batch, frames, channels, height, width), and the ids of one text for each."""
+        videos = []
+        for video, words, mask in zip(pixel_values, input_ids, attention_mask, strict=True):
+            session = self.session(video)
             prompt = session.add_prompt("")  # the words themselves are only kept to be shown; ids are what is read
             session.prompt_input_ids[prompt] = words[None]
             session.prompt_attention_masks[prompt] = mask[None]
-            films.append(self.followed(session, call))
-        return _stacked(films)
+            videos.append(self.followed(session, call))
+        return _stacked(videos)
 
     def found(self, output: Any) -> Found:
         """Masks and scores in the order of the objects' numbers."""
@@ -137,8 +137,8 @@ def construct(recipe: Recipe, attention: str | None) -> Tracking:
 def _expect(model: PreTrainedModel) -> None:
     """Lets a model with drawn weights think that objects are there.
 
-    An object is in a frame where its score is above nought, and else its mask is thrown away. Drawn weights give scores
-    about nought: rounding would decide, and most masks would never be seen.
+    An object is in a frame where its score is above zero, and else its mask is thrown away. Drawn weights give scores
+    about zero: rounding would decide, and most masks would never be seen.
     """
     for name, parameter in model.named_parameters():
         if name.endswith(SCORE):

@@ -29,7 +29,7 @@ def recipe(path: Path) -> dict[str, Any]:
         model = onnx.load(path, load_external_data=False)
         onnx.checker.check_model(path)  # by its path: large weights lie beside it
     except Exception as error:  # noqa: BLE001 - protobuf, the checker and the file system raise what they like
-        raise UnreadableModel(f"{path.name} is no ONNX model that can be read: {_line(error)}") from error
+        raise UnreadableModel(f"{path.name} is not a readable ONNX model: {_line(error)}") from error
     held = {tensor.name for tensor in model.graph.initializer}
     given = _given(path)
     specs = given.get("inputs") or [_spec(value) for value in model.graph.input if value.name not in held]

@@ -36,7 +36,7 @@ MINIATURES = (
     ),
     Miniature(
         "fastvit_mci3", arguments={"embed_dims": [32, 32, 64, 64, 64], "layers": [1, 1, 1, 1, 1]},
-        values={"hidden_size": 128}, why="one block a stage; the last expands its width by two",
+        values={"hidden_size": 128}, why="one block per stage; the last expands its width by two",
     ),
     Miniature(
         "mobilenetv5_300m_enc", "mobilenetv5_base", arguments={"channel_multiplier": 0.125, "encoder": True},

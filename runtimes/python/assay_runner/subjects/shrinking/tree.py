@@ -11,7 +11,7 @@ from .layers import Stack, whole, wholes
 from .rules import WIDTH, Node, counts_heads, small_fraction, small_number
 from .tokens import TokenIds, is_token
 
-# Not part of what a model is: labels, where it came from, how it is stored. They are made anew from the small values.
+# Not part of what a model is: labels, where it came from, how it is stored. They are made again from the small values.
 LEFT_OUT = frozenset(
     "id2label label2id num_labels transformers_version architectures _name_or_path stage_names out_features dtype "
     "torch_dtype problem_type _attn_implementation_internal".split()
