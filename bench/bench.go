@@ -140,7 +140,7 @@ func load() *float64 {
 	return &v
 }
 
-// session opens the parts that carry cells out, one worker wide.
+// session opens the parts that run cells, one worker wide.
 func (b *bench) session() *session.Session {
 	return session.New(session.Options{
 		Environments: found{session.Chosen{Maker: b.maker}, b.env}, Folders: b.folders, Catalog: b.catalog, Workers: 1, Version: "bench",

@@ -4,7 +4,7 @@
 //
 // A section measures one thing and gives rows: what was measured, the value,
 // the bar it must reach, and whether it does. The sections are a table (see
-// sections), each in a file of its own:
+// sections), each in its own file:
 //
 //	overhead.go      a cell's cost beyond the model's own work
 //	sweep.go         thousands of no-op cells to queryable rows

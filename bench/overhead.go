@@ -67,7 +67,7 @@ func (b *bench) rounds(cells int) int {
 	return b.times((enough+cells-1)/cells, 1)
 }
 
-// round carries the cells out by a runner of its own, so that no model profits
+// round runs the cells by a runner of its own, so that no model profits
 // from what an earlier round imported.
 func (b *bench) round(ctx context.Context, cells []cell.Cell, seed int, on progress.Listener) error {
 	s := b.session()
@@ -78,7 +78,7 @@ func (b *bench) round(ctx context.Context, cells []cell.Cell, seed int, on progr
 	return errors.Join(err, s.Close())
 }
 
-// record carries the cells out with this seed and journals them.
+// record runs the cells with this seed and journals them.
 func (b *bench) record(ctx context.Context, s *session.Session, cells []cell.Cell, seed int, on progress.Listener) error {
 	plan := cell.Plan{Cells: slices.Clone(cells)}
 	for i := range plan.Cells {

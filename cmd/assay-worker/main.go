@@ -1,4 +1,4 @@
-// Command assay-worker carries a plan out on a machine that has nothing but
+// Command assay-worker runs a plan on a machine that has only
 // Python, and writes the results as a journal for assay import. It is static
 // and knows no database.
 package main

@@ -202,7 +202,7 @@ func (a *app) readPlan(ctx context.Context, path string) (cell.Plan, error) {
 	return p, nil
 }
 
-// carry carries a plan out and journals it. The results that were finished are
+// carry runs a plan and journals it. The results that were finished are
 // returned also when it was stopped.
 func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, command string, on progress.Listener) (cell.Report, error) {
 	dir, err := a.journalsToWrite(ctx)

@@ -29,7 +29,7 @@ type env struct {
 	colour         bool // stdout is a terminal that wants colours
 	width          int
 	cpuinfo        string // the file that describes the processor
-	// The machine that cells are to run on, and what its engines say of it; nil
+	// The machine that cells are to run on, and what its engines say about it; nil
 	// are this one, and what they say when they are asked.
 	machine *detect.Machine
 	engines detect.Answers

@@ -11,7 +11,7 @@ import (
 )
 
 // TestIntegrationGeneratedFiles: every file that generate writes is Python, and
-// ruff has nothing to say of it, neither of its code nor of its layout.
+// ruff has nothing to say about its code or its layout.
 func TestIntegrationGeneratedFiles(t *testing.T) {
 	t.Parallel()
 	p, python := withTorch(t)

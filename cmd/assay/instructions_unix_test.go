@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// TestDetectAsksTheProcessorAnew: what is known of the processor is kept, and
+// TestDetectAsksTheProcessorAnew: what is known about the processor is kept, and
 // forgotten by detect --fresh alone.
 func TestDetectAsksTheProcessorAnew(t *testing.T) {
 	t.Parallel()

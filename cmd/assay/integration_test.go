@@ -101,7 +101,7 @@ var tried = sync.OnceValues(func() (fs.FS, error) {
 	return os.DirFS(filepath.Join(home, "cache", "instructions")), nil
 })
 
-// remember gives a program what is known of this processor.
+// remember gives a program what is known about this processor.
 func remember(t *testing.T, home string) {
 	t.Helper()
 	known, err := tried()

@@ -24,7 +24,7 @@ func TestNoopBehaviours(t *testing.T) {
 		{"abort", cell.Crash},
 		{"exit", cell.Crash},
 		{"silent", cell.Crash},
-		{"grandchild", cell.Crash}, // says nothing of a result, and its child is gone with it
+		{"grandchild", cell.Crash}, // says nothing about a result, and its child is gone with it
 		{"raise", cell.ModelError},
 		{"garbage", cell.Environment},
 		{"longline", cell.Environment},

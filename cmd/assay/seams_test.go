@@ -127,7 +127,7 @@ func TestNoRatioWithoutSamples(t *testing.T) {
 	}
 }
 
-// What fails in a browser's processor says nothing of torch on the same one.
+// What fails in a browser's processor says nothing about torch on the same one.
 func TestEnginesAreNotMixed(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

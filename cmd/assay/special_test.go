@@ -31,7 +31,7 @@ func TestSpecialFlags(t *testing.T) {
 			t.Errorf("--%s goes with --plan, which says it for each cell", s.Flag)
 		}
 		if s.Help == "" || !strings.Contains(fs.FlagUsages(), s.Help) {
-			t.Errorf("--%s says nothing of itself", s.Flag)
+			t.Errorf("--%s says nothing about itself", s.Flag)
 		}
 	}
 	var got cell.Special

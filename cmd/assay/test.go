@@ -22,7 +22,7 @@ func testCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test [MODEL…]",
 		Short: "Does the model work there? Load it, run it, check its output",
-		Long: `Test runs each cell once in a child of its own and checks what comes out: shapes, finite values,
+		Long: `Test runs each cell once in its own child and checks what comes out: shapes, finite values,
 agreement with a reference, and a negative control that proves the check can fail.
 Times of test runs are not shown: use bench.
 ` + modelHelp + exitHelp,

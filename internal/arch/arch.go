@@ -1,6 +1,6 @@
-// Package arch holds the program to the table of allowed imports in
-// docs/architecture.md. It has no code of its own but the reading of the table
-// and of the imports; its test does the comparing.
+// Package arch checks the program against the table of allowed imports in
+// docs/architecture.md. Its code only reads the table and the imports; its test
+// compares them.
 package arch
 
 import (

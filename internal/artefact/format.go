@@ -1,4 +1,4 @@
-// Package artefact gives exported models to users: a folder for each, with the
+// Package artefact writes exported models for users: a folder for each, with the
 // files that another engine reads, the inputs and outputs that a check elsewhere
 // needs, and the result of the check that was made here.
 //

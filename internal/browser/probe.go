@@ -28,7 +28,7 @@ func ProbePage() []byte { return bytes.Clone(probePage) }
 // things are asked, each with a limit of ten seconds in the page itself.
 const probeLimit = 55 * time.Second
 
-// Probe starts a browser, asks it in a page of its own what it can do, and
+// Probe starts a browser, asks it in its own page what it can do, and
 // closes it. It does so for each of the ways to its adapter, until there is a
 // real one; a software one is forced only when there is none at all. The
 // answer says which way it was.

@@ -8,12 +8,12 @@
 // are read when a Catalog is loaded, the much larger recipes only when one is
 // asked for, so that listing models stays instant. Three small tables are written by people: common names (names.json),
 // the representatives of the families (representatives.json) and the groups
-// that users may name beside families.
+// that users may name besides families.
 //
 // A name becomes an entry by Resolve, a set of flags becomes choices by Select,
 // and a choice becomes something that can be run by Recipe. An environment with
 // another release of a library has other types: With replaces the embedded
-// ones of that library by what that environment's own introspection said.
+// ones of that library with what that environment's own introspection said.
 package catalog
 
 import (

@@ -48,7 +48,7 @@ type gap struct {
 	Reason string `json:"reason"`
 }
 
-// book is all that is known of recipes.
+// book is all that is known about recipes.
 type book struct {
 	release string // of transformers, with which the recipes were made
 	recipes map[string][]recipe

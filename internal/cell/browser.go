@@ -1,6 +1,6 @@
 package cell
 
-// Browser is what is known of the browser in whose page a cell ran. Null is
+// Browser is what is known about the browser in whose page a cell ran. Null is
 // unknown.
 type Browser struct {
 	Name      string   `json:"name"` // packed, chromium, chrome, edge, firefox, safari

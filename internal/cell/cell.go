@@ -1,11 +1,11 @@
-// Package cell holds the values everything else speaks of: a cell (a model on a
+// Package cell has the values that everything else is about: a cell (a model on a
 // target with its settings), a plan (cells in order), and the result of
-// carrying a cell out, with its verdict and evidence.
+// running a cell, with its verdict and evidence.
 //
 // The types here are plain values: validated, comparable where it matters, and
 // written as the one JSON vocabulary that --json, journals and reports share.
 // It is a leaf beside platform; running things know cells, cells know nothing
-// of running things.
+// about running things.
 package cell
 
 import (
@@ -128,7 +128,7 @@ func set(s *string, v string) {
 // hashVersion changes when the meaning of a hashed field does.
 const hashVersion = "1"
 
-// Hash is the key in short: over the fields that decide what is carried out.
+// Hash is the key in short: over the fields that decide what is run.
 // Zero fields are left out, so a setting added later keeps the hashes of older cells.
 func (k Key) Hash() string {
 	sum := sha256.Sum256(append([]byte("cell/"+hashVersion+"\n"), k.String()...))

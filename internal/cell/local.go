@@ -6,7 +6,7 @@ import (
 	"assay/internal/platform"
 )
 
-// Travels reports whether any machine can carry the cell out: it names nothing
+// Travels reports whether any machine can run the cell: it names nothing
 // that lies on one of them alone.
 func (c Cell) Travels() bool { return len(c.LocalPaths()) == 0 }
 

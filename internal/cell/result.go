@@ -8,7 +8,7 @@ import (
 // Schema is the version of the JSON vocabulary, at the top of every object.
 const Schema = 1
 
-// Verdict is what a result says of its cell.
+// Verdict is what a result says about its cell.
 type Verdict string
 
 // The verdicts.
@@ -174,7 +174,7 @@ func Classes() []FailureClass {
 // its platform: not where the machine broke, or Assay itself.
 func (c FailureClass) OfModel() bool { return c != Environment && c != Harness }
 
-// Broke reports whether a result says nothing of its model because the machine,
+// Broke reports whether a result says nothing about its model because the machine,
 // or Assay itself, broke under it.
 func (r Result) Broke() bool { return r.Failure != nil && !r.Failure.Class.OfModel() }
 

@@ -1,11 +1,11 @@
-// Package content tells files of a user's own apart by what they hold, so that
-// a model whose weights were edited in place is another one though its path,
-// its size and its times are as they were.
+// Package content tells a user's own files apart by their contents, so that
+// a model whose weights were edited in place is a different one even if its path,
+// its size and its times are unchanged.
 //
 // Every byte of a file is hashed, once. A Book remembers the digest of a large
-// file beside what the kernel says of its last change, so that fifteen
-// gigabytes are read again only when something wrote to them. What nobody can
-// set back is trusted for that: on Linux and macOS the inode's change time, and
+// file beside what the kernel says about its last change, so that fifteen
+// gigabytes are read again only when something wrote to them. Only what nobody can
+// set back is trusted: on Linux and macOS the inode's change time, and
 // only when it lies some seconds back, since a clock tick may hold two writes.
 // Where a system has no such time files are hashed each time.
 package content

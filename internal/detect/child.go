@@ -24,7 +24,7 @@ func PythonChild(start func(ctx context.Context, args ...string) *exec.Cmd) Chil
 	}
 }
 
-// runChild runs a command in a process group of its own, which is killed whole
+// runChild runs a command in its own process group, which is killed whole
 // when the time is up. The child holds the other end of a pipe as its standard
 // input, so it notices when this process is killed.
 func runChild(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {

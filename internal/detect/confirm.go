@@ -29,7 +29,7 @@ func Questions() []Question {
 	}
 }
 
-// Confirm asks all the questions, each in a child of its own, in parallel. A
+// Confirm asks all the questions, each in its own child, in parallel. A
 // child that fails or takes too long gives an answer that says so.
 func Confirm(ctx context.Context, child Child, questions []Question) Answers {
 	answers := make([]Answer, len(questions))

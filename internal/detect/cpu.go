@@ -9,7 +9,7 @@ import (
 	"assay/internal/platform"
 )
 
-// CPU is what is known of the processor.
+// CPU is what is known about the processor.
 type CPU struct {
 	Model    string   `json:"model"`
 	Vendor   string   `json:"vendor,omitempty"`

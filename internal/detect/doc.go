@@ -16,9 +16,9 @@
 // [Judge] puts both together into a [Report]. A platform is present only when
 // a cell can run there: its device was seen and an engine confirmed it. It is
 // absent when some part is known to be missing, and then the evidence says
-// which and the hint what to do; whether it is there nevertheless is told by
-// [Platform].Seen. All else is unknown. Nothing is guessed: what could not be
-// read is null. [JudgeFirst] is for those who want the first pass alone.
+// which and the hint what to do; [Platform].Seen tells whether it is there
+// nevertheless. Everything else is unknown. Nothing is guessed: what could not be
+// read is null. [JudgeFirst] is for those who want only the first pass.
 //
 // Everything outside is reached through a [Machine]: a root file system,
 // environment, PATH, commands. [Live] is this machine. [Capture] writes down

@@ -32,7 +32,7 @@ type Report struct {
 	Environment  map[string]string `json:"environment"` // the variables that matter and are set
 }
 
-// Platform is what is known of one platform on this machine. Seen tells apart
+// Platform is what is known about one platform on this machine. Seen tells apart
 // what is absent because it is not there from what is there and runs no cell:
 // its hardware was seen, or a device or browser that its engine would use.
 type Platform struct {

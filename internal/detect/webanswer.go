@@ -2,7 +2,7 @@ package detect
 
 import "strings"
 
-// BrowserAnswer is what a browser said of itself, from a page of its own. What
+// BrowserAnswer is what a browser said of itself, from its own page. What
 // it could not tell is nil.
 type BrowserAnswer struct {
 	Kind    string `json:"kind"` // as in a target: packed, chromium, firefox

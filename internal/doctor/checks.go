@@ -15,7 +15,7 @@ import (
 	"assay/internal/platform"
 )
 
-// Checks is the table of checks, in the order in which they are carried out:
+// Checks is the table of checks, in the order in which they are run:
 // what others stand on comes first.
 func Checks() []Check {
 	return []Check{

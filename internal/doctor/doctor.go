@@ -4,7 +4,7 @@
 // A check is a row of a table (checks.go): a name, the platforms it is about,
 // and a function from Deps to a Finding. Deps holds every outside thing as a
 // function, so that a test is a machine made of closures; Live fills in what
-// needs only the standard library and the environment, and main adds what lies
+// needs only the standard library and the environment, and main adds what is
 // in packages that doctor does not know: the runner's hello, the database, the
 // journals. A check whose function is not given is left out.
 //

@@ -37,7 +37,7 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// run carries the job out in a process group of its own, which is killed whole
+// run runs the job in its own process group, which is killed whole
 // when ctx ends and, where the system can do it, when this process dies.
 func (j job) run(ctx context.Context) (string, error) {
 	// The kernel's parent-death signal is tied to the thread that started the

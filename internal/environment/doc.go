@@ -1,10 +1,10 @@
 // Package environment makes, finds and checks the Python environments in which
 // Assay's runner lives, and the web environment of its pages.
 //
-// There are two kinds of the former. The managed environment is Assay's own: the exact
+// There are two kinds of Python environment. The managed environment is Assay's own: the exact
 // packages of runtimes/python/requirements.lock, verified by their hashes,
 // installed by uv into Assay's data folder. The user's own environment
-// (--python PATH) is taken as it is: special hardware has special builds of
+// (--python PATH) is used as is: special hardware has special builds of
 // torch, and what is not there is reported as absent.
 //
 // A Maker is built once in main from Folders and the process's environment
@@ -17,7 +17,7 @@
 //	python.go   find a Python that is new enough
 //	space.go    is there room, before anything is loaded
 //	boot.go     uv itself, by the user's own pip, with the user's own settings
-//	pip.go      pip's settings (index, certificates, proxy) handed on to uv
+//	pip.go      pip's settings (index, certificates, proxy) passed on to uv
 //	build.go    the environment, beside its final place, renamed when whole;
 //	            one process at a time, a second one waits and says so
 //	progress.go what uv prints, turned into a few lines for people
@@ -25,8 +25,8 @@
 //
 // The web environment is for pages in browsers: packages by the user's own npm
 // (npm.go), and a Chromium where there is one for the machine (chromium.go).
-// It lies beside the others, is made under the same lock and in the same way
-// (web.go, webbuild.go), and only when somebody asks for it.
+// It is beside the others, is made under the same lock and in the same way
+// (web.go, webbuild.go), and only when it is needed.
 //
 // A folder that has its final name is whole: kill -9 at any moment leaves only
 // a hidden folder that the next build sweeps away. The runner's own sources

@@ -1,9 +1,9 @@
-// Package exports looks after the cache of exported models: what lies in it,
+// Package exports manages the cache of exported models: what is in it,
 // what may go, and how much it may hold.
 //
 // The runners fill the cache (runtimes/python/assay_runner/exporting/store.py);
 // this package only reads, copies and removes. An entry is a folder named by
-// its key, with a manifest that was written last, so an entry is there whole
+// its key, with a manifest that was written last, so an entry is there completely
 // or not at all. Whoever uses an entry holds a shared lock on it: what is in
 // use is never removed.
 package exports

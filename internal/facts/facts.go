@@ -1,4 +1,4 @@
-// Package facts holds what is derived of a model without running it: its
+// Package facts has what is derived about a model without running it: its
 // parameters, the operations and bytes of one forward, its activations and the
 // operators it needs. A runner derives them (docs/protocol.md, "Facts"); here
 // they are values that programs may read, and a cache that keeps them.

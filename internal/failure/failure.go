@@ -1,7 +1,7 @@
 // Package failure says why a cell failed: one of the fixed classes, a line of
 // detail, a hint of what to do, and the log.
 //
-// What is known of a child that did not do its work is an Evidence: the
+// What is known about a child that did not do its work is an Evidence: the
 // exception it reported, how it ended, what it printed, and what was done to
 // it. Classify asks a short list of judges in turn, the surest first:
 //
@@ -10,20 +10,20 @@
 //   - the type of the exception, by a table (types.go); an exception that only
 //     wraps another gives way to what it wraps (traceback.go);
 //   - what the exception says, by an ordered table of patterns (patterns.go);
-//   - what a child printed that died without a word, by the rows of the same
+//   - what a child printed that died without a report, by the rows of the same
 //     table that are marked for logs: a warning in a log proves nothing, so
 //     only lines that a program prints when it gives up are;
 //   - the signal or status it ended with (ends.go);
 //   - the phase it was in, and in the end: the model's own code.
 //
-// Three classes mean that something else broke than the model: the machine
+// Three classes mean that something other than the model broke: the machine
 // (environment, driver), or Assay itself and what it takes of libraries that
 // they do not promise (harness). OfMachine tells them apart, and nothing of them
 // is ever counted against a model.
 //
 // Each class has a hint, with finer rows for what is often seen (hints.go).
 // Details and logs are cleaned of machine paths, addresses, user names and
-// tokens (detail.go, log.go), so that two machines word one failure alike.
+// tokens (detail.go, log.go), so that two machines word the same failure the same way.
 //
 // The tables are tested by a corpus of logs under testdata/logs: every file is
 // classified, and every row is needed by some file. A failure that is classed
@@ -36,8 +36,8 @@ import (
 	"assay/internal/cell"
 )
 
-// Evidence is what is known of a child that did not do its work. Zero fields
-// mean that nothing is known of them.
+// Evidence is what is known about a child that did not do its work. Zero fields
+// mean that nothing is known about them.
 type Evidence struct {
 	Exception string   // the exception's dotted name, without a module for Python's own
 	Bases     []string // of its base classes, nearest first
@@ -122,10 +122,10 @@ func unknown(e Evidence) finding {
 	return finding{class, e.said()}
 }
 
-// phaseClasses are the classes of failures that nothing else is known of.
+// phaseClasses are the classes of failures that nothing else is known about.
 var phaseClasses = map[string]cell.FailureClass{
 	"import":   cell.Environment, // a package that does not load is not the model's doing
-	"recipe":   cell.Environment, // what was never built says nothing of the model
+	"recipe":   cell.Environment, // what was never built says nothing about the model
 	"download": cell.MissingWeights,
 	"read":     cell.MissingWeights,
 	"convert":  cell.Export,

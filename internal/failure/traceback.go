@@ -33,7 +33,7 @@ func (t thrown) named(line string) string {
 var links = regexp.MustCompile(`(?m)^(?:The above exception was the direct cause of the following exception:|During handling of the above exception, another exception occurred:)$`)
 
 // chain lists the exception and what caused it, the outermost first. Bases are
-// known of the outermost alone.
+// known about the outermost alone.
 func chain(e Evidence) []thrown {
 	parts := links.Split(e.Traceback, -1)
 	last := len(parts) - 1

@@ -4,13 +4,13 @@
 // A generated file is a name and a text. Its text is a function of the model's
 // recipe, the platforms and the templates, and of nothing else: no time, no
 // path, no machine. One line of it, the stamp, says what wrote it and holds a
-// digest of the rest, so that a file which somebody has edited is known from one
-// that only a newer template would write differently. What stands between the
+// digest of the rest, so that an edited file can be told from one
+// that only a newer template would write differently. Text between the
 // marked lines belongs to whoever keeps the file: it is not part of the digest
 // and survives writing again.
 //
-// Plan compares files with a folder and changes nothing; Changes.Write carries a
-// plan out. Data goes one way: recipe → template → File → Change → disk.
+// Plan compares files with a folder and changes nothing; Changes.Write makes the
+// changes. Data goes one way: recipe → template → File → Change → disk.
 package generate
 
 import (
@@ -27,7 +27,7 @@ type File struct {
 	Text string
 }
 
-// Stamp is what a generated file says of its origin.
+// Stamp is what a generated file says about its origin.
 type Stamp struct {
 	Kind      string   // test, skill, conftest
 	Model     string   // "" for a file that serves all models

@@ -106,7 +106,7 @@ func (p Changes) Differing() (differ Changes, there int) {
 	return p.Of(Outdated, Edited, Broken, Foreign), len(p) - len(p.Of(New))
 }
 
-// Write carries the plan out: what is new or outdated, and with force also what
+// Write runs the plan: what is new or outdated, and with force also what
 // somebody edited. What Assay did not write, and what has a keeper's lines that
 // would be lost, is never written over. Each file is there whole or as it was.
 func (p Changes) Write(force bool) (written Changes, err error) {

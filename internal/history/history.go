@@ -1,18 +1,18 @@
-// Package history answers what is asked of past results: what the matrix is
-// folded from, which cells of a plan are still to be run, what a host's times
-// were, and what two releases or two runs said of each model.
+// Package history answers questions about past results: what the matrix is
+// folded from, which cells of a plan still have to run, what a host's times
+// were, and what two releases or two runs said about each model.
 //
 // It is the only package that reads results from the store. A question is a
 // method of History that returns plain values, so that a command, a page, a
 // comparison and a prediction ask the same thing in the same way, and each
 // question is tested without any of them.
 //
-// Which results are of the same cell is said by [cell.Key], of which a cell's
-// hash is the short form. A result speaks for the cell that ran and, unless it
+// [cell.Key] says which results are of the same cell; a cell's
+// hash is its short form. A result speaks for the cell that ran and, unless it
 // ran elsewhere in an absent device's place, for the cell that was asked for:
 // of that one only the hash is kept, so the two are matched by hash.
 //
-// A store that holds nothing answers nothing and is not made for the question.
+// An empty store answers nothing and is not created for the question.
 package history
 
 import (

@@ -1,5 +1,5 @@
 // Package hub gets real weights: from the Hugging Face Hub, from a mirror that
-// speaks like it (HF_ENDPOINT), or from a folder of the user's. It does so
+// behaves like it (HF_ENDPOINT), or from a user's folder. It does so
 // before a cell runs, so that no runner ever needs the network or the user's
 // token.
 //
@@ -9,10 +9,10 @@
 // for), checks that the disk has room, and loads what is missing, four files at
 // a time (download.go). Each request goes through client.go, which knows about
 // tokens, redirects, impatience and second tries. What arrives is compared with
-// the checksum that the server gave with the list, and a file that was cut is
-// continued where it ended, also by a later program.
+// the checksum that the server gave with the list, and an interrupted file is
+// continued where it ended, even by a later program.
 //
-// Files lie in Hugging Face's own cache, laid out as its libraries do
+// Files are in Hugging Face's own cache, in its own layout
 // (cache.go): what they have loaded is used, and what is loaded here is theirs.
 // Locks are the same files and the same system call, so that two programs load
 // a file once.

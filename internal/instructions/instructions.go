@@ -1,11 +1,11 @@
-// Package instructions knows of instruction sets that a processor announces and
-// cannot execute, of the variable that keeps libraries from them, and remembers
-// both for this host.
+// Package instructions knows which instruction sets a processor announces but
+// cannot execute and the variable that keeps libraries from using them, and
+// remembers both for this host.
 //
 // A virtual machine may announce AMX and hide the CPUID leaves that say how its
 // tiles are set up. oneDNN, which torch and OpenVINO multiply with, then sets
-// none up, and its first product ends the process by SIGILL. A [Processor] says
-// what is announced and which levels of the variable lie below it; a [Finding]
+// none up, and its first product ends the process with SIGILL. A [Processor] says
+// what is announced and which levels of the variable are below it; a [Finding]
 // is what products in children have shown (assay_runner/machine/instructions.py makes
 // them); a [Memory] keeps findings in Assay's cache, where the Python package
 // reads and writes them too. Who asks, and who sets the variable, is

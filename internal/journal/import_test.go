@@ -296,11 +296,11 @@ func TestImportRefusesContradictions(t *testing.T) {
 		detection string
 		refused   int
 	}{
-		"its own detection":        {Here{}, without, 1},
-		"this machine's":           {here, "", 1},
-		"another machine's":        {Here{Host: "other", Absent: here.Absent}, "", 0},
-		"nothing is known of it":   {Here{}, "", 0},
-		"a detection that has one": {Here{}, `{"platforms":[{"platform":"cuda","status":"present"}]}`, 0},
+		"its own detection":         {Here{}, without, 1},
+		"this machine's":            {here, "", 1},
+		"another machine's":         {Here{Host: "other", Absent: here.Absent}, "", 0},
+		"nothing is known about it": {Here{}, "", 0},
+		"a detection that has one":  {Here{}, `{"platforms":[{"platform":"cuda","status":"present"}]}`, 0},
 	} {
 		w, err := Create(t.TempDir(), header("run-1"))
 		must(t, err)

@@ -1,6 +1,6 @@
 // Package journal keeps results as they are finished: append-only files of
-// JSON lines, one file a run. The journal is the truth; the store is an index
-// over it that can be made again at will.
+// JSON lines, one file per run. The journal is the truth; the store is an index
+// over it that can be rebuilt at any time.
 //
 // A file begins with a header line that names the run and the host. Then come
 // detections and results in the order in which they were finished, each with
@@ -18,7 +18,7 @@
 // a Reader reports and the next writer cuts away. Import brings the file of
 // another machine, or the JSON that test and bench print, into a folder of
 // journals; doing it twice changes nothing. Each line that it adds is marked as
-// imported and stays so: nobody here saw it happen.
+// imported and stays so: it did not happen here.
 //
 // Nothing here needs cgo: the static worker writes journals too.
 package journal

@@ -11,7 +11,7 @@ import (
 	"assay/internal/runner"
 )
 
-// together carries plans out at the same time, by labs that are alike but for
+// together runs plans at the same time, by labs that are alike but for
 // what change does to them, and returns how many children ran in parallel.
 func together(t *testing.T, plans []cell.Plan, change func(i int, l *Lab)) int32 {
 	t.Helper()

@@ -30,7 +30,7 @@ type attempt struct {
 	result   *cell.Result // once the check is done
 }
 
-// checkAll carries a functional plan out.
+// checkAll runs a functional plan.
 func (c *carrying) checkAll(ctx context.Context, routes []route) error {
 	c.announce(routes)
 	release, err := c.hush(ctx, false)
@@ -67,7 +67,7 @@ func (c *carrying) hush(ctx context.Context, alone bool) (func(), error) {
 	return c.Hush(ctx, alone, c.note)
 }
 
-// each carries groups out in parallel; admission bounds how many at once. The
+// each runs groups in parallel; admission bounds how many at once. The
 // first error stops the rest.
 func (c *carrying) each(ctx context.Context, gs []group, do func(context.Context, group) error) error {
 	work, stopped := errgroup.WithContext(ctx)
@@ -174,7 +174,7 @@ func noRecipe(err error) cell.Failure {
 // fit is the check before loading: settings are lowered until the weights can
 // fit, or the attempt fails without having loaded anything. A step of a fallback
 // must fit whole: nobody asked for it, and nobody waits minutes for what is
-// bound to run out of memory. That only the check does not fit says nothing of
+// bound to run out of memory. That only the check does not fit says nothing about
 // the platform.
 func (c *carrying) fit(a *attempt) {
 	for {

@@ -109,7 +109,7 @@ func TestEveryJobHasItsShare(t *testing.T) {
 		case job.Cell.Threads > 0:
 			want = job.Cell.Threads
 		case job.Cell.Platform == platform.CUDA:
-			want = 1 // nothing is known of the device's
+			want = 1 // nothing is known about the device's
 		}
 		if job.Threads != want {
 			t.Errorf("%s of %s on %s has %d threads, want %d", job.Kind, job.Cell.Type, job.Cell.Target, job.Threads, want)

@@ -178,7 +178,7 @@ func TestASizeWithoutEffectIsDropped(t *testing.T) {
 	}
 }
 
-// A cell that asks for what its model cannot have says nothing of the model: it
+// A cell that asks for what its model cannot have says nothing about the model: it
 // is unavailable, nothing is measured of it, and it is not timed.
 func TestWhatAModelCannotHaveIsUnavailable(t *testing.T) {
 	t.Parallel()
@@ -225,7 +225,7 @@ func TestWhatNeverRanIsNoEvidence(t *testing.T) {
 	}
 }
 
-// A disk that is full says nothing of the model: neither in the check nor in a
+// A disk that is full says nothing about the model: neither in the check nor in a
 // timed repeat of what had worked.
 func TestAFullDiskIsUnknown(t *testing.T) {
 	t.Parallel()

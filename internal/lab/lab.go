@@ -1,19 +1,19 @@
-// Package lab carries a plan out on this machine.
+// Package lab runs a plan on this machine.
 //
-// A plan's cells are first laid onto what the machine has (route.go): a target
+// A plan's cells are first mapped onto what the machine has (route.go): a target
 // that is not there becomes an unavailable result and, unless forbidden, a
 // fallback cell elsewhere; where its platform's operators are known on any
 // machine, its verdict is derived instead (derive.go). Cells that differ only in batch or input size form a
 // group (group.go), because one loaded model serves them all. Each group is
-// checked once in a child of its own, in parallel with others as far as
+// checked once in its own child, in parallel with others as far as
 // workers and memory allow (admission.go); what works is then timed, if the plan
 // asks for it, in fresh children one at a time, the repeats of neighbouring
 // groups interleaved (timed.go). When memory runs out the settings are lowered
-// in a fixed order (adapt.go). What the children report becomes one result a
-// cell (verdict.go), told as soon as it is final.
+// in a fixed order (adapt.go). What the children report becomes one result per
+// cell (verdict.go), reported as soon as it is final.
 //
 // The lab knows runners only by the Runner interface, recipes by Recipes, the
-// machine by Machine. It keeps nothing: who listens writes the journal.
+// machine by Machine. It keeps nothing: a listener writes the journal.
 package lab
 
 import (
@@ -75,14 +75,14 @@ type Machine interface {
 	FreeBytes() int64
 }
 
-// Lab carries plans out. Its fields are set once, before Carry.
+// Lab runs plans. Its fields are set once, before Carry.
 type Lab struct {
 	Runner  Runner
 	Recipes Recipes
 	Machine Machine
 	// Workers is how many functional children of a plan may run in parallel.
 	Workers int
-	// Admission is shared by all plans that are carried out at the same time, on
+	// Admission is shared by all plans that are run at the same time, on
 	// this machine's memory and cores; nil is one for each plan, of Workers.
 	Admission *Admission
 	// Of names the machine whose devices the cells run on, where that is not
@@ -114,7 +114,7 @@ type Lab struct {
 	Past Past
 }
 
-// Carry carries the plan out. It returns an error when the plan could not go
+// Carry runs the plan. It returns an error when the plan could not go
 // on: cancelled, runner gone for good, listener failed. A failing cell is a
 // result, not an error.
 func (l *Lab) Carry(ctx context.Context, plan cell.Plan, on progress.Listener) error {

@@ -17,7 +17,7 @@ type route struct {
 	here  Presence  // of cell's target
 	// absent is why asked cannot run; "" when it can.
 	absent string
-	// derives is whether a verdict of asked follows from what is known of its
+	// derives is whether a verdict of asked follows from what is known about its
 	// platform, though it cannot run.
 	derives bool
 	// unsuited is whether asked can run nowhere.

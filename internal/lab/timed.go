@@ -33,7 +33,7 @@ func TimingRule(t cell.Timing) (*runner.TimingRule, int) {
 	return &runner.TimingRule{MinS: r.MinS, MinN: r.MinN, MaxS: r.MaxS, WarmupMaxS: r.MaxS / 4, WarmupWindow: 5, WarmupTolerance: 0.1}, r.Repeats
 }
 
-// timeAll carries a timed plan out, block by block.
+// timeAll runs a timed plan, block by block.
 func (c *carrying) timeAll(ctx context.Context, routes []route) error {
 	c.announce(routes)
 	for gs := range slices.Chunk(groups(routes), ahead) {

@@ -31,7 +31,7 @@ func (c *carrying) begin(a *attempt) cell.Result {
 	return r
 }
 
-// described is a cell with what its recipe says of it. Its hash stays as it is:
+// described is a cell with what its recipe says about it. Its hash stays as it is:
 // a head that nobody named is not another cell.
 func (a *attempt) described(c cell.Cell) cell.Cell {
 	c.Class, c.Task = a.recipe.Class, cmp.Or(a.recipe.Task, c.Task)

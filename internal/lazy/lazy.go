@@ -1,8 +1,8 @@
-// Package lazy holds values that are dear to make: they are made when first needed,
+// Package lazy has values that are expensive to make: they are made when first needed,
 // at most once at a time, by one goroutine for all who wait.
 //
 // No lock is held while a value is made. A caller leaves when its own context
-// ends, and the making goes on for the others; when nobody is waiting it is
+// ends, and the work continues for the others; when nobody is waiting it is
 // cancelled. What could not be made is tried again by the next caller.
 package lazy
 

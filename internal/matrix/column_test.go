@@ -50,7 +50,7 @@ func TestEnginesOfOnePlatform(t *testing.T) {
 	}
 }
 
-// A cell that asked for what its model cannot have says nothing of the model.
+// A cell that asked for what its model cannot have says nothing about the model.
 func TestWhatDoesNotSuitIsNotFolded(t *testing.T) {
 	t.Parallel()
 	odd := observe("bert", "cpu", failing(cell.Unsuited), verdict(cell.Unavailable), known(cell.None))

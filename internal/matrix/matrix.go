@@ -1,15 +1,15 @@
 // Package matrix folds results into the compatibility matrix: models down,
-// platforms across, and in each square what is known of the one on the other.
+// platforms across, and in each square what is known about the one on the other.
 //
 // A result enters as an Observation, the result and the host it came from. Fold
 // sorts observations into squares. A row is a type or a checkpoint: a tiny
 // result belongs to the type's row, whatever checkpoint its cell named, because
-// it says nothing of the checkpoint's true size. Inside a square the strongest
+// it says nothing about the checkpoint's true size. Inside a square the strongest
 // evidence speaks, then the largest size, then what ran here before what was
-// imported, then the newest result; what the others say is not lost but stands beside it as conditions ("fp32 only") and
+// imported, then the newest result; what the others say is not lost but is shown beside it as conditions ("fp32 only") and
 // disagreements. Engines of one platform are settings like dtypes, of which the
-// platform's own speaks first; what runs in a browser's processor has a column
-// of its own. Numbers obey stricter rules than verdicts: latencies come
+// platform's own speaks first; what runs in a browser's processor has its own
+// column. Numbers obey stricter rules than verdicts: latencies come
 // only from timed runs on the real device, a speed-up only from two such
 // runs of the same subject, size, dtype and batch on one host.
 //
@@ -79,7 +79,7 @@ type Row struct {
 	Squares    []Square `json:"squares"`
 }
 
-// Square is what is known of one model on one platform. The settings are those
+// Square is what is known about one model on one platform. The settings are those
 // of the result that speaks; the zero Square with verdict not-run is one that
 // nobody ran.
 type Square struct {

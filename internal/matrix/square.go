@@ -82,7 +82,7 @@ func ofSize(size string, list []Observation) []Observation {
 	return filter(list, func(x Observation) bool { return x.Cell.Size == size })
 }
 
-// machineBroke reports a result that says nothing of the model.
+// machineBroke reports a result that says nothing about the model.
 func machineBroke(x Observation) bool {
 	return x.Broke()
 }
@@ -140,7 +140,7 @@ func topGroup(list []Observation) []Observation {
 }
 
 // settingsOf names what a condition may be about, and the settings that only
-// some engines have: what fails under one of those says nothing of the plain cell.
+// some engines have: what fails under one of those says nothing about the plain cell.
 func settingsOf(x Observation) cell.Key {
 	return x.Cell.Key(cell.AnyDevice, cell.AnyCheckpoint, cell.AnyWeights, cell.AnyBatch, cell.AnyInput, cell.AnyThreads)
 }

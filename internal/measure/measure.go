@@ -3,7 +3,7 @@
 //
 // The unit of statistics is the repeat, a fresh process, never the iteration.
 // Iterations of one process are correlated (the allocator's luck, the page
-// layout, the clock the core settled on), so that a thousand of them hold
+// layout, the clock the core settled on), so a thousand of them hold
 // little more information than one. Every function here therefore takes
 // samples as one list for each repeat, reduces each repeat to its median, and
 // draws intervals and tests from those medians alone. Iterations are pooled
@@ -12,13 +12,13 @@
 //
 // The parts build on each other. A Rule says when a repeat may stop. Summarise
 // folds the repeats of one cell into a Summary, whose stability verdict is
-// information and never an error. Compare sets two cells beside each other: the
+// information and never an error. Compare compares two cells: the
 // ratio of medians, an interval of the ratio, and a p-value. Nothing assumes a
 // distribution: intervals come from order statistics, the p-value from the
 // exact U test. What cannot be known is nil, and what a reader should be warned
 // of is in words beside the number.
 //
-// The package knows nothing of models or machines. Units are the caller's:
+// The package knows nothing about models or machines. Units are the caller's:
 // every statistic has the unit of the samples, ratios have none.
 package measure
 

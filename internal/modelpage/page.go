@@ -1,5 +1,5 @@
-// Package modelpage is what there is to know of one model, on one page: what
-// the catalogue says, what is derived of it (package facts), and what ran
+// Package modelpage is everything known about one model, on one page: what
+// the catalogue says, what is derived about it (package facts), and what ran
 // where (results of the store). Each part may be missing, and then the page
 // says why and what to do.
 //
@@ -38,7 +38,7 @@ type Page struct {
 	NoRan    string          `json:"no_ran,omitempty"`
 }
 
-// Ran is what is known of the model on one platform with one setting.
+// Ran is what is known about the model on one platform with one setting.
 type Ran struct {
 	Platform   string            `json:"platform"`
 	Target     string            `json:"target"` // platform, device, engine and browser

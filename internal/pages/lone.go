@@ -25,7 +25,7 @@ func (h *Host) Lone(ctx context.Context, w Where) (*Lone, error) {
 	return &Lone{v, p.page.About()}, nil
 }
 
-// About is what is known of the page's browser.
+// About is what is known about the page's browser.
 func (l *Lone) About() About { return l.about }
 
 // Close closes the page, and its browser where that is its own.

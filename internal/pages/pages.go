@@ -2,23 +2,23 @@
 //
 // A web platform's engine is a page: it has a graph compiled by ONNX Runtime
 // Web and runs it. Everything else of such a cell (recipe, export, reference,
-// negative control, verdict) is what it is for every engine of exported
+// negative control, verdict) is the same as for every engine of exported
 // graphs, and happens in the runner's child. So the child's engine is a remote
-// control, and this package is what lies between:
+// control, and this package is what connects the two:
 //
 //	child ── HTTP ──► Host ── WebSocket ──► page
 //
-// A Visit is one job's leave to use pages; it has an address with a secret in
+// A Visit is one job's permission to use pages; it has an address with a secret in
 // it, which is all that the child is told. The child asks for a fresh page,
 // then sends calls: frames of a JSON header and raw tensors (frame.go). The
-// host hands a frame to the page as it is, and the answer back, and looks into
+// host passes a frame to the page unchanged, and the answer back, and looks into
 // the header only for what is its own: files to be served to the page, and how
 // long the call may take. A page that is gone, or does not answer in time,
 // costs its own visit and nothing else.
 //
-// Which browser opens the page is the matter of Browsers; the host only knows
-// that a page with the right secret connected. So a page on somebody's phone
-// is served as well as one that was started for the job.
+// Which browser opens the page is decided by Browsers; the host only knows
+// that a page with the right secret connected. So a page on someone's phone
+// is served just like one that was started for the job.
 package pages
 
 import (
@@ -44,7 +44,7 @@ type Where struct {
 	In Browsers
 }
 
-// About is what is known of a browser from outside of its pages.
+// About is what is known about a browser from outside of its pages.
 type About struct {
 	Browser  string `json:"browser"` // chromium, firefox, …
 	Version  string `json:"version"`

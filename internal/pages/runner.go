@@ -9,7 +9,7 @@ import (
 	"assay/internal/runner"
 )
 
-// Inner is what carries jobs out: the runner whose children use pages.
+// Inner is what runs jobs: the runner whose children use pages.
 type Inner interface {
 	Run(ctx context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error)
 }
@@ -21,7 +21,7 @@ type Runner struct {
 	In    Browsers // that open the pages; nil are the host's own
 }
 
-// Run carries a job out; what it opened in a browser is gone when it returns.
+// Run runs a job; what it opened in a browser is gone when it returns.
 func (r Runner) Run(ctx context.Context, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
 	asks := job.Kind == runner.CheckJob || job.Kind == runner.TimeJob
 	if !asks || !job.Cell.Engine.Traits().Pages {
@@ -33,7 +33,7 @@ func (r Runner) Run(ctx context.Context, job runner.Job, on func(runner.Event)) 
 		job.Options = map[string]any{}
 	}
 	job.Options["page"] = v.Address()
-	if r.In != nil { // what was seen in one guest's browser says nothing of another's
+	if r.In != nil { // what was seen in one guest's browser says nothing about another's
 		job.Options["guest"] = rand.Text()
 	}
 	exit, err := r.Inner.Run(ctx, job, on)

@@ -16,7 +16,7 @@ import (
 // Describe returns a plan file's cells with what the catalogue knows of them. A
 // model, browser or device that nobody knows is an error that names the cell, and
 // so is a file or folder that is not on this machine: what is learnt without it
-// would say nothing of the model.
+// would say nothing about the model.
 func Describe(cat *catalog.Catalog, cells []cell.Cell) ([]cell.Cell, error) {
 	cells = slices.Clone(cells)
 	for i := range cells {

@@ -1,4 +1,4 @@
-// Package plan turns what somebody asks for into a plan: cells, in order.
+// Package plan turns a request into a plan: cells, in order.
 //
 // A Request is a plain value that can be written as JSON. The flags of a command
 // fill one in; a plan file, the body of an HTTP call or the task of a fleet can
@@ -12,10 +12,10 @@
 // interfaces: where auto goes and what all leaves out (Machine), and what is in
 // the Hugging Face cache (Hub). A file or folder that a request names is looked
 // at where the plan is made; Cell.Travels tells such cells from those that any
-// machine can carry out.
+// machine can run.
 //
-// A request that cannot become a plan is a *RequestError: it is the asker who has
-// to change something. Every other error is trouble of this machine's.
+// A request that cannot become a plan is a *RequestError: the user has
+// to change something. Every other error is this machine's.
 package plan
 
 import (
@@ -30,7 +30,7 @@ import (
 	"assay/internal/platform"
 )
 
-// Machine is what a plan needs to know of the machine it is for. It is asked
+// Machine is what a plan needs to know about the machine it is for. It is asked
 // only for what the request leaves open.
 type Machine interface {
 	// Report is what detection found, of which auto takes the best.

@@ -33,7 +33,7 @@ type Settings struct {
 	cell.Special
 }
 
-// How is how a plan is carried out: what a cell.Plan says beside its cells.
+// How is how a plan is run: what a cell.Plan says beside its cells.
 type How struct {
 	Timing     cell.Timing `json:"timing,omitempty"` // "" is functional
 	Strict     bool        `json:"strict,omitempty"`

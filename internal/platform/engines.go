@@ -20,7 +20,7 @@ const (
 // TransformersJS is the library that web applications use.
 const TransformersJS = "transformers.js"
 
-// Traits are what is known of an engine before any machine is looked at.
+// Traits are what is known about an engine before any machine is looked at.
 type Traits struct {
 	// On lists the platforms that it executes on.
 	On []Name

@@ -3,7 +3,7 @@
 // go when a platform is not there, and which platform suits which family of
 // models. A new engine is a row of the table in engines.go.
 //
-// It is a leaf: of Assay it imports spelling alone, and everything else may import it.
+// It is a leaf: it imports only spelling, and everything else may import it.
 // A platform is what a user names (cuda); an engine is the software that
 // executes there (torch); a device is one piece of it (0, NPU, sm8650).
 package platform
@@ -31,7 +31,7 @@ const (
 	WebGPU   Name = "webgpu"
 )
 
-// Platform is what is known of a platform before any machine is looked at.
+// Platform is what is known about a platform before any machine is looked at.
 type Platform struct {
 	Name  Name
 	Title string // as people write it: "CUDA (NVIDIA)"

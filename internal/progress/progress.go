@@ -1,4 +1,4 @@
-// Package progress is what a run tells while it goes on. There is one kind of
+// Package progress is what a run reports while it runs. There is one kind of
 // value, an Event, and one interface, a Listener: a journal, a terminal, a page
 // and another machine all hear the same. An event is plain data and travels as
 // JSON.

@@ -1,4 +1,4 @@
-// Package pytests runs generated files under pytest and says what became of
+// Package pytests runs generated files under pytest and reports the outcome of
 // each.
 //
 // Many files share a process, since importing torch takes longer than most of
@@ -58,7 +58,7 @@ type File struct {
 	Failed  []Case `json:"failed"`
 }
 
-// Case is a test and what was said of it.
+// Case is a test and what was said about it.
 type Case struct {
 	Test string `json:"test"`
 	Why  string `json:"why"`

@@ -124,7 +124,7 @@ func raw(s matrix.Square, m Metric) string {
 	return ""
 }
 
-// factsOf lists what is known of the square, in the order in which a reader
+// factsOf lists what is known about the square, in the order in which a reader
 // asks: how was it run, is it right, how fast, how much, when, with what.
 func factsOf(s matrix.Square) []factView {
 	var out []factView

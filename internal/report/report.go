@@ -4,13 +4,13 @@
 // A Document holds a matrix and the sections around it; NewDocument makes it
 // from observations once, and text, JSON, Markdown, HTML and SVG are functions
 // from that same Document, so that no format can know more than another.
-// Results of a run under way go to a Results printer as they come: text, JSON and
+// Results of a running plan go to a Results printer as they come: text, JSON and
 // JSON lines are siblings behind that interface, and JUnit is one more.
-// Progress, which is not output, goes to standard error behind an interface of
-// its own: bars on a terminal, plain lines elsewhere.
+// Progress, which is not output, goes to standard error behind its own
+// interface: bars on a terminal, plain lines elsewhere.
 //
 // Two rules hold in every format. A number is shown only where it was measured
-// in a way that bears it: no latency from functional runs, emulators or software
+// in a way that supports it: no latency from functional runs, emulators or software
 // adapters; an absent number is absent, never zero. And no meaning is carried by
 // colour alone: each verdict has its mark and its word.
 //

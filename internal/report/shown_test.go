@@ -99,7 +99,7 @@ func TestLegendOnlyOfWhatStands(t *testing.T) {
 		t.Errorf("no reason in\n%s", text)
 	}
 	if page := written(t, HTML, d); !strings.Contains(page, "2 cells skipped: no such device.") {
-		t.Error("the page says nothing of the cells that were not tried")
+		t.Error("the page says nothing about the cells that were not tried")
 	}
 	d.Metric = ByLatency
 	if text := written(t, Text, d); !strings.Contains(text, "not timed") || strings.Contains(text, "~") {

@@ -47,7 +47,7 @@ type Lowering struct {
 	Levels Levels
 }
 
-// Run carries one job out; see Runner.
+// Run runs one job; see Runner.
 func (l Lowering) Run(ctx context.Context, job Job, on func(Event)) (Exit, error) {
 	if on == nil {
 		on = func(Event) {}

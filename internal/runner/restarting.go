@@ -15,7 +15,7 @@ const mostDeaths = 3
 //
 // A job that was under way gets its *LostError: it may have been the cause,
 // so whether to try it again is the caller's decision. A job whose child had
-// not begun is carried out by the next runner, and nobody notices.
+// not begun is run by the next runner, and nobody notices.
 type Restarting struct {
 	start func(context.Context) (Runner, error)
 	life  context.Context // ends with Close
@@ -61,7 +61,7 @@ func (r *Restarting) Hello() Hello {
 	return r.hello
 }
 
-// Run carries one job out; see Runner.
+// Run runs one job; see Runner.
 func (r *Restarting) Run(ctx context.Context, job Job, on func(Event)) (Exit, error) {
 	for attempt := 0; ; attempt++ {
 		now, err := r.current(ctx)

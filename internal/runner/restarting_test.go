@@ -128,6 +128,6 @@ func TestCloseWhileStarting(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-result; err == nil {
-		t.Error("a job of a runner that was closed while it started was carried out")
+		t.Error("a job of a runner that was closed while it started was run")
 	}
 }

@@ -24,7 +24,7 @@ func (p *Process) Hello() Hello { return p.hello }
 // Done is closed when the runner has ended and nothing of it is left.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Run carries one job out; see Runner.
+// Run runs one job; see Runner.
 func (p *Process) Run(ctx context.Context, job Job, on func(Event)) (Exit, error) {
 	if err := context.Cause(ctx); err != nil {
 		return Exit{}, err

@@ -1,27 +1,27 @@
 // Package runner speaks the runner protocol (docs/protocol.md) with programs
-// that carry cells out in child processes.
+// that run cells in child processes.
 //
 // A runner is one long-lived program; a job is one fresh child of it. The
 // package has four layers, each an implementation or a decorator of the same
 // small interface:
 //
 //   - protocol.go and events.go hold the messages, lines.go the bounded line
-//     reader. They know nothing of processes.
+//     reader. They know nothing about processes.
 //   - Process is one running program: it starts it, waits for its hello,
 //     hands each line to the job it belongs to, and leaves nothing behind
 //     when either side dies. What differs between systems is in group_*.go.
 //   - Restarting keeps one Process alive over many jobs: a runner that dies
-//     is replaced, one that cannot live is given up with its last words.
+//     is replaced, one that cannot live is given up with its last output.
 //   - Lowering tries a job whose child died of an illegal instruction once
 //     more, with fewer instruction sets.
 //
-// Who kills whom: the runner kills a job's process group and tells so with
+// Who kills whom: the runner kills a job's process group and says so with
 // exit; Assay kills the runner, and the groups it knows of, only when the
 // runner is dead, silent or breaks the protocol. The end of its standard
 // input tells a runner that Assay is gone. Pdeathsig is not used on purpose:
 // it would kill the runner before it could end its children's children, and
-// it fires when the *thread* that started the runner ends, which in Go is at
-// nobody's will.
+// it fires when the *thread* that started the runner ends, which in Go nobody
+// controls.
 //
 // Package runnertest holds the conformance suite that every runner passes.
 package runner
@@ -32,7 +32,7 @@ import (
 	"strings"
 )
 
-// Runner carries jobs out in children, each in a process group of its own.
+// Runner runs jobs in children, each in its own process group.
 //
 // All methods may be called from any goroutine, and Run many times at once;
 // how many jobs are sensible at once is the caller's matter. Whoever made the
@@ -42,7 +42,7 @@ type Runner interface {
 	// restarted runner, the newest.
 	Hello() Hello
 
-	// Run carries one job out and returns when its child and the child's
+	// Run runs one job and returns when its child and the child's
 	// whole process group are gone; a job with Reuse when it is done.
 	//
 	// on gets the job's events in order, from the goroutine that called Run;

@@ -1,12 +1,12 @@
-// Package safetensors reads what safetensors files say of themselves, without
+// Package safetensors reads what safetensors files say about themselves, without
 // their data: the header of a file (header.go) and the index of a checkpoint
-// that lies in several files (index.go).
+// in several files (index.go).
 //
 // A file is eight bytes with the header's length, the header (a JSON object:
 // tensor name → dtype, shape and place), and the data. Everything in the header
 // comes from somebody else, so it is checked against the format and against the
-// size of the file before a library maps it: a file that was cut, a length that
-// lies, tensors that overlap. What is wrong is said in a sentence, and reading
+// size of the file before a library maps it: a file that was cut short, a length that
+// lies, tensors that overlap. What is wrong becomes a clear error, and reading
 // a header never takes more memory than the format's own limit on its length.
 package safetensors
 

@@ -13,7 +13,7 @@ import (
 	"assay/internal/runner"
 )
 
-// Facts derives what there is to know of a cell's model without running it, or
+// Facts derives what there is to know about a cell's model without running it, or
 // returns what was derived before: then no process is started.
 func (s *Session) Facts(ctx context.Context, c cell.Cell) (facts.Answer, error) {
 	env, err := s.environment.Get(ctx)

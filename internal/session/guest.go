@@ -55,7 +55,7 @@ type Guest struct {
 // webLab is the command of a guest's runs.
 const webLab = "web-lab"
 
-// RecordGuest carries a plan out in a guest's browser. Its journal lies in dir
+// RecordGuest runs a plan in a guest's browser. Its journal lies in dir
 // and is the guest's: the host is that machine, and so is the detection.
 func (s *Session) RecordGuest(ctx context.Context, plan cell.Plan, g Guest, dir string, on progress.Listener) (err error) {
 	if err := s.Ready(ctx, plan); err != nil {

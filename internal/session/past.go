@@ -9,7 +9,7 @@ import (
 	"assay/internal/platform"
 )
 
-// past reads what is known of times on this host, for a plan that may fall back.
+// past reads what is known about times on this host, for a plan that may fall back.
 // What cannot be read is not known, and says why.
 func (s *Session) past(ctx context.Context, plan cell.Plan) lab.Past {
 	switch {

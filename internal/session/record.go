@@ -20,7 +20,7 @@ func (s *Session) Header(plan cell.Plan, command string) journal.Header {
 	}
 }
 
-// Record carries a plan out and journals each result before anyone hears of
+// Record runs a plan and journals each result before anyone hears of
 // it, then closes the journal. What was finished is returned also when the
 // plan was stopped.
 func (s *Session) Record(ctx context.Context, plan cell.Plan, j *journal.Writer, on progress.Listener) ([]cell.Result, error) {

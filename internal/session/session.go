@@ -1,12 +1,12 @@
 // Package session puts the parts together for a program that runs cells: the
 // environment, its runner, what this machine has, the catalogue's recipes, and
-// the lab that carries a plan out. Each is made when first needed and at most once,
+// the lab that runs a plan. Each is made when first needed and at most once,
 // so that a command pays only for what it uses: a plan of no-ops starts a bare
 // runner without torch, a plan for the CPU asks no GPU's driver anything. No lock
-// is held while a part is made, which may take minutes: who waits for it may
+// is held while a part is made, which may take minutes: whoever waits for it may
 // leave, and Close ends it.
 //
-// Both programs are built on it, the full one and the static worker; it holds
+// Both programs are built on it, the full one and the static worker; it has
 // nothing that needs cgo.
 package session
 
@@ -69,7 +69,7 @@ type Options struct {
 }
 
 // Session is one program's use of this machine. It is safe for concurrent use:
-// plans that are carried out at the same time share its parts, and the memory
+// plans that are run at the same time share its parts, and the memory
 // and cores that there are.
 type Session struct {
 	o         Options
@@ -134,7 +134,7 @@ func (s *Session) Ready(ctx context.Context, plan cell.Plan) error {
 	return err
 }
 
-// Carry carries a plan out on this machine.
+// Carry runs a plan on this machine.
 func (s *Session) Carry(ctx context.Context, plan cell.Plan, on progress.Listener) error {
 	r, err := s.runner(ctx, onlyNoops(plan))
 	if err != nil {
@@ -151,7 +151,7 @@ func (s *Session) Carry(ctx context.Context, plan cell.Plan, on progress.Listene
 	return s.carry(ctx, plan, r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, s.past(ctx, plan), lab.Others, ""}, on)
 }
 
-// place is where a plan is carried out: who runs its jobs, what is there, and
+// place is where a plan is run: who runs its jobs, what is there, and
 // how many cells may run there in parallel.
 type place struct {
 	runner  lab.Runner

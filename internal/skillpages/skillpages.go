@@ -10,9 +10,9 @@
 //
 // The site (site.go) has the folder of skills, the graphs that were exported for
 // them and ONNX Runtime Web, on the loopback interface, each trial under an
-// address with a secret of its own. Which browser opens the page is its caller's
-// matter. What became of a module's tests is told as pytests tells it of a file's,
-// so that a reader of both sees one thing.
+// address with its own secret. Its caller decides which browser opens the page.
+// The outcome of a module's tests is reported as pytests reports a file's, so
+// that a reader of both sees the same thing.
 package skillpages
 
 import (
@@ -44,7 +44,7 @@ type Run struct {
 	Done func(pytests.File)
 }
 
-// Modules makes the trials one after the other, each in a page of its own, and
+// Modules makes the trials one after the other, each in its own page, and
 // returns what became of each, in order.
 func (r Run) Modules(ctx context.Context, trials []Trial) ([]pytests.File, error) {
 	s, err := r.serve()

@@ -3,7 +3,7 @@
 //
 // A Snapshot is one side: a catalogue, the outcomes of a sweep, or both. It is
 // written by `assay models export` and read from that, or from what other
-// commands print (Read knows their JSON by its fields). Compare tells what was
+// commands print (Read knows their JSON by its fields). Compare says what was
 // added, removed and changed, and, where both sides hold outcomes, what broke
 // and what was fixed. What only one side knows is not compared.
 package snapshot
@@ -17,7 +17,7 @@ import (
 	"assay/internal/platform"
 )
 
-// Snapshot is a catalogue at one moment, and what a sweep said of it.
+// Snapshot is a catalogue at one moment, and what a sweep said about it.
 type Snapshot struct {
 	Schema       int    `json:"schema"`
 	Transformers string `json:"transformers,omitempty"` // the release; "" where it is not known
@@ -56,7 +56,7 @@ func OfCatalog(c *catalog.Catalog) Snapshot {
 }
 
 // OfResults are the outcomes of results, of each setting the first: callers
-// give the newest first. Those of no model, and those that say nothing of one
+// give the newest first. Those of no model, and those that say nothing about one
 // because the machine broke or the device is not there, are left out.
 func OfResults(results []cell.Result) []Outcome {
 	out := []Outcome{}

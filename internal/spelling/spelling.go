@@ -1,4 +1,4 @@
-// Package spelling finds the name that somebody meant who typed another one.
+// Package spelling finds the name that a mistyped one was meant to be.
 // It is a leaf: names are plain strings, and their order is the caller's.
 package spelling
 

@@ -39,7 +39,7 @@ type Filter struct {
 	Limit     int // 0 is no limit
 	// Samples brings the raw samples along; without it they are nil.
 	Samples bool
-	// Brief brings along only what says which cell was carried out, under what
+	// Brief brings along only what says which cell was run, under what
 	// conditions, and what it came to: for a question over all results, most of
 	// whose bytes are logs.
 	Brief bool

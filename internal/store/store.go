@@ -1,18 +1,18 @@
 // Package store is the database: a DuckDB file that indexes a folder of
 // journals, so that results can be asked for in SQL.
 //
-// The journals are the truth. The database can be deleted and made again at
-// will, and holds nothing of its own. That is what makes it simple: Sync loads
+// The journals are the truth. The database can be deleted and rebuilt at any
+// time, and holds nothing of its own. That is what makes it simple: Sync loads
 // what the journals have grown by since it last looked, in one transaction;
-// Rebuild starts from nothing and must come to the same rows.
+// Rebuild starts from nothing and must produce the same rows.
 //
 // While one process holds a DuckDB file open for writing no other may even
 // read it, so nobody holds it for long. Every use takes a lock on a file beside
 // the database (shared to read, exclusive to write), opens, does its work, reads
 // the rows into memory and closes. A sweep never opens it: it writes its
-// journal, and whoever asks a question syncs first.
+// journal, and a query syncs first.
 //
-// Questions are read-only three times over: by the kind of statement, by the
+// Queries are read-only three times over: by the kind of statement, by the
 // mode in which the file is opened, and because the session may touch no other
 // file.
 package store

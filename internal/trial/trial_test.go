@@ -67,7 +67,7 @@ func TestDisagreement(t *testing.T) {
 		{"both fail", red, cell.Fails, cell.Fails, ""},
 		{"green where it fails", green, cell.Fails, "", passes},
 		{"red where it works", red, cell.Works, cell.Works, fails},
-		{"red where nothing is known of a batch", red, cell.Works, "", fails},
+		{"red where nothing is known about a batch", red, cell.Works, "", fails},
 		{"red where a batch fails", red, cell.Works, cell.Fails, ""},
 		{"green where a batch fails", green, cell.Works, cell.Fails, "the test passes, and the stored result of a batch fails"},
 		{"green where a batch fails that it does not ask for", single, cell.Works, cell.Fails, ""},

@@ -4,10 +4,10 @@
 // the model in eight ways. A test that is still green with a broken model has
 // not asked the right question.
 //
-// A Combination is a pipeline on a platform; a Verifier carries combinations
-// out, each in a folder of its own that is gone afterwards, and says an Outcome
-// of each. What is broken, and how, stands in mutants.py, which runs in the
-// Python environment; nothing is known of a platform here that the generated
+// A Combination is a pipeline on a platform; a Verifier runs
+// combinations, each in its own folder that is gone afterwards, and returns an
+// Outcome for each. What is broken, and how, is in mutants.py, which runs in the
+// Python environment; nothing is known about a platform here that the generated
 // file does not know itself.
 package verify
 

@@ -38,7 +38,7 @@ func (g *guest) begin() (context.Context, error) {
 	return ctx, nil
 }
 
-// record carries the plan out and tells the page how it ended.
+// record runs the plan and tells the page how it ended.
 func (g *guest) record(ctx context.Context, plan cell.Plan) {
 	kind, _ := g.about.browser()
 	err := g.lab.o.Record(ctx, plan, session.Guest{Report: g.report, Told: g.about, Browser: kind, Browsers: g}, telling{g})

@@ -1,5 +1,5 @@
-// Package weblab serves a page for people: somebody opens it in a browser of
-// their own, on a phone too, chooses models and platforms, and the cells run in
+// Package weblab serves a page for people: someone opens it in their own
+// browser, even on a phone, chooses models and platforms, and the cells run in
 // that browser. So an iPhone's or an Android's GPU is measured with nothing
 // installed there.
 //
@@ -10,15 +10,15 @@
 // page ask its browser what it can do, and is offered what may be chosen
 // (offer.go); both become a detection report like that of any machine, whose
 // host is the guest's and never this one. When the user presses Run the choice
-// becomes a plan (run.go), carried out as everywhere: only the engine is in the
+// becomes a plan (run.go), which runs as everywhere: only the engine is in the
 // guest's browser, and a guest implements pages.Browsers by having its page
 // open the runner page in a fresh frame (frames.go). Results reach the journal
-// through that relay alone; nothing that a guest sends is a result by itself.
+// only through that relay; nothing that a guest sends is itself a result.
 //
 // The address holds a secret, and every frame another one; without them the
-// answer is 403, and so it is for other sites and under names that are not this
-// machine's (foreign.go). Browsers give WebGPU and WebNN to secure pages only, so that
-// on any interface but the loopback one the server speaks TLS, with the user's
+// answer is 403, as it is for other sites and under names that are not this
+// machine's (foreign.go). Browsers allow WebGPU and WebNN only on secure pages, so
+// on any interface but the loopback one the server uses TLS, with the user's
 // certificate or one of its own (certificate.go).
 package weblab
 
@@ -40,7 +40,7 @@ import (
 	"assay/internal/session"
 )
 
-// Record carries a plan out in a guest's browser and journals it. It returns
+// Record runs a plan in a guest's browser and journals it. It returns
 // when the plan is done, or soon after ctx has ended.
 type Record func(ctx context.Context, plan cell.Plan, g session.Guest, on progress.Listener) error
 

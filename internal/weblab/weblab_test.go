@@ -27,7 +27,7 @@ import (
 // patience is for what must happen soon.
 const patience = 20 * time.Second
 
-// serve is a lab whose runs are carried out as the test says.
+// serve is a lab whose runs go as the test says.
 func serve(t *testing.T, address string, record Record) *Lab {
 	t.Helper()
 	return serveWith(t, address, nil, record)

@@ -1,4 +1,4 @@
-// Package wholefile writes files that appear whole or not at all. Each is made
+// Package wholefile writes files that appear complete or not at all. Each is made
 // under another name in the same folder and then renamed, so that whoever reads
 // the path sees what was there before or all of the new file, and a failure
 // leaves neither a part of a file nor a temporary one behind.

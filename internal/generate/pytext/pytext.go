@@ -1,5 +1,5 @@
 // Package pytext writes values as Python, formatted as ruff formats them: on one
-// line where they fit, else an element a line with a comma behind the last.
+// line where they fit, otherwise one element per line with a comma after the last.
 //
 // Values come from recipes, which are JSON. Their order is the author's and is
 // kept: a Dict is a list of pairs. What is not a value but a piece of code (a name,

@@ -105,11 +105,11 @@ var special = map[string]answer{
 	"encodec":                       codec,
 	"mimi":                          codec,
 	"xcodec":                        codec,
-	"pop2piano":                     arrays,                                             // generate needs a table of composers that comes with the checkpoint
+	"pop2piano":                     arrays,                                            // generate needs a table of composers that comes with the checkpoint
 	"mgp-str":                       arrays.that("reads a word in an image"),           // by three readings: characters, pieces, words
-	"videoprism":                    vector,                                             // what it gives are chances over the texts of a batch: 1 for one text
-	"pp_lcnet":                      vector,                                             // its class gives scores as a hidden state
-	"pp_doclayout_v4":               arrays.that("finds the parts of a page"),           // as shapes of five corners
+	"videoprism":                    vector,                                            // what it gives are chances over the texts of a batch: 1 for one text
+	"pp_lcnet":                      vector,                                            // its class gives scores as a hidden state
+	"pp_doclayout_v4":               arrays.that("finds the parts of a page"),          // as shapes of five corners
 	"sam3":                          arrays.that("finds in an image what a text says"), // masks beside boxes
 	"sam3_lite_text":                arrays.that("finds in an image what a text says"),
 	"pp_ocrv5_mobile_det":           textMap,

@@ -6,7 +6,7 @@
 // hold the pieces. Each kind of natural input (naturals.go) brings how it is read
 // and how random weights are given it; each task (answers.go) brings how outputs
 // become an answer; each platform (places.go) brings its engine. What a type
-// needs beside that is a row of data with its reason. plan turns a recipe into a
+// needs besides that is a row of data with its reason. plan turns a recipe into a
 // skill, the values that templates are filled with; compose.go lists the pieces
 // of a file in their order; Files renders them.
 //

@@ -12,7 +12,7 @@ import (
 	"assay/internal/platform"
 )
 
-// Model is what a test file says of its model, as Python.
+// Model is what a test file says about its model, as Python.
 type Model struct {
 	Type, Class, ConfigClass string
 	Module                   string // where the class is; "transformers" for most

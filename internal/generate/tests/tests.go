@@ -1,5 +1,5 @@
 // Package tests writes a test file for a model: one that its maintainers would
-// merge, that runs under pytest and alone, and that needs no Assay to be read.
+// merge, that runs under pytest and alone, and that can be read without Assay.
 //
 // A file is put together from three kinds of templates. The frame (file.tmpl)
 // holds the questions that are asked of every model. A builder
@@ -9,10 +9,10 @@
 // (pipelines/*.tmpl) brings the questions that make sense for its kind alone.
 // What a file's text depends on is therefore its model's recipe, what was seen of
 // the model when the catalogue was made (catalog.Expectation), and the names of
-// the asked platforms. What all files of a folder share is conftest.py
+// the requested platforms. What all files of a folder share is conftest.py
 // (conftest/*.tmpl): what a platform is (platforms/*.tmpl: its device and dtypes,
 // whether it is here, how to wait for it and how to free its memory) and how a
-// model is asked there. It depends on the platforms alone. A file that would be
+// model is tested there. It depends only on the platforms. A file that would be
 // too long has its values in wider lines.
 //
 // Recipe → Model (values as Python) → template → generate.File.

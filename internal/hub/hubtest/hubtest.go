@@ -1,4 +1,4 @@
-// Package hubtest is a small server that speaks like the Hugging Face Hub, for
+// Package hubtest is a small server that behaves like the Hugging Face Hub, for
 // tests: lists of files, small files from the server itself, large ones by a
 // redirect to a second host, ranges, tags, gated and private models. Faults
 // make it misbehave as real servers do.

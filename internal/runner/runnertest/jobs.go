@@ -50,7 +50,7 @@ type told struct {
 	data     []runner.Data
 }
 
-// run carries a job out that must have an exit.
+// run runs a job that must have an exit.
 func run(t *testing.T, r runner.Runner, job runner.Job) (told, runner.Exit) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -258,7 +258,7 @@ func cancelledBefore(t *testing.T, r runner.Runner) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := r.Run(ctx, noop("nothing", nil), func(runner.Event) { t.Error("the job was begun") }); err == nil {
-		t.Error("a job whose context had ended was carried out")
+		t.Error("a job whose context had ended was run")
 	}
 }
 

@@ -25,7 +25,7 @@ func kill(t *testing.T, pid int) {
 	}
 }
 
-// describe says what is known of a process that should not be there.
+// describe says what is known about a process that should not be there.
 func describe(pid int) string {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

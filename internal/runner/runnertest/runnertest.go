@@ -5,8 +5,8 @@
 //		runnertest.Run(t, func(t *testing.T) runner.Runner { … })
 //	}
 //
-// The runner must carry out no-op jobs, and be restarted when it dies. The
-// suite starts runners of its own for what harms them, and checks after each
+// The runner must run no-op jobs, and be restarted when it dies. The
+// suite starts its own runners for what harms them, and checks after each
 // that nothing is left: no process, no zombie.
 package runnertest
 

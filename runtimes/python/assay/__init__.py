@@ -8,9 +8,9 @@
 
 How the parts fit. `subjects` settles which model is meant, at which size and with which weights, by the program's
 catalogue (`catalogue`, `tables`). `loading` finds a platform for it by the program's own order (`platforms`) and notes
-every step away from the asked one. `engines` runs it there with the runner's code (package `assay_runner`): torch, or
-a graph exported for OpenVINO or QNN. `natural` turns texts, pictures and sounds into arrays, and arrays into answers.
-`model.Model` is all of that together, and `errors` what can go wrong.
+every step away from the requested one. `engines` runs it there with the runner's code (package `assay_runner`):
+torch, or a graph exported for OpenVINO or QNN. `natural` turns texts, images and audio into arrays, and arrays into
+answers. `model.Model` is all of that together, and `errors` what can go wrong.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What runs a loaded model: torch itself (`on_torch`), or an exported graph on OpenVINO or QNN (`on_graph`).
 
-An engine takes named arrays and gives named arrays; it knows nothing of texts or pictures. It is opened by its
+An engine takes named arrays and returns named arrays; it knows nothing about texts or pictures. It is opened by its
 constructor, which raises the runner's errors, and closed once. Both engines are sessions of the runner's own code, held
 open.
 """

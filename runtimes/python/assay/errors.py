@@ -1,8 +1,8 @@
 """What can go wrong, in few kinds: each says what a caller can do about it.
 
-`REASONS` is how the runner's own failures are told: which of them mean that something is not here, and which that a
+`REASONS` classifies the runner's own failures: which of them mean that something is not here, and which that a
 platform cannot run the model. Both let the next platform be tried; everything else is an error of the caller's code or
-of the model's and is raised as it is.
+of the model's and is raised unchanged.
 """
 
 from __future__ import annotations

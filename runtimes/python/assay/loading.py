@@ -1,4 +1,4 @@
-"""Finds the platform that a model runs on: the asked one, or the next of its fallbacks, each step with its reason."""
+"""Finds the platform that a model runs on: the requested one or one of its fallbacks, with a reason for each step."""
 
 from __future__ import annotations
 

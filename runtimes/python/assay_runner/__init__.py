@@ -1,12 +1,12 @@
-"""Assay's Python runner: carries cells out in child processes, over the protocol of docs/protocol.md.
+"""Assay's Python runner: runs cells in child processes, over the protocol of docs/protocol.md.
 
-`python -m assay_runner zygote` is what Assay starts (`process`). A child finds who carries its job out in the table
+`python -m assay_runner zygote` is what Assay starts (`process`). A child finds what runs its job in the table
 `jobs`. A cell's model is built from its recipe (`subjects`), run by an engine (`engines`), which may export it first
 (`exporting`), and its outputs are checked (`checking`). Other jobs are questions: which types there are (`catalogue`,
 by `introspection` of transformers), what a model is made of (`facts`), whether a device that is not here would run it
 (`derive`), what this machine has (`probes`, `machine`). `errors` holds the failures that Assay knows by name.
 
-Which folder may import which stands in docs/architecture.md, and a test holds it. Nothing in `process` imports anything
+docs/architecture.md says which folder may import which, and a test enforces it. Nothing in `process` imports anything
 heavy, and all of that folder works with the standard library alone.
 """
 

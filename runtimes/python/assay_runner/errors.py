@@ -1,4 +1,4 @@
-"""The failures that are the harness's own to name.
+"""The failures that the harness itself names.
 
 Everything else (torch's OutOfMemoryError, an operator's NotImplementedError, an
 exception of the model's code) travels under its own type: the name of an
@@ -15,7 +15,7 @@ class RunnerError(Exception):
 
 
 class HarnessError(RunnerError):
-    """Assay's own code broke, or a library is not as that code needs it. It says nothing of the model, and is never
+    """Assay's own code broke, or a library is not as that code needs it. It says nothing about the model, and is never
     kept."""
 
 
@@ -40,7 +40,7 @@ class Unsuited(BadRecipe):
 
 
 class BeyondAssay(RunnerError):
-    """Assay itself cannot do this yet: it says nothing of the platform, nor of the model."""
+    """Assay itself cannot do this yet: it says nothing about the platform or the model."""
 
 
 class MissingCode(RunnerError, ModuleNotFoundError):

@@ -1,4 +1,4 @@
-"""Who carries jobs out: the table by which a child finds the module and function, imported when there is a job."""
+"""What runs jobs: the table by which a child finds the module and function, imported when there is a job."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENGINES = {
 
 
 def function_for(job: dict[str, Any]) -> str:
-    """The module and function that carry the job out."""
+    """The module and function that run the job."""
     kind = job.get("kind")
     if kind in KINDS:
         return KINDS[kind]

@@ -99,7 +99,7 @@ def test_rocm(hip):
     assert device.framework_peak() == 5 << 20
     assert device.event() == ("event", True)
     assert device.name() == "AMD Instinct"
-    assert device.sensors() is None  # NVIDIA's library knows nothing of it
+    assert device.sensors() is None  # NVIDIA's library knows nothing about it
     with pytest.raises(AbsentDevice, match="there is no rocm:2"):
         Device("rocm", "2")
 

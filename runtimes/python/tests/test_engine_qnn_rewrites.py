@@ -187,7 +187,7 @@ CASES = (
         30.0,
     ),
     Case(
-        "truth values joined",
+        "booleans joined",
         truths.join_as_numbers,
         1,
         "g (float[2, 16] x) => (float[2, 32] y) { a = Greater(x, o) b = Concat<axis = -1>(a, c) y = Where(b, i, o) }",

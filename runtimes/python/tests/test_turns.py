@@ -1,4 +1,4 @@
-"""Children that carry several jobs out in turn: who stays, who goes, and that no job sees another."""
+"""Children that run several jobs in turn: who stays, who goes, and that no job sees another."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ async function hints() {
   }
 }
 
-/** Everything that the lab wants to know of the machine. */
+/** Everything that the lab wants to know about the machine. */
 export async function about() {
   const told = await hints();
   return {

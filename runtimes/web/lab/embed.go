@@ -1,5 +1,5 @@
-// Package lab carries the web lab's page inside the program: what a person sees
-// who opens the lab in a browser.
+// Package lab carries the web lab's page inside the program: what a person
+// sees who opens the lab in a browser.
 package lab
 
 import (

@@ -1,6 +1,6 @@
 // The GPU's own time. While it is watched, every compute pass of the page is written with a timestamp at both ends,
 // whoever opened the device: ONNX Runtime, transformers.js or our own kernels. What runs stays as it is; outside of a
-// watch nothing is changed, so that timed runs know nothing of it.
+// watch nothing is changed, so that timed runs know nothing about it.
 
 import { sampled } from "./engine.mjs";
 import { busyMs, stepOf } from "./kernels/timestamps.mjs";

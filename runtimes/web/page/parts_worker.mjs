@@ -1,4 +1,4 @@
-// A worker that loads graphs, each into a session of its own, which it keeps.
+// A worker that loads graphs, each into its own session, which it keeps.
 
 import { Engine } from "./engine.mjs";
 

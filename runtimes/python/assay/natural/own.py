@@ -1,4 +1,4 @@
-"""A reader by the processors that lie beside a checkpoint's weights: its tokenizer, its image processor, its extractor,
+"""A reader by the processors beside a checkpoint's weights: its tokenizer, its image processor, its extractor,
 or one for all of them."""
 
 from __future__ import annotations

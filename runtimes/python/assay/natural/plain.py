@@ -1,5 +1,5 @@
-"""A reader by the recipe alone, for models with random weights: their inputs are the recipe's, with the text, picture
-or sound written over what the recipe would draw."""
+"""A reader by the recipe alone, for models with random weights: their inputs are the recipe's, with the text, image
+or audio in place of what the recipe would draw."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .words import Words
 
 @dataclass(frozen=True)
 class Read:
-    """A request as named arrays, and what its answer needs to know of it."""
+    """A request as named arrays, and what its answer needs to know about it."""
 
     arrays: Arrays
     texts: tuple[str, ...] = ()

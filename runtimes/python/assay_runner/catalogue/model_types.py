@@ -2,7 +2,7 @@
 
 ``python -m assay_runner catalog --out types.json`` writes it; the ``catalog`` job of the
 protocol answers with the same object. The pipelines of diffusers, where that is installed,
-stand in a file of their own (``--pipelines``), and in the answer beside the types. Reading
+are in their own file (``--pipelines``), and in the answer beside the types. Reading
 all of some 790 types imports every modelling module once, which takes about a minute and a
 gigabyte, so it is done when the catalogue is made and not when a cell runs.
 """

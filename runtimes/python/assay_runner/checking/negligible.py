@@ -5,8 +5,8 @@ unit in the last place, is off by some sixteen units: half the root of their num
 output that is no larger than that beside the model's other numbers says nothing, and
 neither does what a device makes of it, as long as that is close to zero too.
 
-How large the other numbers are, the largest output tells, but never more than one, of
-which order inputs and normed activations are: an output of millions says nothing of the
+The largest output tells how large the other numbers are, but at most one, which is
+the order of inputs and normed activations: an output of millions says nothing about the
 numbers that led to another one. A model whose only output is small is not one
 of these: its error shrinks with it (drawn weights of deep convolutions give 1e-34 exactly
 enough). Only where its dtype no longer has such numbers is it.

@@ -1,7 +1,7 @@
 """Noise that a model draws inside its forward, made the same for all sides of a check.
 
-torch's generators give other numbers for another dtype, and on another device. A
-reference in a wider dtype, or a run on a GPU, would hence be about other noise: masks
+torch's generators give different numbers for another dtype, and on another device. A
+reference in a wider dtype, or a run on a GPU, would then be about different noise: masks
 of other patches, other speech. Inside `Drawn` whatever is drawn comes from the CPU's
 seeded generator in the dtype that the model itself draws in; it is then moved to the
 device and widened. Such a mode takes time in every operator: timed runs are without.

@@ -2,7 +2,7 @@
 
 The measure of a floating output is its largest error over the reference's
 largest magnitude; that of the cell is its worst output's. Outputs of whole
-numbers or truth values are compared exactly and the share of equal elements is
+numbers or booleans are compared exactly and the share of equal elements is
 reported, but it decides only where a model gives nothing else: one flipped
 index among candidates is not a wrong model. Outputs too close to zero to
 judge (``negligible``) are named, and decide nothing.

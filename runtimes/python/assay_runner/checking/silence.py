@@ -22,6 +22,6 @@ def heard(model: onnx_ir.Model, expected: Tensors) -> str:
         if node is not None and node.op_type == PROBABILITY and value.numel() and float(value.max()) < LEAST:
             return (
                 f"the probabilities of {output.name} are all below {LEAST:g} for inputs drawn by rule: "
-                "rounding is large in comparison. Describe inputs that the model was made for in a file NAME.inputs.json"
+                "rounding is large in comparison. Describe inputs that the model is made for in a file NAME.inputs.json"
             )
     return ""

@@ -3,9 +3,9 @@
 A forward is traced without memory (`facts`), in the dtype that is asked for, and every
 operator that reaches the dispatcher is counted with the dtypes of its tensors. That
 census is compared with what the installed torch says of the device: `dispatch` is its
-list of kernels, `unlisted` what the list does not say (dtypes that a device has not,
+list of kernels, `unlisted` what the list does not say (dtypes that a device does not have,
 operators for which torch calls another there), `judge` compares. The verdict is
-derived: nothing ran. What it cannot see stands in docs/platforms/mps.md. How far such
+derived: nothing ran. What it cannot see is in docs/platforms/mps.md. How far such
 verdicts can be trusted is measured where the truth is known; `listed` is for that.
 
 The trace is made of CPU tensors. Functions that are composed of others may be taken

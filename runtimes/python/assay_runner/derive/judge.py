@@ -1,4 +1,4 @@
-"""A census against a device: which operators it lacks, and which it has not in the dtype that is asked of them."""
+"""A census against a device: which operators it lacks, and which it lacks in the requested dtype."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What torch's list of kernels does not say of a device, as rows with reasons."""
+"""What torch's list of kernels does not say about a device, as rows with reasons."""
 
 from __future__ import annotations
 

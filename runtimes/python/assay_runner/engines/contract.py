@@ -1,4 +1,4 @@
-"""What an engine of exported graphs is to the rest: two small contracts, which hold all that is ever asked of it."""
+"""What an engine of exported graphs is to the rest: two small contracts, which cover all that is ever asked of it."""
 
 from __future__ import annotations
 

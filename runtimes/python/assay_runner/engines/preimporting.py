@@ -1,4 +1,4 @@
-"""What is imported before a job is carried out.
+"""What is imported before a job runs.
 
 Both functions only import: the parent process that forks children calls them, and
 it must compute nothing and start no thread.

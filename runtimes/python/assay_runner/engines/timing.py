@@ -3,7 +3,7 @@
 A sample is one call between two readings of the monotonic clock, with the device
 awaited before the first and before the second. Inside the loop nothing is
 allocated by the harness but the sample itself, the garbage collector is off, and
-nothing is sent. The device's own events go along only while they cost less
+nothing is sent. The device's own events are recorded only while they cost less
 than one percent.
 """
 

@@ -44,7 +44,7 @@ def companions(tensors: Mapping[str, torch.Tensor], kinds: frozenset[str]) -> di
 
 
 def _kind(name: str, tensor: torch.Tensor) -> str:
-    """Only whole numbers and truth values are a layout; a mask may be of ones in any dtype."""
+    """Only whole numbers and booleans are a layout; a mask may be of ones in any dtype."""
     row = next((row for row in COMPANIONS if re.fullmatch(row.names, name)), None)
     if row is None or (row.kind != MASK and tensor.is_floating_point()):
         return ""

@@ -1,6 +1,6 @@
 """The exporters themselves: each makes an ONNX model in memory out of a subject.
 
-transformers' own comes first: it knows what torch.export stumbles on in its models. torch's comes second, and
+transformers' own comes first: it knows what torch.export fails on in its models. torch's comes second, and
 serves releases of transformers that have none.
 """
 

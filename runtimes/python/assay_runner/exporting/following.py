@@ -206,7 +206,7 @@ def is_number(tensor: torch.Tensor) -> bool:
 
 
 def is_whole(tensor: torch.Tensor) -> bool:
-    """Whether a tensor has whole numbers or truth values."""
+    """Whether a tensor has whole numbers or booleans."""
     return not (tensor.is_floating_point() or tensor.is_complex())
 
 

@@ -3,7 +3,7 @@
 In an ordinary call it leaves out a mask that hides nothing, or nothing but the future, and says so to the attention
 instead. While it is traced it always writes the mask, since the graph may be run with others. For a graph of fixed
 shapes whose mask is known the ordinary decision is the right one. It is also not always the same: a few models compute
-something else with the mask than without it, and what they compute in an ordinary call is what is expected of them.
+something different with the mask from without it, and what they compute in an ordinary call is what is expected.
 """
 
 from __future__ import annotations

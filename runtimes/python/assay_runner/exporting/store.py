@@ -2,7 +2,7 @@
 
 An entry is a folder named by its key, with a manifest that is written last. It is made in a folder beside and renamed,
 so that it is there whole or not at all; it is held by a shared lock while it is used, so that clearing up takes nothing
-away that is in use. An entry whose files have not the sizes that its manifest tells is removed and made again.
+away that is in use. An entry whose files do not have the sizes in its manifest is removed and made again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads out of an exporter's error where it stopped: the operator, else the line of the model's code."""
+"""Reads from an exporter's error where it stopped: the operator, or the line of the model's code."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A multiplication and an addition are two. Attention is counted whole, also where a
 mask hides half of it. Everything else (activations, norms, sums, Fourier transforms,
-recurrences written element by element) has no formula: it counts as nothing, and is
+recurrences written element by element) has no formula: it counts as zero, and is
 listed.
 """
 

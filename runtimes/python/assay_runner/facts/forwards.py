@@ -1,10 +1,10 @@
-"""Ways to see a forward, from the cheapest; the first that goes through is taken.
+"""Ways to see a forward, from the cheapest; the first that works is used.
 
 A mixture of experts may loop over the experts that tokens chose, and then nothing is
 known without weights. The library's other implementations of the same mixture do
 their work on tensors of a fixed shape, for any choice: they are the second way. A
-tiny model is small enough for the third, to be run. What none can see is said, with
-the class and the line that stood in the way.
+tiny model is small enough for the third, to be run. What none can see is reported, with
+the class and the line that prevented it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Activations: how many bytes a forward makes, and how many are held at once.
 
 Memory lives from the operator that makes it until nothing refers to it,
-just as in a real run: Python itself says when. Weights, buffers and inputs are no
+just as in a real run: Python itself says when. Weights, buffers and inputs are not
 activations. What an operator needs inside itself (a workspace) is not seen.
 """
 

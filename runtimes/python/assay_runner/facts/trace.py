@@ -16,7 +16,7 @@ Run = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
 
 @dataclass
 class Call:
-    """One operator that was carried out."""
+    """One operator that was run."""
 
     operator: Any  # torch._ops.OpOverload
     args: Sequence[Any]

@@ -1,4 +1,4 @@
-"""What the installed transformers says of its own model types.
+"""What the installed transformers says about its own model types.
 
 ``heads`` reads the auto mappings: which class does which task. ``classes`` finds
 a type's configuration and model classes, also those that only its modelling

@@ -1,4 +1,4 @@
-"""What one type's own classes and configuration say of it."""
+"""What one type's own classes and configuration say about it."""
 
 from __future__ import annotations
 

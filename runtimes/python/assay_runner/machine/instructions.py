@@ -1,9 +1,9 @@
 """Instruction sets that a processor announces and cannot execute, and the variable that keeps libraries from them.
 
 A virtual machine may announce AMX and hide the CPUID leaves that say how its tiles are set up. oneDNN, which torch and
-OpenVINO multiply with, then sets none up, and its first product ends the process by SIGILL. Reading CPUID tells little:
-what tells is a product, in a child. `instruction_trials` makes it, without the variable and then at ever lower levels,
-and says what died. `settle` does all that a process needs: the answer is kept in Assay's cache, a file for each
+OpenVINO multiply with, then sets none up, and its first product ends the process with SIGILL. Reading CPUID says
+little: a product in a child shows it. `instruction_trials` makes it, without the variable and then at ever lower
+levels, and says what died. `settle` does all that a process needs: the answer is kept in Assay's cache, a file for each
 processor and set of packages, which the program (internal/instructions) reads and writes too.
 """
 

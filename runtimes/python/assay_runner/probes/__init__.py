@@ -1,4 +1,4 @@
-"""Probes that confirm what an engine can really use, each in a child of its own.
+"""Probes that confirm what an engine can really use, each in its own child.
 
 `python -m assay_runner probe NAME` prints one JSON object and ends. A probe never raises: a library that is not there
 gives `{"absent": reason}`, one that fails `{"error": reason}`. Nothing is imported before the probe is known, so that

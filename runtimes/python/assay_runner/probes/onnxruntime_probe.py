@@ -14,7 +14,7 @@ ARM = ("aarch64", "arm64")
 
 
 def answer() -> dict[str, Any]:
-    """Return version, providers and what is known of QNN."""
+    """Return version, providers and what is known about QNN."""
     import onnxruntime
 
     return {

@@ -1,7 +1,7 @@
 """Whose error it is: the model's, or Assay's own.
 
 An exporter raises anything, and what it raises of a model is an answer that is kept. What this package raises because
-a library is not as it was, or by a mistake of its own, is not an answer: it is the harness's and never kept, like
+a library has changed, or by its own mistake, is not an answer: it is the harness's and never kept, like
 memory or a disk that ran out on the way.
 """
 
@@ -30,7 +30,7 @@ _OF_MACHINE = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno
 
 
 def blamed(error: BaseException) -> BaseException | None:
-    """What to raise in place of a verdict on the model, where the error says nothing of it; None where it does."""
+    """What to raise in place of a verdict on the model, where the error says nothing about it; None where it does."""
     for one in _chain(error):
         if isinstance(one, HarnessError | MemoryError) or (isinstance(one, OSError) and one.errno in _OF_MACHINE):
             return one

@@ -1,4 +1,4 @@
-"""The child's side: who carries a job out, and what a child does first and last."""
+"""The child's side: what runs a job, and what a child does first and last."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def execute(job: dict[str, Any], emit: Emit) -> int:
 
 
 def _jobs() -> Any:
-    """The table of who carries jobs out. By name: what it names lies above this folder."""
+    """The table of who runs jobs. By name: what it names lies above this folder."""
     return importlib.import_module("assay_runner.jobs")
 
 

@@ -1,4 +1,4 @@
-"""How the code that carries a job out reports: phases, points, answers and failures."""
+"""How the code that runs a job reports: phases, points, answers and failures."""
 
 from __future__ import annotations
 

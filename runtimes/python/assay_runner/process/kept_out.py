@@ -1,8 +1,8 @@
-"""What the process that forks must not import, and who is to blame when it has threads all the same.
+"""What the process that forks must not import, and what is to blame when it has threads anyway.
 
 A process with a thread cannot be forked: its children would hang. Importing transformers imports whatever else is
 installed and could be of use, and some of that starts a thread. No model needs the packages below, so they are hidden
-from the imports that all models share; a model that brings code of its own finds them again.
+from the imports that all models share; a model that brings its own code finds them again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The names that libraries do not promise to keep and that Assay uses all the same, in one table.
+"""The names that libraries do not promise to keep and that Assay uses anyway, in one table.
 
 Each may be gone in any release. What then breaks is Assay's, not the model's (`blame`). So an environment is asked
-for them when it is made and when it is opened, and what it lacks stands among its facts. Nothing is imported for
+for them when it is made and when it is opened, and what it lacks is among its facts. Nothing is imported for
 that, since torch takes seconds: the files of the installed libraries are read.
 """
 

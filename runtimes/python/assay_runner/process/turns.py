@@ -1,4 +1,4 @@
-"""A child that carries several jobs out in turn, so that a device's context is made once for all of them.
+"""A child that runs several jobs in turn, so that a device's context is made once for all of them.
 
 A functional check needs no fresh context, and making one takes a quarter of a second alone and more than a second with
 fourteen at once. What isolation is for stays: a job that raises, or leaves behind what the next one could see, is its

@@ -80,7 +80,7 @@ class Pending:
 
 @dataclass(frozen=True)
 class _Shape:
-    """What an operation's schema says of its arguments."""
+    """What an operation's schema says about its arguments."""
 
     writes: frozenset[int]
     view: bool

@@ -1,8 +1,8 @@
-"""Models that bring code of their own: classes named by the auto_map of a config.json.
+"""Models that bring their own code: classes named by the auto_map of a config.json.
 
 Running them means running what somebody has published, so a recipe names such classes
 only when the user asked for it (--trust-remote-code), and only a child ever imports
-them. The code lies beside the config.json; code of other repositories is not loaded.
+them. The code is beside the config.json; code of other repositories is not loaded.
 """
 
 from __future__ import annotations

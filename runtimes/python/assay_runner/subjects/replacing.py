@@ -1,4 +1,4 @@
-"""What of a model or a library is another one for a while."""
+"""Parts of a model or a library that are replaced for a while."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Core ML: Apple's Neural Engine, GPU and CPU, through coremltools.
 
-coremltools converts on Linux and macOS alike, from a program of torch.export. Only macOS runs what came out: elsewhere
+coremltools converts on Linux and macOS alike, from a program of torch.export. Only macOS runs the result: elsewhere
 the evidence is that it was converted.
 """
 

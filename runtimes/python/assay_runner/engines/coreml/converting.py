@@ -1,8 +1,8 @@
 """Makes a program of torch.export fit for coremltools, and names what it cannot convert.
 
 coremltools knows operators by name. What it does not know is taken apart where torch, or the table here, can write it
-with operators that it does; what checks or renames only is taken out. What is left over is all that stands between a
-model and Core ML: coremltools itself would name the first of them only.
+with operators that it does; what checks or renames only is taken out. What remains is all that stands between a
+model and Core ML: coremltools itself would name only the first of them.
 """
 
 from __future__ import annotations

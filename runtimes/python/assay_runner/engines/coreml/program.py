@@ -1,6 +1,6 @@
 """Writes a torch model as torch.export's own program, for converters that read nothing else.
 
-The exporters are transformers' own, which knows what torch.export stumbles on in its models, and torch's. The check
+The exporters are transformers' own, which knows what torch.export fails on in its models, and torch's. The check
 runs the program in torch. Everything else is as for ONNX.
 """
 

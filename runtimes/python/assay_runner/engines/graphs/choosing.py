@@ -1,9 +1,9 @@
 """Chooses the attempt that counts: the first whose numbers are the model's.
 
-An engine can refuse a graph that another form of the same model spares it, and it can compute something else: its own
-rewriting of graphs has errors too. Whether an attempt gave the model's numbers is kept in the store as a `verdict`, so
-that what is timed is what was checked, and nothing is compared while memory is measured. A result says by which
-attempt it came, and what became of those before it.
+An engine can refuse a graph that another form of the same model spares it, and it can compute something different: its
+own rewriting of graphs has errors too. Whether an attempt gave the model's numbers is kept in the store as a `verdict`,
+so that what is timed is what was checked, and nothing is compared while memory is measured. A result says which
+attempt it came from, and what happened to those before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Carries `check` and `time` jobs out for every engine that runs an exported graph.
+"""Runs `check` and `time` jobs for every engine that runs an exported graph.
 
 `check` compares each point's outputs with those that torch gave when the model was exported; `time` finds the artefact
 that the check left and needs no torch model at all. What both report is what torch's own engine reports.
@@ -40,7 +40,7 @@ IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound befor
 
 
 def run(job: Mapping[str, Any], emit: Any) -> None:
-    """Carries a job out and reports through emit."""
+    """Runs a job and reports through emit."""
     kinds: dict[str, Callable[[Session, Mapping[str, Any]], dict[str, Any]]] = {"check": _checked, "time": _timed}
     if job.get("kind") not in kinds:
         raise BadRecipe(f"engines of exported graphs have no job {job.get('kind')!r}: they have {', '.join(kinds)}")

@@ -1,6 +1,6 @@
 """The artefact of an ONNX file that a user brings: no torch model, so ONNX Runtime is what it is compared with.
 
-The reference is the file as it is, run by ONNX Runtime without any optimisation; the artefact is the same graph with
+The reference is the unchanged file, run by ONNX Runtime without any optimisation; the artefact is the same graph with
 its free axes fixed and the rewriting steps done, which must give the same numbers.
 """
 

@@ -1,4 +1,4 @@
-"""The formats that models are exported to: a table of who writes each. An engine's own lie in the engine's folder."""
+"""The formats that models are exported to: a table of what writes each. An engine's own are in the engine's folder."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _generation(model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> 
 
 
 def _exported(part: Part, folder: Path) -> dict[str, Any]:
-    """Writes a part into a folder of its own. What fails is said, and the other parts go on."""
+    """Writes a part into its own folder. What fails is said, and the other parts go on."""
     from transformers.exporters import utils
     from transformers.exporters.exporter_onnx import OnnxConfig, OnnxExporter
 

@@ -88,7 +88,7 @@ class Session(Bound, Compiled):
         super().__init__(session, [spec["name"] for spec in exported.outputs], place(asked))
 
     def placement(self) -> Placement:
-        """Counted by a profile of one run in a session of its own: the timed one is not slowed by it."""
+        """Counted by a profile of one run in its own session: the timed one is not slowed by it."""
         seen, self._precisions = _profiled(self._exported.graph, self._asked, self._feeds)
         left = Counter({key: n for key, n in seen.items() if key[0] != self._provider})
         return Placement(
@@ -98,7 +98,7 @@ class Session(Bound, Compiled):
         )
 
     def facts(self) -> dict[str, Any]:
-        """Version, provider, and what it says of its device and precision."""
+        """Version, provider, and what it says about its device and precision."""
         facts: dict[str, Any] = {"versions": {"onnxruntime": ort.__version__}, "provider": self._provider}
         if self._precisions:
             facts["precisions"] = dict(self._precisions)

@@ -1,6 +1,6 @@
 """What every engine on top of ONNX Runtime shares: options, and a session whose inputs and outputs are bound.
 
-Where a session runs on a device with memory of its own, inputs are copied there when they are bound and outputs stay
+Where a session runs on a device with its own memory, inputs are copied there when they are bound and outputs stay
 there until somebody reads them: a timed run is the inference and nothing else.
 """
 

@@ -1,9 +1,9 @@
 """OpenVINO on its CPU, GPU and NPU, or on what AUTO chooses of them.
 
 A graph goes three steps, each kept in the store under a key of its own. The **model** is the graph in OpenVINO's own
-format, with weights of 16 bits where fp16 was asked for, or quantised. The **blob** is what the device made of it,
+format, with 16-bit weights where fp16 was asked for, or quantised. The **blob** is what the device made from it,
 without the weights: a device that can import one compiles in about half the time, and one with weights would take as
-long to read as to compile again. A blob that does not compute what it was made of is not used. The compiled model runs
+long to read as to compile again. A blob that does not compute what its model does is not used. The compiled model runs
 in the cell's scenario.
 """
 

@@ -1,6 +1,6 @@
 """Writes a torch model in OpenVINO's own format, without ONNX between.
 
-It is the second way to OpenVINO, for models that ONNX has no words for or whose ONNX graph OpenVINO refuses. The
+It is the second way to OpenVINO, for models that ONNX cannot express or whose ONNX graph OpenVINO refuses. The
 exporters are transformers' own and OpenVINO's converter over torch.export; the check runs on OpenVINO's CPU in
 float32. Everything else is as for ONNX.
 """

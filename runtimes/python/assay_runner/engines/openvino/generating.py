@@ -30,7 +30,7 @@ class Encoder:
 
 
 def continued(decoder: Any, encoder: Encoder | None, feeds: Arrays, new: int, clock: Clock) -> dict[str, Any]:
-    """Continues a prompt by this many tokens: the logits of each step, and what was chosen. The decoder is a request."""
+    """Continues a prompt by this many tokens: the logits of each step, and the choices. The decoder is a request."""
     names = _inputs(decoder)
     decoder.reset_state()
     clock.begin()

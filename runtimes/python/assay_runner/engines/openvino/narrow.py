@@ -1,6 +1,6 @@
-"""Writes a model with weights of 16 bits in OpenVINO's format, for one whose weights of 32 bits no memory here holds.
+"""Writes a model with 16-bit weights in OpenVINO's format, for one whose 32-bit weights do not fit into memory here.
 
-The graph computes in float32: each weight stands in it as it is, with a conversion behind, which is what OpenVINO and
+The graph computes in float32: each weight is in it unchanged, followed by a conversion, which is what OpenVINO and
 NNCF take for a compressed weight. It is not run before its weights are quantised, because that would widen them all:
 what the engine then gives is compared with torch as always, and no earlier check says whose fault a difference is.
 """

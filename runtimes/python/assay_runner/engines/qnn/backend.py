@@ -1,8 +1,8 @@
 """QNN: Qualcomm's tensor processor (HTP), through ONNX Runtime's provider for it.
 
 A graph goes four steps. It must have fixed shapes, which is checked. It is rewritten where the HTP needs it
-(`rewrites`), and quantised where the cell asks for whole numbers (`quantising`). Then the provider compiles it
-for one system on chip (`compiling`), and what came out, the context, is kept with the placement of its nodes
+(`rewrites`), and quantised where the cell asks for integers (`quantising`). Then the provider compiles it
+for one system on chip (`compiling`), and the result, the context, is kept with the placement of its nodes
 (`placing`) beside it. Loading that is all that later cells do. Where texts are continued two graphs go that
 way, and a loop runs them in turn (`generating`).
 """

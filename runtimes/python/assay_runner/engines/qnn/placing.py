@@ -1,7 +1,7 @@
 """Which nodes of a graph the provider took, and why it left the others.
 
-ONNX Runtime tells who got which node. The provider tells its reasons in its log alone, for each node that it refused:
-a session that may not compile asks it for them and ends at once.
+ONNX Runtime says which provider got which node. The provider gives its reasons only in its log, for each node that it
+refused: a session that may not compile asks it for them and ends at once.
 """
 
 from __future__ import annotations

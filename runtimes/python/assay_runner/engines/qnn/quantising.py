@@ -2,7 +2,7 @@
 
 What fixed-point arithmetic cannot hold stays in floating point and runs in fp16 on the same device: the operators of a
 table, and all that a mask reaches. A mask adds the most negative number there is, and a scale that reaches it rounds
-every score to nothing.
+every score to zero.
 """
 
 from __future__ import annotations
@@ -91,6 +91,6 @@ def floating(model: onnx.ModelProto) -> list[str]:
 def _mask(tensor: onnx.TensorProto) -> bool:
     """Whether a constant has a number that fp16 does not."""
     if tensor.data_type not in (onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE) or tensor.data_location:
-        return False  # what lies in a file of its own is a weight
+        return False  # what lies in its own file is a weight
     array = onnx.numpy_helper.to_array(tensor)
     return bool(array.size) and float(np.abs(array).max()) > LARGEST

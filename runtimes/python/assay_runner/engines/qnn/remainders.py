@@ -1,4 +1,4 @@
-"""Remainders of whole numbers."""
+"""Remainders of integers."""
 
 from __future__ import annotations
 

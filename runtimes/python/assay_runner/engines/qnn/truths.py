@@ -9,7 +9,7 @@ from assay_runner.exporting.steps import editing
 
 
 def join_as_numbers(model: onnx_ir.Model) -> int:
-    """Concat of truth values becomes one of whole numbers of 32 bits, of which what is not zero is true."""
+    """Concat of booleans becomes one of whole numbers of 32 bits, of which what is not zero is true."""
     done = 0
     for node in editing.nodes(model, "Concat"):
         if node.outputs[0].dtype != DataType.BOOL or any(editing.shape(value) is None for value in node.inputs):

@@ -1,1 +1,1 @@
-"""Torch itself: the model as it is, on the CPU or on a device that torch reaches."""
+"""Torch itself: the unchanged model, on the CPU or on a device that torch reaches."""

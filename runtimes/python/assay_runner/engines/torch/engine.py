@@ -1,4 +1,4 @@
-"""The torch engine: carries `check` and `time` jobs out, as docs/protocol.md has them.
+"""The torch engine: runs `check` and `time` jobs, as docs/protocol.md has them.
 
 A `Session` is what both kinds share: threads, device, model, inputs, context.
 `check` runs each point once and compares it with a reference and with a damaged
@@ -28,7 +28,7 @@ INSIDE = "forward only; inputs resident on the device"
 
 
 def run(job: Mapping[str, Any], emit: Any) -> None:
-    """Carries a job out and reports through emit."""
+    """Runs a job and reports through emit."""
     kinds: dict[str, Callable[[Session], None]] = {"check": check, "time": measure}
     if job.get("kind") not in kinds:
         raise BadRecipe(f"the torch engine has no job {job.get('kind')!r}: it has {', '.join(kinds)}")

@@ -1,8 +1,8 @@
-"""What a pipeline of transformers.js makes by itself around its model, compared with what transformers makes there.
+"""What a pipeline of transformers.js does itself around its model, compared with what transformers does there.
 
 Before the model: the ids of a text, the pixels of an image, the samples of a recording. After it: features, scores or a
 text. Between the two the model is given the recipe's own tensors, so that its numbers are those of every other engine;
-what stands here shows that the pipeline would have come to its model, and come back from it, as transformers does.
+what is here shows that the pipeline gets to its model, and back from it, as transformers does.
 """
 
 from __future__ import annotations

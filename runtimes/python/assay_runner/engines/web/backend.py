@@ -191,7 +191,7 @@ _MUCH_BYTES = 500_000_000  # of weights: a page that ends over fewer has another
 _MEMORY = re.compile(r"(?i)out of memory|allocation failed|bad_alloc|2 GB that an array")
 
 _TRAP = re.compile(r"RuntimeError: .*(out of bounds|unreachable|signature mismatch|divide by zero)")
-"""What WebAssembly says where its code goes wrong, which is an error of the engine's and says nothing of memory."""
+"""What WebAssembly says where its code goes wrong, which is an error of the engine's and says nothing about memory."""
 
 
 def seen(told: Mapping[str, Any]) -> timing.Samples:

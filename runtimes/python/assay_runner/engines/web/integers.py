@@ -1,4 +1,4 @@
-"""Whole numbers in 32 bits throughout a graph: WebGPU has no others.
+"""32-bit integers throughout a graph: WebGPU has no others.
 
 The graph's inputs become 32 bits wide, and with them whatever is computed of them by operators that take either width.
 Where an operator insists on 64 bits, and at the graph's outputs, a cast gives them back. Numbers that do not fit are

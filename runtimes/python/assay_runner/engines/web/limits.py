@@ -2,8 +2,8 @@
 
 A file is one array of the page, and an array holds 2 GB in every browser. ONNX Runtime Web has 4 GB of WebAssembly's
 memory in all, through which every weight goes. And WebGPU binds no buffer larger than its adapter says, which the
-largest single tensor must fit into: in a language model the embedding. What an engine needs beside the weights, no
-formula tells: a model that fits by these limits may still not run.
+largest single tensor must fit into: in a language model the embedding. No formula says what an engine needs besides the
+weights: a model that fits by these limits may still not run.
 """
 
 from __future__ import annotations

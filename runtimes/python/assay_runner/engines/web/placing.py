@@ -1,6 +1,6 @@
-"""Reads off ONNX Runtime's log where a session's nodes were placed: in a browser it tells nowhere else.
+"""Reads from ONNX Runtime's log where a session's nodes were placed: in a browser it says so nowhere else.
 
-WebNN's provider joins the nodes that it takes into one, or a few: how many they were stands in a line of its own. A
+WebNN's provider joins the nodes that it takes into one, or a few: how many there were is in a separate line. A
 log may be that of several sessions, made one after the other.
 """
 

@@ -1,4 +1,4 @@
-"""Limits of whole numbers."""
+"""Limits of integers."""
 
 from __future__ import annotations
 

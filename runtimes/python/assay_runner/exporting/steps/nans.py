@@ -1,6 +1,6 @@
 """Guards against rows of attention in which everything is masked.
 
-torch's attention gives zeros for such a row, where a softmax gives what is not a number. Exporters write this out as
+torch's attention gives zeros for such a row, where a softmax gives NaN. Exporters write this out as
 Where(IsNaN(p), 0, p) behind every softmax. It does nothing where no row can be masked whole, and nothing either where
 the rows that are masked whole are set to zero behind the attention, as transformers' exporter does.
 """

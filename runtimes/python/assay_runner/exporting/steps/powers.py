@@ -1,4 +1,4 @@
-"""Powers by small whole numbers, and by one half."""
+"""Powers by small integers, and by one half."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sorting by truth values, of which many are the same."""
+"""Sorting by booleans, of which many are the same."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay_runner.exporting.steps import editing
 
 
 def to_places(model: onnx_ir.Model) -> int:
-    """TopK of truth values as numbers becomes TopK of numbers that also count the places, of which no two are the same.
+    """TopK of booleans as numbers becomes TopK of numbers that also count the places, of which no two are the same.
     Among equal numbers the first place comes first in torch and in ONNX; engines order them as they like."""
     done = 0
     for node in editing.nodes(model, "TopK"):

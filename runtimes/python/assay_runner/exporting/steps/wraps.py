@@ -1,4 +1,4 @@
-"""Pads that go on with the other end."""
+"""Pads that continue with the other end."""
 
 from __future__ import annotations
 

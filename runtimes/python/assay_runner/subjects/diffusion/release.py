@@ -1,4 +1,4 @@
-"""The installed diffusers: imported late, and where it is missing that is said in a sentence.
+"""The installed diffusers: imported late; where it is missing, the error says so.
 
 Nothing else in the runner needs diffusers, so nothing else fails without it.
 """

@@ -2,7 +2,7 @@
 
 Tiny models with small random weights hardly use their attention: a model without
 it may differ by less than a half-precision tolerance, and a check that cannot fail
-is none. So weights are drawn with growing gain until some damage shows, and the
+is not a check. So weights are drawn with growing gain until some damage shows, and the
 least gain is kept with which the damage is seen and rounding is still forgiven.
 """
 
@@ -160,7 +160,7 @@ def _exact(model: torch.nn.Module, recipe: Mapping[str, Any], whole: outputs.Ten
 def _forgiven(recipe: Mapping[str, Any], whole: outputs.Tensors, name: str) -> bool:
     """Whether the model in half precision agrees within that precision's tolerance.
 
-    One that cannot run there says nothing of it; single precision must then agree with double.
+    One that cannot run there says nothing about it; single precision must then agree with double.
     """
     rounded = _in(recipe, HALVES[name])
     if rounded is not None:

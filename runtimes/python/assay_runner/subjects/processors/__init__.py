@@ -1,7 +1,7 @@
 """Inputs made by rule against the library's own processors.
 
-A recipe's inputs are drawn, not prepared from a picture: nothing but the model's own
-complaints says that their layout is the one in use. So, where a type's processors can
+A recipe's inputs are drawn, not prepared from a picture: only the model's own
+errors show whether their layout is the one in use. So, where a type's processors can
 be made without files, real material goes through them and what comes out is compared.
 
 ``finding`` says which processor classes a recipe's inputs come from. ``settings`` is the

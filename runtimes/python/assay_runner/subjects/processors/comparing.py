@@ -1,4 +1,4 @@
-"""Holds what processors return against a recipe's inputs. Pure: what was seen goes in, sentences come out."""
+"""Compares what processors return with a recipe's inputs. Pure: what was seen goes in, sentences come out."""
 
 from __future__ import annotations
 

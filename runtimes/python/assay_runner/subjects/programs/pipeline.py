@@ -1,4 +1,4 @@
-"""A diffusers pipeline as one module: text or pictures in, pictures, videos or sound out.
+"""A diffusers pipeline as one module: text or images in, images, videos or audio out.
 
 The pipeline's networks are its children under their own names; scheduler and
 tokenizers are held by the pipeline itself. A call is the whole of it: words are

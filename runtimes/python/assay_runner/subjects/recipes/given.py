@@ -1,4 +1,4 @@
-"""A recipe from a config.json that somebody has: read with suspicion, refused in a clear sentence."""
+"""A recipe from a config.json that somebody has: read with suspicion, refused with a clear message."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Recipes on demand: ``python -m assay_runner recipes`` and the protocol's ``recipe`` job.
 
 Making one means searching, so it is done when the catalogue is made, and again only for
-a type or a configuration that has no recipe. Carrying a cell out just follows it.
+a type or a configuration that has no recipe. Running a cell just follows it.
 """
 
 from __future__ import annotations
