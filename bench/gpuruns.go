@@ -110,7 +110,7 @@ func importRow(run gpuRun) Row {
 			ms = append(ms, v)
 		}
 	}
-	row := Row{Name: "import in a fresh child", Measured: fmt.Sprintf("median of the %d children of the same run, at their first job", len(ms)), Value: "not told", Bar: fmt.Sprintf("≤ %.0f ms", gpuImportBar)}
+	row := Row{Name: "import in a fresh child", Measured: fmt.Sprintf("median of the %d children of the same run, at their first job", len(ms)), Value: "not reported", Bar: fmt.Sprintf("≤ %.0f ms", gpuImportBar)}
 	if len(ms) > 0 {
 		row.Value, row.Data = fmt.Sprintf("%.0f ms", measure.Median(ms)), map[string]float64{"ms": measure.Median(ms)}
 	}

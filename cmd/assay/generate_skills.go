@@ -11,7 +11,7 @@ func generateSkillCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "skill [MODEL…]",
 		Short: "Write a module for each model that takes natural inputs and returns task outputs",
-		Long: `Generate skill writes skill_hf_TYPE.py for each model: a module that stands alone, with a class that loads the model on a
+		Long: `Generate skill writes skill_hf_TYPE.py for each model: a standalone module, with a class that loads the model on a
 platform (or on its fallback when that platform is not here, and says so), takes text, an image, audio, a video, a
 question with documents or several of them, and returns text, labels, boxes, a vector or an image; with a command line,
 and test_skill_hf_TYPE.py beside it. It needs torch and transformers (diffusers for pipelines); on openvino and qnn it

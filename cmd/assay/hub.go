@@ -18,7 +18,7 @@ func (f *hubFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.BoolVar(&f.offline, "offline", false, "take weights from the cache only (also HF_HUB_OFFLINE=1)")
 	fs.BoolVar(&f.pickle, "allow-pickle", false, "also load pickled weights, as plain tensors: code in them is still refused")
-	fs.BoolVar(&f.code, "trust-remote-code", false, "run the code that a model brings itself")
+	fs.BoolVar(&f.code, "trust-remote-code", false, "run the code that a model comes with")
 }
 
 func (f *hubFlags) want() hub.Want { return hub.Want{Pickle: f.pickle, Code: f.code} }

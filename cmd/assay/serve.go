@@ -32,7 +32,7 @@ func serveCommand(a *app) *cobra.Command {
 		Use:   "serve --web-lab [MODEL…]",
 		Short: "Open a page where any browser, even a phone's, runs models and sends the results here",
 		Long: `Serve --web-lab prints the address of a page. Whoever opens it chooses models and platforms (WebGPU, WebNN,
-WebAssembly), and they run in that browser; the results come to this machine's journals, with the other
+WebAssembly), and they run in that browser; the results go to this machine's journals, with the other
 machine as their host. The thirteen key models, tiny, can be chosen unless others are named.
 On any interface other than 127.0.0.1 it uses TLS, since browsers allow WebGPU only on secure pages.
 Ctrl-C stops it.`,

@@ -144,7 +144,7 @@ func (c Cell) Validate() error {
 		return fmt.Errorf("%q is not a model type: a type has no slashes or spaces", c.Type)
 	}
 	if c.Via == platform.TransformersJS && (c.Start != "" || c.FrontEnd != "") {
-		return fmt.Errorf("transformers.js brings its own front ends and starts: leave --warm and --front-end out with --via %s", c.Via)
+		return fmt.Errorf("transformers.js has its own front ends and warm-up: omit --warm and --front-end with --via %s", c.Via)
 	}
 	if c.Revision != "" && c.Checkpoint == "" {
 		return fmt.Errorf("revision %q needs a checkpoint, and the cell names none", c.Revision)

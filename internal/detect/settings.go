@@ -125,7 +125,7 @@ func openvinoSettings(id string, capabilities []string, memory *int64, c CPU) *S
 	case kind == "GPU" && slices.Contains(capabilities, "fp16"):
 		return onDevice(platform.FP16, "the GPU lists FP16", memory, c)
 	case kind == "CPU":
-		why := "asked for by name: OpenVINO takes bf16 by itself where the CPU has it"
+		why := "asked for by name: OpenVINO uses bf16 on its own where the CPU has it"
 		threads, whyThreads := cpuThreads(c)
 		return reasons(Settings{DType: platform.FP32, Batch: 1, Threads: threads}, why, "one item fills the cores", whyThreads)
 	}

@@ -84,7 +84,7 @@ var patterns = []pattern{
 	row(cell.MissingWeights, inMessage, "no processor", `Can't load (?:image processor|tokenizer|feature extractor|processor|the configuration)`),
 
 	// Time.
-	row(cell.Timeout, inMessage, "somebody who does not answer", `(?i)timed out after|could not be acquired`),
+	row(cell.Timeout, inMessage, "a peer that does not answer", `(?i)timed out after|could not be acquired`),
 
 	// Outputs.
 	row(cell.WrongOutput, inMessage, "a comparison", `(?:Tensor-likes|Scalars|Arrays) are not (?:close|equal)|Not equal to tolerance|The values for attribute '\w+' do not match`),

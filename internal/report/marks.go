@@ -22,7 +22,7 @@ var looks = []look{
 	{cell.Works, "✓", "works", "ran, and its output was checked against a reference"},
 	{cell.Partial, "◐", "partial", "ran, but some of it elsewhere, or the check could not be made"},
 	{cell.Fails, "✗", "fails", "was tried and failed; the reason is given"},
-	{cell.Unavailable, "–", "unavailable", "no such device on the machines that were asked"},
+	{cell.Unavailable, "–", "unavailable", "no such device on the machines that were tried"},
 	{matrix.Unknown, "?", "unknown", "was tried, but the machine broke before the model could show anything"},
 	{matrix.NotRun, "·", "not run", "not tried"},
 }

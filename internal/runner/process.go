@@ -208,9 +208,9 @@ func (p *Process) greet(lines *lineReader) error {
 	p.hello = *m.hello
 	switch v := p.hello.Protocol; {
 	case v > Version:
-		return fmt.Errorf("it speaks version %d of the runner protocol and this assay version %d: update assay", v, Version)
+		return fmt.Errorf("it uses version %d of the runner protocol and this assay version %d: update assay", v, Version)
 	case v < Version:
-		return fmt.Errorf("it speaks version %d of the runner protocol and this assay version %d: update the runner", v, Version)
+		return fmt.Errorf("it uses version %d of the runner protocol and this assay version %d: update the runner", v, Version)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-// What this browser tells of the machine that it is on. What it keeps to itself stays empty.
+// What this browser says about its machine. What it does not reveal stays empty.
 
 const HINTS = ["architecture", "bitness", "model", "platformVersion", "fullVersionList"];
 

@@ -110,7 +110,7 @@ let everConnected = false;
 function whyLost() {
   if (everConnected) return "The connection to Assay was lost: is this device still on the same network, and Assay still running?";
   return location.protocol === "https:"
-    ? "This browser loaded the page and refuses the connection for results. Some, such as Safari on an iPhone, want a certificate that they trust: see Assay's docs/web-lab.md."
+    ? "This browser loaded the page but refuses the connection for results. Some, such as Safari on an iPhone, need a certificate that they trust: see Assay's docs/web-lab.md."
     : "Assay cannot be reached: is it still running?";
 }
 
@@ -118,7 +118,7 @@ function whyLost() {
 function afterCrash() {
   const cell = sessionStorage.getItem(RUNNING);
   sessionStorage.removeItem(RUNNING);
-  return cell && `This page ended while ${cell} was running: the browser may have run out of memory. Nothing was recorded of it.`;
+  return cell && `This page ended while ${cell} was running: the browser may have run out of memory. Nothing was recorded for it.`;
 }
 
 const connection = new Connection({ ...on, connected: () => ((everConnected = true), on.connected()) });
@@ -143,4 +143,4 @@ document.addEventListener("visibilitychange", () => {
 });
 
 if (isSecureContext) connection.connect();
-else showAlert("This page is not secure, and browsers give WebGPU and WebNN to secure pages only: open the https address that Assay printed.");
+else showAlert("This page is not secure, and browsers allow WebGPU and WebNN only on secure pages: open the https address that Assay printed.");

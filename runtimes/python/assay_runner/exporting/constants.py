@@ -31,7 +31,7 @@ COMPANIONS = (
     Companion(r"(.*_)?grids?(_\w+)?", LAYOUT, "how many patches an image has"),
     Companion(r"(.*_)?(sizes|shapes|structure)", LAYOUT, "how large each part of the input is"),
     Companion(r"(.*_)?(lens|lengths?|cutoffs|num_\w+|images_per_sample)", LAYOUT, "how long each part is"),
-    Companion(r"(.*_)?position_ids|pooled_patches_idx|image_token_pooling|timesteps", LAYOUT, "where each part lies"),
+    Companion(r"(.*_)?position_ids|pooled_patches_idx|image_token_pooling|timesteps", LAYOUT, "where each part is"),
     Companion(r"(moe_)?mm_token_type_ids", LAYOUT, "which tokens stand for an image"),
     Companion(r"(.*_)?masks?", MASK, "that nothing is hidden"),
     Companion(r"aspect_ratio_ids", MASK, "that an image has the first form"),

@@ -36,7 +36,7 @@ NAMES = (
     Name("torch.onnx._internal.exporter._core", "", "engines/preimporting: what writing a graph imports"),
     Name("torch.onnx._internal.exporter._registration", "ONNXRegistry", "exporting, derive/listed: operators"),
     Name("torch.onnx._internal.exporter._registration", "onnxscript_apis", "exporting: operators, read once"),
-    Name("torch.storage", "UntypedStorage", "subjects/weights: storage of which nobody else knows"),
+    Name("torch.storage", "UntypedStorage", "subjects/weights: storage that nothing else knows"),
     Name("torch.utils._python_dispatch", "TorchDispatchMode", "facts, subjects, checking: calls"),
     Name("torch.utils._python_dispatch", "_disable_current_modes", "exporting: calls unseen"),
     Name("torch.utils._pytree", "tree_flatten", "exporting/following, exporting/values: leaves of arguments"),

@@ -2,8 +2,8 @@
 
 OpenVINO restores some graphs wrongly and says nothing: an output is a row short, or holds no numbers. A blob is
 compared with the model that it was made from before anybody relies on it. Both run on the same inputs, which must be
-some that the model is meant for: with others (ids that announce no picture, and a picture) OpenVINO's kernels write where they
-must not, and the process dies, now or later.
+some that the model is meant for: with others (ids that announce no image, and an image) OpenVINO's kernels write where
+they must not, and the process dies, now or later.
 """
 
 from __future__ import annotations
