@@ -20,7 +20,7 @@ import (
 
 // derived holds what is derived from torch's tables, and from the lists of
 // operators of engines that run graphs, against what was measured, where both can
-// be had: every type at size tiny on this CPU, and what the journals of --truth hold.
+// be compared: every type at size tiny on this CPU, and what the journals of --truth hold.
 func (b *bench) derived(ctx context.Context) (findings, error) {
 	truth, err := b.truth(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ type trial struct {
 
 // support reports whether a measured failure is one of support: an operator or
 // a dtype that the device does not take, or a graph that could not be written.
-// Wrong numbers are none, and tables cannot foresee them; what has no recipe or no
+// Wrong numbers do not count, and tables cannot foresee them; what has no recipe or no
 // package never came so far.
 func (t trial) support() bool {
 	classes := []cell.FailureClass{cell.UnsupportedOperator, cell.UnsupportedDType, cell.ModelError, cell.Export}

@@ -96,7 +96,7 @@ func withKind(j runner.Job, kind runner.JobKind) runner.Job {
 	return j
 }
 
-// carried is what one child said of a job with one point.
+// carried is what one child said about a job with one point.
 type carried struct {
 	report runner.Report
 	phases map[string]float64

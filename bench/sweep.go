@@ -15,7 +15,7 @@ import (
 
 const sweepBar = 2 * time.Minute
 
-// sweep has the program carry thousands of no-op cells out in a home of its
+// sweep has the program run thousands of no-op cells in a home of its
 // own and asks the database for their number. The time is that of both.
 func (b *bench) sweep(ctx context.Context) (findings, error) {
 	const full = 2400

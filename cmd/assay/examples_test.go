@@ -24,7 +24,7 @@ type example struct {
 }
 
 // notRun lists the lines that no test runs, each with its reason. That they
-// can be understood (flags, models, platforms) is tested all the same.
+// can be understood (flags, models, platforms) is tested anyway.
 var notRun = map[string]string{
 	"make run":                                  "it runs the matrix that the examples of assay matrix run, and would build this tree again",
 	"make test":                                 "it runs this test",

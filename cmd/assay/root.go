@@ -147,7 +147,7 @@ func (a *app) paths() (db, journals string, err error) {
 	if a.db != "" {
 		return a.db, a.db + ".journals", nil
 	}
-	f, err := a.foldersToRead() // whoever writes there makes the folder himself
+	f, err := a.foldersToRead() // whatever writes there makes the folder itself
 	if err != nil {
 		return "", "", err
 	}

@@ -145,7 +145,7 @@ func (f *serveFlags) certificate() (*tls.Certificate, error) {
 	return &c, nil
 }
 
-// announce says where the lab is to be found.
+// announce says where the lab is.
 func (a *app) announce(l *weblab.Lab, models int) error {
 	urls := l.URLs()
 	fingerprint, own := l.Secure()

@@ -29,7 +29,7 @@ func suggestCommand(c *cobra.Command, typed string) string {
 	return suggest(typed, names)
 }
 
-// suggestSubcommand is for a command with commands of its own, whose check tells of the
+// suggestSubcommand is for a command with commands of its own, whose check reports the
 // word in its own sentence.
 func suggestSubcommand(c *cobra.Command, err error) string {
 	if typed := unknownCommand.FindStringSubmatch(err.Error()); typed != nil {

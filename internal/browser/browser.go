@@ -157,7 +157,7 @@ func (b *Browser) Close() error {
 }
 
 // end clears the browser away, once. Without a reason it died of itself, and
-// its last words tell why.
+// its last output says why.
 func (b *Browser) end(why error) {
 	b.once.Do(func() {
 		b.meter.stop()

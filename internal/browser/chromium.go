@@ -49,7 +49,7 @@ func startChromium(ctx context.Context, o Options, profile string) (driver, erro
 }
 
 // brief is an error in its first line. chromedp puts all that the browser
-// printed into the others, and its last words are told anyway.
+// printed into the others, and its last output is reported anyway.
 type brief struct{ err error }
 
 func (b *brief) Error() string {

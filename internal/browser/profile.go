@@ -33,7 +33,7 @@ const (
 // most, on macOS 103.
 const mostPath = 31
 
-// profileFolder is where profiles lie: the folder of temporary files, unless
+// profileFolder is where profiles are: the folder of temporary files, unless
 // its path is too long for sockets.
 func profileFolder() string {
 	const short = "/tmp"

@@ -149,7 +149,7 @@ func readRecipes() (book, error) {
 }
 
 // readPiped is the types of pipelines with a recipe, read without the recipes
-// of all models: listing them is to be instant.
+// of all models: listing them must be instant.
 func readPiped() map[string]bool {
 	var file struct{ Recipes []struct{ Type string } }
 	if err := readJSON("pipeline_recipes", &file); err != nil {

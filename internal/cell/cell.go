@@ -205,8 +205,8 @@ func (c Cell) Validate() error {
 	return n.pair() // the last: all else is right then
 }
 
-// PairError says that a target and a dtype do not go together. In a sweep over
-// many of both that is not a fault of the sweep's.
+// PairError says that a target and a dtype do not fit each other. In a sweep over
+// many of both that is not the sweep's fault.
 type PairError struct {
 	Target platform.Target
 	DType  platform.DType

@@ -6,7 +6,7 @@ import (
 )
 
 // Key says which cells are the same. Two cells have one key when they differ in
-// nothing but what is derived of them and what the caller named as of no matter.
+// nothing but what is derived from them and what the caller said does not matter.
 // It may be compared and be the key of a map.
 //
 // A field that is added to Cell tells cells apart until somebody says that it

@@ -7,7 +7,7 @@ import (
 )
 
 // Travels reports whether any machine can run the cell: it names nothing
-// that lies on one of them alone.
+// that is only on one of them.
 func (c Cell) Travels() bool { return len(c.LocalPaths()) == 0 }
 
 // LocalPaths are what keeps a cell on the machine that it was planned on: its own

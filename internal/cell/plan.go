@@ -27,7 +27,7 @@ const (
 // Thoroughness orders timings: a larger one says all that a smaller one does.
 func (t Timing) Thoroughness() int { return slices.Index([]Timing{Functional, Quick, Thorough}, t) }
 
-// Plan is an ordered set of cells and how they are to be carried out.
+// Plan is an ordered set of cells and how to run them.
 type Plan struct {
 	Cells  []Cell `json:"cells"`
 	Timing Timing `json:"timing,omitempty"` // "" is Functional
@@ -77,7 +77,7 @@ func ReadPlan(r io.Reader) (Plan, error) {
 }
 
 // offset is where in b the decoder found the error. It stands at the value's
-// end when it tells of an unknown field, so that is looked for by its name.
+// end when it reports an unknown field, so that is looked for by its name.
 func offset(b []byte, err error, end int64) int64 {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError

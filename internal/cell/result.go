@@ -70,7 +70,7 @@ type Result struct {
 	// "fast:" with a package and its version. Nil for models without one.
 	Kernels map[string]string `json:"kernels,omitempty"`
 
-	// Generation tells of the tokens, in mode generate.
+	// Generation describes the tokens, in mode generate.
 	Generation *Generation `json:"generation,omitempty"`
 
 	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
@@ -91,7 +91,7 @@ func (r Result) AskedHash() string {
 	return r.Asked
 }
 
-// SpeaksFor are the hashes of the cells that a result tells of: what ran, and
+// SpeaksFor are the hashes of the cells that a result is about: what ran, and
 // what it answers.
 func (r Result) SpeaksFor() []string { return []string{r.Cell.Hash, r.AskedHash()} }
 
@@ -158,7 +158,7 @@ const (
 	Export              FailureClass = "export"
 	WrongOutput         FailureClass = "wrong-output"
 	Environment         FailureClass = "environment"  // the machine broke: never counted against the model
-	Harness             FailureClass = "harness"      // Assay's own code broke, or a library is not as it needs it: never counted against the model
+	Harness             FailureClass = "harness"      // Assay's own code broke, or a library is not what it expects: never counted against the model
 	ModelError          FailureClass = "model-error"  // the model's own code raised, and no other class fits
 	BeyondAssay         FailureClass = "beyond-assay" // Assay itself cannot run such a model there yet: no failure of the platform's
 	Unsuited            FailureClass = "unsuited"     // asked for what its model cannot have: nothing ran, and the verdict is unavailable
@@ -216,7 +216,7 @@ type LeftOver struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// Exported tells of the graph that ran in the model's place.
+// Exported describes the graph that ran in the model's place.
 type Exported struct {
 	Key      string       `json:"key"`      // in the cache of exported models
 	Prepared string       `json:"prepared"` // key of what the engine made of it

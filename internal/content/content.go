@@ -6,7 +6,7 @@
 // file beside what the kernel says about its last change, so that fifteen
 // gigabytes are read again only when something wrote to them. Only what nobody can
 // set back is trusted: on Linux and macOS the inode's change time, and
-// only when it lies some seconds back, since a clock tick may hold two writes.
+// only when it is some seconds old, since a clock tick may hold two writes.
 // Where a system has no such time files are hashed each time.
 package content
 

@@ -2,7 +2,7 @@ package detect
 
 import "strings"
 
-// BrowserAnswer is what a browser said of itself, from its own page. What
+// BrowserAnswer is what a browser said about itself, from its own page. What
 // it could not tell is nil.
 type BrowserAnswer struct {
 	Kind    string `json:"kind"` // as in a target: packed, chromium, firefox
@@ -75,7 +75,7 @@ func (w WebAssembly) words() []string {
 	return words
 }
 
-// BrowserVersions are what browsers told of their versions, by kind.
+// BrowserVersions are what browsers said about their versions, by kind.
 func (a Answers) BrowserVersions() map[string]string {
 	out := map[string]string{}
 	for question, answer := range a {

@@ -63,7 +63,7 @@ func answered(seen []Browser, a Answers) []Browser {
 // setupWebHint is what to do when there is no web environment.
 const setupWebHint = `run "assay setup web" to install what pages need` //nolint:gosec // no secret
 
-// Judge weighs what each browser said of itself.
+// Judge weighs what each browser said about itself.
 func (w webProbe) Judge(s Sighting, a Answers) Platform {
 	p := Platform{Platform: w.name, Evidence: s.Platforms[w.name].Evidence}
 	browsers := answered(s.Browsers, a)
@@ -153,7 +153,7 @@ func addWebGPU(p *Platform, s Sighting, b BrowserAnswer) {
 		Features: usable(g.Features), Settings: webGPUSettings(b, s.CPU)})
 }
 
-// name is what the browser tells of its adapter. Some tell nothing.
+// name is what the browser says about its adapter. Some say nothing.
 func (g WebGPU) name() string {
 	var words []string
 	for _, w := range []string{g.Vendor, g.Architecture, g.Device, g.Description} {
@@ -172,7 +172,7 @@ func (g WebGPU) limits() string {
 var softwareAdapters = []string{"swiftshader", "llvmpipe", "lavapipe", "softpipe", "warp", "microsoft basic render"}
 
 // Software reports whether the adapter is the processor: by the browser's own
-// word, by its name, or because nothing else was to be had.
+// word, by its name, or because there was nothing else.
 func (b BrowserAnswer) Software() bool {
 	return b.Forced || b.WebGPU.Fallback != nil && *b.WebGPU.Fallback || SoftwareAdapter(b.WebGPU.name())
 }

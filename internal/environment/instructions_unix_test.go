@@ -213,7 +213,7 @@ func TestRememberSideBySide(t *testing.T) {
 	}
 }
 
-// TestACacheThatCannotBeWritten: what was found holds all the same, and the
+// TestACacheThatCannotBeWritten: what was found holds anyway, and the
 // message says so.
 func TestACacheThatCannotBeWritten(t *testing.T) {
 	t.Parallel()

@@ -63,7 +63,7 @@ func ended(e Evidence) (finding, bool) {
 // lastWords are what programs print when they give up.
 var lastWords = regexp.MustCompile(`(?m)^(?:terminate called .+(?:\n\s*what\(\): .+)?|(?:free|malloc|realloc|munmap_chunk)\w*\(\): .+|double free or corruption.*|\*\*\* .+ \*\*\*: terminated|.*Assertion .+ failed.*|Fatal Python error: .+)$`)
 
-// echoes are last words that only repeat the signal.
+// echoes are last output that only repeat the signal.
 var echoes = regexp.MustCompile(`^Fatal Python error: (?:Segmentation fault|Aborted|Bus error|Illegal instruction|Floating point exception)$`)
 
 func signalled(e Evidence, sig int) finding {

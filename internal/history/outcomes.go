@@ -10,13 +10,13 @@ import (
 	"assay/internal/store"
 )
 
-// OutcomesOfRun are what a run said of each model; nil where the store knows no
+// OutcomesOfRun are what a run said about each model; nil where the store knows no
 // such run.
 func (h *History) OutcomesOfRun(ctx context.Context, run string) ([]snapshot.Outcome, error) {
 	return h.outcomes(ctx, store.Filter{Runs: []string{run}}, func(cell.Result) bool { return true })
 }
 
-// OutcomesOfRelease are what was last said of each model with a release of
+// OutcomesOfRelease are what was last said about each model with a release of
 // transformers; nil where nothing was.
 func (h *History) OutcomesOfRelease(ctx context.Context, release string) ([]snapshot.Outcome, error) {
 	return h.outcomes(ctx, store.Filter{}, func(r cell.Result) bool { return r.Context.Versions["transformers"] == release })

@@ -17,7 +17,7 @@ type Here struct {
 	// of; "" for one of the catalogue or the Hub.
 	Content func(context.Context, cell.Cell) (string, error)
 	// Browsers are the versions of the browsers, by kind, as far as they are
-	// known without starting one: what a browser last said of itself is kept
+	// known without starting one: what a browser last said about itself is kept
 	// for a day, and until its program changes. Of a browser that is not among
 	// them every version counts: to learn its version means to start it, which
 	// takes as long as many of the cells that resuming would save. It is asked

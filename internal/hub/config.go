@@ -99,7 +99,7 @@ func finite(b []byte) []byte {
 }
 
 // RefuseCode is the error for a model whose type nobody here knows and that
-// brings code of its own, or for code that lies in another model.
+// brings its own code, or for code that lies in another model.
 func (c Config) RefuseCode(shown string, trusted bool) error {
 	for _, name := range slices.Sorted(maps.Keys(c.Code)) {
 		place := c.Code[name]

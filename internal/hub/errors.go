@@ -25,7 +25,7 @@ const (
 	NoWeights   Kind = "no-weights" // no weights that could be loaded
 	Pickled     Kind = "pickled"    // weights only as pickles, which can run code
 	BadConfig   Kind = "bad-config" // a config.json that describes no model
-	OwnCode     Kind = "own-code"   // the model wants to run code of its own
+	OwnCode     Kind = "own-code"   // the model wants to run its own code
 )
 
 // Error is a problem with a model's files, in a sentence, with what to do.

@@ -39,7 +39,7 @@ type File struct {
 const atOnce = 4
 
 // Fetch brings a model's files into the cache, as far as they are not there,
-// and returns their folder. Without leave to use the network it takes what the
+// and returns their folder. Where it may not use the network it takes what the
 // cache has; where the server cannot be reached too, with a word.
 func (h *Hub) Fetch(ctx context.Context, ref Ref, w Want) (Snapshot, error) {
 	if err := ref.Check(); err != nil {
@@ -226,7 +226,7 @@ func (f *fetching) missing(ctx context.Context, files []remote) (need, had int64
 	return need, had, nil
 }
 
-// room says when the disk cannot hold what is to come.
+// room says when the disk cannot hold what will be downloaded.
 func (f *fetching) room(need int64) error {
 	if f.o.Free == nil || need <= 0 {
 		return nil

@@ -32,7 +32,7 @@ func ParseRef(s string) (Ref, error) {
 	return r, r.Check()
 }
 
-// Check refuses names that are none, in particular paths.
+// Check refuses invalid names, in particular paths.
 func (r Ref) Check() error {
 	parts := strings.Split(r.Model, "/")
 	good := len(parts) <= 2

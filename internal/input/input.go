@@ -32,7 +32,7 @@ func (e *SpecialError) Is(target error) bool {
 	return target == syscall.EISDIR && e.Kind == "a folder"
 }
 
-// LargeError says that there is more than was to be read.
+// LargeError says that there is more than may be read.
 type LargeError struct {
 	Path  string
 	Limit int64

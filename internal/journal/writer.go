@@ -102,7 +102,7 @@ func lock(f *os.File) error {
 	return err
 }
 
-// Path is where the journal lies.
+// Path is where the journal is.
 func (w *Writer) Path() string { return w.path }
 
 // RunID is the run whose journal it is.

@@ -11,7 +11,7 @@ import (
 	"assay/internal/runner"
 )
 
-// together runs plans at the same time, by labs that are alike but for
+// together runs plans at the same time, by labs that are alike except for
 // what change does to them, and returns how many children ran in parallel.
 func together(t *testing.T, plans []cell.Plan, change func(i int, l *Lab)) int32 {
 	t.Helper()
@@ -138,7 +138,7 @@ func TestFreeMemoryIsAskedForWhileNothingRuns(t *testing.T) {
 }
 
 // TestAnotherMachinesDevicesAreItsOwn: what guests hold in their GPU's memory is
-// not taken from this machine's, whose memory they share all the same.
+// not taken from this machine's, whose memory they share anyway.
 func TestAnotherMachinesDevicesAreItsOwn(t *testing.T) {
 	t.Parallel()
 	plan := func(name string) cell.Plan { return cells(cell.Cell{Type: name, Target: "cuda", Size: cell.Full}) }

@@ -9,7 +9,7 @@ import (
 	"assay/internal/runner"
 )
 
-// dear are the platforms whose context is dear to make: a quarter of a second
+// dear are the platforms whose context is expensive to make: a quarter of a second
 // alone, over a second with many at once, and more than a tiny model takes.
 var dear = []platform.Name{platform.CUDA, platform.ROCm}
 

@@ -41,7 +41,7 @@ type Derived struct {
 }
 
 // derives reports whether a route's own result is to be derived: the target is
-// not here, what it can do is known all the same, and nobody asked for the
+// not here, what it can do is known anyway, and nobody asked for the
 // hardware itself (strict) or for times.
 func (c *carrying) derives(r route) bool {
 	return r.absent != "" && r.derives && !c.plan.Strict && c.plan.Timing == cell.Functional
@@ -59,7 +59,7 @@ func (c *carrying) deriveAll(ctx context.Context, routes []route) error {
 	return c.each(ctx, byModel(open), c.derive)
 }
 
-// byModel gathers routes whose cells are alike but for their target.
+// byModel gathers routes whose cells are alike except for their target.
 func byModel(routes []route) []group {
 	at := map[cell.Key]int{}
 	var out []group

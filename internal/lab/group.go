@@ -7,7 +7,7 @@ import (
 	"assay/internal/cell"
 )
 
-// group is what one loaded model serves: cells alike but for batch and input
+// group is what one loaded model serves: cells alike except for batch and input
 // size, smallest first, so that what memory allows is done before what it
 // does not.
 type group struct {

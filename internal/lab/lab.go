@@ -42,7 +42,7 @@ type Recipe struct {
 	Class      string
 	Task       string
 	Parameters int64
-	Weights    *runner.Weights // where given weights lie; nil where they are drawn
+	Weights    *runner.Weights // where given weights are; nil where they are drawn
 	Content    string          // digest of the user's own files that the model is made of; "" for others
 	Seq, Image int             // the sizes used when the cell names none; 0 where there is no such size
 }

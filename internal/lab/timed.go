@@ -97,7 +97,7 @@ func (c *carrying) checkBlock(ctx context.Context, gs []group) ([]*series, error
 	return out, nil
 }
 
-// working finishes what fails or cannot be had, and returns the rest.
+// working finishes what fails or is not available, and returns the rest.
 func (c *carrying) working(done []*attempt) []*attempt {
 	return slices.DeleteFunc(done, func(a *attempt) bool {
 		over := slices.Contains([]cell.Verdict{cell.Fails, cell.Unavailable, cell.Unknown}, a.result.Verdict)

@@ -82,7 +82,7 @@ func (c *carrying) leave(a *attempt, why string) {
 	c.price(a)
 }
 
-// unsuited is why a cell cannot be had, without the exception's name.
+// unsuited is why a cell is not available, without the exception's name.
 func unsuited(f cell.Failure) string { return strings.TrimPrefix(f.Detail, "Unsuited: ") }
 
 func (c *carrying) evidence(a *attempt) cell.Evidence {

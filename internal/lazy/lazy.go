@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// ErrClosed is why a closed value cannot be had.
+// ErrClosed is why a closed value is not available.
 var ErrClosed = errors.New("it was closed")
 
 // Value is made when first needed. It is safe for concurrent use.

@@ -114,7 +114,7 @@ type Square struct {
 	Speedup *Speedup `json:"speedup,omitempty"` // over this host's CPU
 }
 
-// Fold folds observations into a matrix. Those that tell nothing of a model are left out.
+// Fold folds observations into a matrix. Those that say nothing about a model are left out.
 func Fold(observations []Observation, o Options) Matrix {
 	observations = OfModels(observations)
 	m := Matrix{Platforms: columns(observations)}

@@ -33,7 +33,7 @@ type Latency struct {
 	Sync     string   `json:"sync,omitempty"`
 }
 
-// Load is everything before the first inference, download left out: it tells of
+// Load is everything before the first inference, download left out: it describes
 // the network, not of the platform.
 type Load struct {
 	At

@@ -198,7 +198,7 @@ func only(heads []Observation, by func(Observation) string) string {
 	return strings.Join(slices.Sorted(maps.Keys(good)), " and ") + " only"
 }
 
-// disagreement names what says otherwise than the headline: results of the same
+// disagreement names what contradicts the headline: results of the same
 // settings with another verdict, and weaker evidence that was wrong. That a
 // platform is missing on some other machine contradicts nothing.
 func disagreement(head Observation, list []Observation) []string {

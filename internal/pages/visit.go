@@ -14,7 +14,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Visit is one job's leave to use pages, one after the other.
+// Visit is one job's permission to use pages, one after the other.
 type Visit struct {
 	host   *Host
 	where  Where

@@ -58,7 +58,7 @@ type Planner struct {
 	// Allow is what models may bring: pickles, code of their own. No request
 	// can allow it for itself.
 	Allow hub.Want
-	// Say tells the asker what was decided for him. Nil is nobody.
+	// Say tells the user what was decided. Nil tells nobody.
 	Say func(string)
 	// Log takes details. Nil is nobody.
 	Log *slog.Logger

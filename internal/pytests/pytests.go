@@ -46,7 +46,7 @@ type Run struct {
 	Options []string // of pytest
 	Workers int
 	Limit   time.Duration // for one file; a process has that for each of its own
-	// Done is told of each file as soon as it is known; it may be nil.
+	// Done is told about each file as soon as it is known; it may be nil.
 	Done func(File)
 }
 

@@ -41,7 +41,7 @@ func TestRead(t *testing.T) {
 }
 
 // TestADeadProcess: a file that kills its process is found, and the others are
-// run all the same.
+// run anyway.
 func TestADeadProcess(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("sh"); err != nil {

@@ -74,7 +74,7 @@ func weightsWord(w string) string {
 	return "own"
 }
 
-// imported stands beside what nobody here saw run.
+// imported marks what did not run here.
 const imported = "imp"
 
 // unstable stands beside a time whose repeats differ too much, and a ratio made of one.

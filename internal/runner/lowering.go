@@ -33,7 +33,7 @@ type Levels struct {
 	// other is tried again.
 	Bounds func(Job) bool
 	// Lived is told that a job's child died at one level and was through at the
-	// next: the host is to remember that.
+	// next: the host should remember that.
 	Lived func(c cell.Cell, died, lived string)
 }
 

@@ -36,14 +36,14 @@ type Job struct {
 	Cell   cell.Cell       `json:"cell"`
 	Recipe json.RawMessage `json:"recipe,omitempty"` // as the catalogue has it; nil for questions and no-ops
 	Points []Point         `json:"points,omitempty"`
-	// Weights says where those lie that are not drawn at random; nil when they are.
+	// Weights says where those are that are not drawn at random; nil when they are.
 	Weights *Weights    `json:"weights,omitempty"`
 	Timing  *TimingRule `json:"timing,omitempty"`
 	// Threads is how many the child may compute with. 0 is one, and in a timed
 	// job, which has the machine to itself, the engine's own choice.
 	Threads int `json:"threads,omitempty"`
 	// Reuse names children that may carry several jobs of that name out in
-	// turn, because what each would set up (a device's context) is dear; ""
+	// turn, because what each would set up (a device's context) is expensive; ""
 	// is a child of its own. The job's exit then comes when the job is done,
 	// and the child may stay.
 	Reuse string `json:"reuse,omitempty"`

@@ -18,7 +18,7 @@ type running struct {
 	pgid     atomic.Int64 // of the child's group, where systems have groups
 }
 
-// Hello is what the runner said of itself.
+// Hello is what the runner said about itself.
 func (p *Process) Hello() Hello { return p.hello }
 
 // Done is closed when the runner has ended and nothing of it is left.

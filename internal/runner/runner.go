@@ -38,7 +38,7 @@ import (
 // how many jobs are sensible at once is the caller's matter. Whoever made the
 // runner closes it, once all its Runs are to end.
 type Runner interface {
-	// Hello is what the runner said of itself when it started; for a
+	// Hello is what the runner said about itself when it started; for a
 	// restarted runner, the newest.
 	Hello() Hello
 
@@ -69,7 +69,7 @@ type Runner interface {
 type LostError struct {
 	Why     string // a clause: "the runner ended with exit status 3"
 	Started bool   // whether the job's child had begun
-	Stderr  string // the runner's last words, at most 64 KiB
+	Stderr  string // the runner's last output, at most 64 KiB
 }
 
 // Error gives the reason and the last line that the runner printed.

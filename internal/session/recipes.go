@@ -69,7 +69,7 @@ func (r *recipes) otherHead(c cell.Cell) bool {
 }
 
 // given has the runner make the recipe of the config.json at a path. code lets
-// a model bring code of its own.
+// a model bring its own code.
 func (r *recipes) given(ctx context.Context, c cell.Cell, config string, code bool) (lab.Recipe, error) {
 	b, err := r.ask(ctx, c, map[string]any{"config": config, "trust_remote_code": code})
 	if err != nil {

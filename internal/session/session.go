@@ -87,7 +87,7 @@ type Session struct {
 	book        func() *content.Book // remembers digests for the length of the session and, with a cache, beyond
 
 	mu     sync.Mutex
-	untold []string // what runners said of themselves and nobody has been told
+	untold []string // what runners said about themselves and nobody has been told
 }
 
 const mostWorkers = 16
@@ -174,7 +174,7 @@ func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, 
 	return errors.Join(l.Carry(ctx, plan, on), s.collect(plan, note))
 }
 
-// tell says once what runners said of themselves.
+// tell says once what runners said about themselves.
 func (s *Session) tell(note func(string)) {
 	s.mu.Lock()
 	said := s.untold

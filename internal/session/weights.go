@@ -78,7 +78,7 @@ func (w *weighted) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) 
 	return r, err
 }
 
-// place is where a cell's weights lie, whole; nil for those that are drawn.
+// place is where a cell's weights are, whole; nil for those that are drawn.
 func (w *weighted) place(ctx context.Context, c cell.Cell) (*runner.Weights, error) {
 	switch {
 	case c.Engine == platform.Noop || c.Weights == cell.Random || c.Type == cell.ONNX: // a graph holds its own

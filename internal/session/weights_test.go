@@ -109,7 +109,7 @@ func TestLoadedOnce(t *testing.T) {
 	}
 }
 
-// TestUnloadable: what becomes of cells whose weights cannot be had.
+// TestUnloadable: what becomes of cells whose weights is not available.
 func TestUnloadable(t *testing.T) {
 	t.Parallel()
 	gated := tiny()

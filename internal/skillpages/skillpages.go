@@ -40,7 +40,7 @@ type Run struct {
 	// Open opens an address in a browser that has the platform.
 	Open  func(ctx context.Context, url string) (pages.Page, error)
 	Limit time.Duration // for one trial
-	// Done is told of each module as soon as it is known; it may be nil.
+	// Done is told about each module as soon as it is known; it may be nil.
 	Done func(pytests.File)
 }
 

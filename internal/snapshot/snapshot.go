@@ -27,7 +27,7 @@ type Snapshot struct {
 	Outcomes []Outcome `json:"outcomes,omitempty"`
 }
 
-// Outcome is what a sweep said of one model with its settings.
+// Outcome is what a sweep said about one model with its settings.
 type Outcome struct {
 	Type       string `json:"type"`
 	Checkpoint string `json:"checkpoint,omitempty"`
@@ -86,7 +86,7 @@ func outcomeOf(r cell.Result) Outcome {
 	return o
 }
 
-// speaks says whether the outcome tells anything of the model.
+// speaks says whether the outcome says anything about the model.
 func (o Outcome) speaks() bool {
 	tells := slices.Contains([]cell.Verdict{cell.Works, cell.Partial, cell.Fails}, o.Verdict)
 	return tells && o.Class.OfModel()

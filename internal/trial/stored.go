@@ -23,7 +23,7 @@ func CrossCheck(models []Model, stored Stored) {
 	}
 }
 
-// disagreement is how a test stands against what is stored of its model, alone
+// disagreement is how a test differs from the stored results of its model, alone
 // and in a batch.
 func disagreement(f pytests.File, alone, batch cell.Verdict) string {
 	unasked := slices.ContainsFunc(f.Skipped, func(c pytests.Case) bool { return strings.HasPrefix(c.Test, "test_batch") })

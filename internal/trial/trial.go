@@ -23,7 +23,7 @@ type Model struct {
 	Trial skills.Trial `json:"-"` // of a skill, in a browser
 	// Stored is what is stored of the model there; "" where nothing is.
 	Stored cell.Verdict `json:"stored,omitempty"`
-	// Disagrees is how the outcome stands against what is stored; "" where they
+	// Disagrees is how the outcome differs from what is stored; "" where they
 	// agree, or nothing is stored.
 	Disagrees string `json:"disagrees,omitempty"`
 }

@@ -151,7 +151,7 @@ type Verifier struct {
 }
 
 // Verify says what was found of a combination. An error means that nothing
-// could be found out; a combination that fails is none.
+// could be found out; a combination that fails is not an error.
 func (v Verifier) Verify(ctx context.Context, c Combination) (Outcome, error) {
 	o := Outcome{Pipeline: c.Pipeline, Platform: c.Platform}
 	model, err := v.representative(c)

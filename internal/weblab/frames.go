@@ -50,7 +50,7 @@ func (g *guest) software(t platform.Target) bool {
 // Gone tells when the guest's page is gone, and this one with it.
 func (f *frame) Gone() <-chan error { return f.gone }
 
-// About is what the guest's browser said of itself.
+// About is what the guest's browser said about itself.
 func (f *frame) About() pages.About {
 	kind, version := f.guest.about.browser()
 	return pages.About{Browser: kind, Version: version, Software: f.software}

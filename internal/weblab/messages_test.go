@@ -9,7 +9,7 @@ import (
 	"assay/internal/progress"
 )
 
-// TestMessages: what the page is told of each event is what its script reads.
+// TestMessages: what the page is told about each event is what its script reads.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	c := cell.Cell{Type: "bert", Target: "webgpu@chrome"}.Normal()

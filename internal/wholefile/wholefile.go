@@ -20,7 +20,7 @@ type Options struct {
 	// Sync has the file's bytes on the disk before the file gets its name.
 	Sync bool
 	// New refuses, with fs.ErrExist, to replace a file. On a file system
-	// without links it replaces all the same.
+	// without links it replaces anyway.
 	New bool
 }
 

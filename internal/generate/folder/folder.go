@@ -40,7 +40,7 @@ type Unwritten struct {
 	Reason string `json:"reason"`
 }
 
-// Contents is what the folder is to hold.
+// Contents is what the folder should have.
 type Contents struct {
 	Files   []generate.File // of all models, after what they share
 	Models  []Model

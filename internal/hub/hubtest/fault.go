@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Fault is one answer that is not as it should be.
+// Fault is one faulty answer.
 type Fault struct {
 	Status     int           // instead of the file
 	RetryAfter string        // with the status

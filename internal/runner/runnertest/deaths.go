@@ -13,7 +13,7 @@ import (
 	"assay/internal/runner"
 )
 
-// helperVariable names the file in which a helper process tells of its
+// helperVariable names the file in which a helper process describes its
 // processes; when it is set, Run is that helper.
 const helperVariable = "ASSAY_RUNNERTEST_HELPER"
 
