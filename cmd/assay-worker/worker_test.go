@@ -158,7 +158,7 @@ func TestRun(t *testing.T) {
 	if _, stderr, status = w.run(t, "run", "--plan", "target.json", "--out", "target.jsonl"); status != 0 || !strings.Contains(stderr, "2/2 noop on cpu/noop") {
 		t.Errorf("a plan of targets: status %d\n%s", status, stderr)
 	}
-	if _, stderr, status = w.run(t, "run", "--plan", "good.json", "--out", "good.jsonl"); status != 1 || !strings.Contains(stderr, "never written over") {
+	if _, stderr, status = w.run(t, "run", "--plan", "good.json", "--out", "good.jsonl"); status != 1 || !strings.Contains(stderr, "never overwritten") {
 		t.Errorf("over a file that is there: status %d\n%s", status, stderr)
 	}
 	if _, stderr, status = w.run(t, "run", "--plan", "bad.json", "--out", "bad.jsonl", "--workers", "1"); status != 3 || !strings.Contains(stderr, "crash: ") {

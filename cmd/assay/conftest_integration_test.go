@@ -24,7 +24,7 @@ func TestIntegrationConftests(t *testing.T) {
 		says string
 		red  bool
 	}{
-		"a list":        {[]string{skills, "--device", "cpu,cuda"}, "--device cpu,cuda: give one of auto, cpu", true},
+		"a list":        {[]string{skills, "--device", "cpu,cuda"}, "--device cpu,cuda: choose one of auto, cpu", true},
 		"no platform":   {[]string{skills, "--device", "abacus"}, "--device abacus: give one of", true},
 		"not an option": {[]string{skills, "--save", "x.json"}, "unrecognized arguments: --save", true},
 		"two folders":   {[]string{tests, skills, "--device", "cpu", "-k", "settings or loads"}, "test_skill_hf_bert.py::test_settings PASSED", false},

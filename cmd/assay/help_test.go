@@ -61,7 +61,7 @@ func TestHelp(t *testing.T) {
 			checkExamples(t, c, help)
 		}
 		if slices.Contains(cells, path) {
-			for _, status := range []string{"Exit status: 0 ", "1 the program failed", "2 wrong usage", "3 some cell fails", "4 asked hardware", "130 interrupted"} {
+			for _, status := range []string{"Exit status: 0 ", "1 the program failed", "2 wrong usage", "3 some cell fails", "4 requested hardware", "130 interrupted"} {
 				if !strings.Contains(strings.ReplaceAll(help, "\n", " "), status) {
 					t.Errorf("%s --help does not list %q", path, status)
 				}

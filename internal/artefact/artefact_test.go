@@ -142,7 +142,7 @@ func TestFormats(t *testing.T) {
 		{"openvino", "NPU", "openvino:NPU"},
 		{"qnn", "sm8650", "qnn:sm8650"},
 		{"coreml", "", "mps/coreml"},
-		{"web", "GPU", "--device does not go with web"},
+		{"web", "GPU", "--device cannot be used with web"},
 	} {
 		got, err := format(t, tc.format).Target(tc.device)
 		if got != tc.want && (err == nil || !strings.Contains(err.Error(), tc.want)) {

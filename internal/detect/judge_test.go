@@ -55,7 +55,7 @@ func TestJudgeCUDA(t *testing.T) {
 		"old driver":     {nil, torch(none), Absent, "update the driver"},
 		"torch hangs":    {nil, Answers{"torch": {Error: "no answer within 20s"}}, Unknown, "no answer within 20s"},
 		"torch missing":  {nil, Answers{"torch": {Absent: "No module named 'torch'"}}, Absent, "assay setup"},
-		"torch nonsense": {nil, torch(`{"version":7}`), Unknown, "does not say a version"},
+		"torch nonsense": {nil, torch(`{"version":7}`), Unknown, "gives no version"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -152,7 +152,7 @@ func TestWhatMachinesHave(t *testing.T) {
 		{"xeon-vm-amx", platform.OpenVINO, Present, 1, "bf16"},
 		{"mi300x", platform.ROCm, Present, 1, "gfx942"},
 		{"mi300x", platform.ROCm, Present, 1, "HIP_VISIBLE_DEVICES=1 leaves 1 of 2 devices"},
-		{"mi300x", platform.ROCm, Present, 1, "came out right"},
+		{"mi300x", platform.ROCm, Present, 1, "half precision was right"},
 		{"mi300x", platform.CUDA, Absent, 0, "no NVIDIA GPU"},
 		{"amd-laptop", platform.ROCm, Absent, 1, "is not a ROCm build"},
 		{"apple-m3", platform.MPS, Present, 1, "67 % of the unified memory"},

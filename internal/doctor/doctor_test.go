@@ -164,7 +164,7 @@ func TestSick(t *testing.T) {
 		}, OK, "ONEDNN_MAX_CPU_ISA=AVX2 is set by you and left alone"},
 		{"a level that is none", "instructions", "", func(d *Deps) {
 			d.Getenv = func(name string) string { return map[string]string{"DNNL_MAX_CPU_ISA": "FOO"}[name] }
-		}, Warn, "DNNL_MAX_CPU_ISA=FOO is set by you, and oneDNN knows no such level"},
+		}, Warn, "DNNL_MAX_CPU_ISA=FOO is set by you, but oneDNN has no such level"},
 		{"a level in small letters", "instructions", "", func(d *Deps) {
 			d.Getenv = func(name string) string { return map[string]string{"ONEDNN_MAX_CPU_ISA": "avx512_core_amx"}[name] }
 		}, OK, "left alone"},

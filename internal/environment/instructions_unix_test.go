@@ -226,7 +226,7 @@ func TestACacheThatCannotBeWritten(t *testing.T) {
 	if got := level(t, m, python); got != "AVX512_CORE_FP16" {
 		t.Errorf("the children get %q", got)
 	}
-	if len(said) == 0 || !strings.Contains(said[len(said)-1], "could not be kept and is tried again next time") {
+	if len(said) == 0 || !strings.Contains(said[len(said)-1], "could not be saved and is tried again next time") {
 		t.Errorf("it says %q", said)
 	}
 }

@@ -26,7 +26,7 @@ func TestParse(t *testing.T) {
 		`{"schema":2,"evidence":"derived","class":"A"}`:  "schema 2",
 		`{"schema":1,"evidence":"measured","class":"A"}`: "not derived",
 		`{"schema":1,"evidence":"derived"}`:              "no class",
-		`[]`:                                             "do not read",
+		`[]`:                                             "cannot parse",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)

@@ -153,7 +153,7 @@ var advices = []advice{
 	advise(cell.WrongOutput, `asked for .*dtype=fp32`,
 		"Run the model on another platform or with another engine, and report it to this one's developers: even in fp32 it computes something different from the reference."),
 	advise(cell.WrongOutput, ``,
-		"Run again with --dtype fp32: if the outputs then agree, the dtype is too coarse for this model, if not, the engine computes something different."),
+		"Run again with --dtype fp32: if the outputs then agree, the dtype is too coarse for this model; if not, the engine computes something different."),
 
 	advise(cell.Environment, `No space left|Errno 28|quota|unexpected pos`,
 		"Free some disk space, or move Assay's files with ASSAY_HOME, then run again."),

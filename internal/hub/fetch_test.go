@@ -172,7 +172,7 @@ func TestRefusals(t *testing.T) {
 	}
 	wrong, _ := f.client(t, func(o *Options) { o.Token = "hf_wrong"; o.Cache = t.TempDir() })
 	_, err := wrong.Fetch(t.Context(), Ref{Model: "owner/gated"}, Want{})
-	refuses(t, err, Gated, "see that your token may read gated models")
+	refuses(t, err, Gated, "make sure that your token may read gated models")
 }
 
 // TestTokenStays: the token goes to the Hub and to no other host, and no

@@ -245,8 +245,8 @@ func TestImportRefusesContradictingFields(t *testing.T) {
 		refused string
 	}{
 		"as it was":        {func(*cell.Result) {}, ""},
-		"what ran":         {func(r *cell.Result) { r.Actual.Target = "cuda" }, "cuda, which host h-1 was seen not to have"},
-		"what was asked":   {func(r *cell.Result) { r.Requested.Target = "cuda:1" }, "cuda:1, which host h-1 was seen not to have"},
+		"what ran":         {func(r *cell.Result) { r.Actual.Target = "cuda" }, "cuda, which host h-1 was found not to have"},
+		"what was asked":   {func(r *cell.Result) { r.Requested.Target = "cuda:1" }, "cuda:1, which host h-1 was found not to have"},
 		"a known platform": {func(r *cell.Result) { r.Actual.Target = "mps" }, "its cell is for cpu, and it says that it ran on mps"},
 		"a device":         {func(r *cell.Result) { r.Actual.Target = "cpu/onnxruntime" }, ""},
 		"nothing ran":      {func(r *cell.Result) { r.Actual = nil }, ""},
@@ -255,7 +255,7 @@ func TestImportRefusesContradictingFields(t *testing.T) {
 		}, ""},
 		"a fallback to what is not there": {func(r *cell.Result) {
 			r.Actual.Target, r.Fallback = "cuda", &cell.Fallback{From: "mps", Reason: "x"}
-		}, "cuda, which host h-1 was seen not to have"},
+		}, "cuda, which host h-1 was found not to have"},
 	} {
 		r := result(0)
 		r.Cell = cell.Cell{Type: "bert", Target: "cpu"}.Normal()
@@ -277,7 +277,7 @@ func TestImportRefusesContradictingFields(t *testing.T) {
 	}
 }
 
-// A result may not say that it ran on what its host was seen not to have: by
+// A result may not say that it ran on what its host was found not to have: by
 // the detection beside it, or by this machine's own if it claims to be of it.
 func TestImportRefusesContradictions(t *testing.T) {
 	t.Parallel()
@@ -318,7 +318,7 @@ func TestImportRefusesContradictions(t *testing.T) {
 		if len(got.Problems) != x.refused {
 			t.Errorf("%s: %d refused, want %d: %v", name, len(got.Problems), x.refused, got.Problems)
 		}
-		if len(got.Problems) > 0 && !strings.Contains(got.Problems[0].Error(), "cuda, which host h-1 was seen not to have") {
+		if len(got.Problems) > 0 && !strings.Contains(got.Problems[0].Error(), "cuda, which host h-1 was found not to have") {
 			t.Errorf("%s: %v", name, got.Problems[0])
 		}
 	}

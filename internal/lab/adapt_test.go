@@ -72,7 +72,7 @@ func TestFits(t *testing.T) {
 		t.Errorf("1 B parameters on 8 GiB: %q", why)
 	}
 	c = cell.Cell{Type: "llava"}.Normal()
-	if why := fits(c, 3_000_000_000_000, Presence{Present: true}, 24<<30); !strings.Contains(why, "this machine has free") {
+	if why := fits(c, 3_000_000_000_000, Presence{Present: true}, 24<<30); !strings.Contains(why, "this machine has 24.0 GiB free") {
 		t.Errorf("3 T parameters on the CPU: %q", why)
 	}
 	if why := fits(c, 3_000_000_000_000, Presence{Present: true}, 0); why != "" {

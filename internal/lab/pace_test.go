@@ -52,7 +52,7 @@ func TestLongModelsKeepTheirRepeats(t *testing.T) {
 				t.Errorf("%g ms: a repeat samples for %g s, want %g", tc.firstMS, j.Timing.MaxS, tc.most)
 			}
 		}
-		if cut := tc.most != 60; strings.Contains(rs[0].Note, "fewer samples a repeat") != cut {
+		if cut := tc.most != 60; strings.Contains(rs[0].Note, "fewer samples per repeat") != cut {
 			t.Errorf("%g ms: the note is %q", tc.firstMS, rs[0].Note)
 		}
 		if said := strings.Join(obs.notes, "\n"); said == "" != (tc.said == "") || !strings.Contains(said, tc.said) {

@@ -62,7 +62,7 @@ facts        derived from shapes alone, at batch 2, seq 16
 input        input_ids int64 [2, 16]
 parameters   121 k (120896): bert 120 k, own 896
 weights      484 kB in fp32, 242 kB in fp16
-operations   28.5 GFLOPs a forward (1 kinds of operators are not counted)
+operations   28.5 GFLOPs per forward (1 kinds of operators are not counted)
 attention    sdpa
 operators    9 calls of 2: aten.addmm ×3, aten.add.Tensor ×2
 note         image 64 has no effect

@@ -41,7 +41,7 @@ func TestLocalModels(t *testing.T) {
 		"its weights are not wanted":    {model: whole, weights: cell.Random, want: filepath.Join(whole, "config.json") + " on cpu fp32 full random"},
 		"others' weights":               {model: bare, weights: whole, want: config + " on cpu fp32 full " + whole},
 		"a checkpoint with own weights": {model: "bert-base-uncased", weights: whole, want: "google-bert/bert-base-uncased on cpu fp32 full " + whole},
-		"published weights of a folder": {model: bare, weights: cell.Hub, want: "--weights hub goes with a checkpoint's name"},
+		"published weights of a folder": {model: bare, weights: cell.Hub, want: "--weights hub needs a checkpoint's name"},
 		"a folder made tiny":            {model: bare, size: cell.Tiny, want: "for a tiny one name its type, bert"},
 		"pickles":                       {model: pickled, want: "--allow-pickle"},
 		"pickles that are allowed":      {model: pickled, allow: hub.Want{Pickle: true}, want: filepath.Join(pickled, "config.json") + " on cpu fp32 full " + pickled},
@@ -52,7 +52,7 @@ func TestLocalModels(t *testing.T) {
 		"a graph where none can run":    {model: graph, target: "mps", want: "has no engine that runs one"},
 		"an empty graph":                {model: filepath.Join(graphs, "empty.onnx"), want: "is empty"},
 		"a tiny graph":                  {model: graph, size: cell.Tiny, want: "has one size: its own"},
-		"a graph's weights":             {model: graph, weights: whole, want: "holds its own weights"},
+		"a graph's weights":             {model: graph, weights: whole, want: "contains its own weights"},
 	} {
 		p, _ := planner(t, nil)
 		p.Allow = tc.allow

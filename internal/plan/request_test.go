@@ -60,7 +60,7 @@ func TestWithFile(t *testing.T) {
 		}
 	}
 	_, err := asking([]string{"vit"}).WithFile(cell.Plan{Cells: cells})
-	if wrong := (*RequestError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--plan names the cells already") {
+	if wrong := (*RequestError)(nil); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "--plan already names the cells") {
 		t.Errorf("%v", err)
 	}
 }

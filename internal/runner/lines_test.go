@@ -124,7 +124,7 @@ func TestOutcome(t *testing.T) {
 		{Exit{Signal: 11}, Signalled, "ended by signal 11 (segmentation fault)"},
 		{Exit{Signal: 9, Killed: "timeout"}, Killed, "was killed: timeout"},
 		{Exit{Signal: 9, ProtocolError: "no JSON"}, BadProtocol, "broke the protocol: no JSON"},
-		{Exit{Status: -1, StartError: "no memory"}, NotStarted, "never began: no memory"},
+		{Exit{Status: -1, StartError: "no memory"}, NotStarted, "never started: no memory"},
 	} {
 		if got := c.exit.Outcome(); got != c.want || !strings.HasPrefix(c.exit.String(), c.text) {
 			t.Errorf("%+v is %s, %q, want %s, %q", c.exit, got, c.exit, c.want, c.text)

@@ -58,7 +58,7 @@ func TestRunnerIsLost(t *testing.T) {
 		{"dies after started", "exit status 9); its last output: I die", true},
 		{"unknown ev", "unknown ev", false},
 		{"garbage", "is not a JSON object", false},
-		{"unknown job", "not under way", false},
+		{"unknown job", "not running", false},
 		{"two hellos", "hello twice", false},
 		{"deaf", "did not end a job within", true},
 		{"stubborn", "did not end a job within", true},

@@ -32,7 +32,7 @@ func TestDerive(t *testing.T) {
 	}
 	for want, r := range map[string]*answering{
 		"ValueError: no":    {event: runner.Failure{Type: "ValueError", Message: "no"}},
-		"the facts do not":  {event: runner.Data{Data: json.RawMessage(`[]`)}},
+		"cannot parse the facts":  {event: runner.Data{Data: json.RawMessage(`[]`)}},
 		"cannot be derived": {err: errors.New("it died")},
 	} {
 		if _, err := derive(t.Context(), r, c, nil); err == nil || !strings.Contains(err.Error(), want) {

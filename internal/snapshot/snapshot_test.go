@@ -173,7 +173,7 @@ func TestRead(t *testing.T) {
 		`{"schema":1}`:                         "neither a catalogue",
 		`{"schema":9,"models":[]}`:             "schema 9",
 		`[`:                                    "cannot be parsed",
-		`{"schema":1,"results":"many"}`:        "its results do not read",
+		`{"schema":1,"results":"many"}`:        "its results cannot be parsed",
 		`{"schema":1,"models":{"bert":"why"}}`: "cannot be parsed",
 	} {
 		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -226,7 +226,7 @@ broken: 1
   bert (cpu, tiny, fp32): works → ` + failed + `
 fixed: 1
   t5 (cpu, tiny, fp32): ` + failed + ` → works
-changed otherwise: 0
+changed in other ways: 0
 failing, not tried before: 0
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {

@@ -47,7 +47,7 @@ func TestForgedInPlaceIsRefused(t *testing.T) {
 			if rows.Values[0][0] != int64(1) {
 				t.Errorf("%s: %v rows work", name, rows.Values[0][0])
 			}
-			if notes := strings.Join(rows.Notes, "\n"); strings.Count(notes, "which host h-1 was seen not to have") != 1 {
+			if notes := strings.Join(rows.Notes, "\n"); strings.Count(notes, "which host h-1 was found not to have") != 1 {
 				t.Errorf("%s: %v", name, notes)
 			}
 		}

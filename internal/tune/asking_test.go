@@ -44,7 +44,7 @@ func TestTargets(t *testing.T) {
 		want  string // of the error, or the targets
 	}{
 		{kernels, "webgpu,webnn", "webgpu,webnn"},
-		{kernels, "webnn", "kernels are a matter of webgpu alone"},
+		{kernels, "webnn", "only webgpu has kernels to tune"},
 		{Questions{Warm: true}, "webnn,cpu/wasm", "webnn,cpu/wasm"},
 		{kernels, "webgpu@netscape", `unknown browser "netscape"`},
 		{kernels, "cuda", "cuda does not run in a browser"},

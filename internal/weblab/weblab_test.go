@@ -237,7 +237,7 @@ func TestRefusals(t *testing.T) {
 		{said{Kind: "run", Models: []int{0}, Targets: []string{"cuda"}, Timing: cell.Functional}, "this browser has no cuda"},
 		{said{Kind: "run", Models: []int{0}, Targets: []string{"webgpu@chrome"}, Timing: "never"}, `there is no timing "never"`},
 		{said{Kind: "run", Timing: cell.Functional}, "choose a model and a platform"},
-		{said{Kind: "results"}, `there is nothing to do called "results"`},
+		{said{Kind: "results"}, `unknown action "results"`},
 	} {
 		v.say(test.said)
 		if got := v.hear("refused")["error"]; got != test.why {

@@ -93,7 +93,7 @@ def test_a_session_that_went_on_without_its_provider_is_refused(session):
 
 def test_another_device_than_asked_is_refused():
     assert backend.confirm(Told(device_id="1", use_tf32="0"), cuda("1"))["use_tf32"] == "0"
-    with pytest.raises(AbsentDevice, match="took device 0 and not 1"):
+    with pytest.raises(AbsentDevice, match="uses device 0 instead of 1"):
         backend.confirm(Told(device_id="0"), cuda("1"))
 
 

@@ -203,7 +203,7 @@ def test_a_token_is_written_to_its_place():
 def test_a_past_of_another_kind_is_refused():
     """A state-space model has no keys and values."""
     config = MambaConfig(vocab_size=32, hidden_size=16, num_hidden_layers=1, state_size=4)
-    with pytest.raises(ExportFailed, match="keeps of the past"):
+    with pytest.raises(ExportFailed, match="keeps more of the past"):
         stages.Prompt(MambaForCausalLM(config), slots=8)(input_ids=torch.ones(1, 4, dtype=torch.long))
 
 

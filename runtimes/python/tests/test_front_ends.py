@@ -57,7 +57,7 @@ def test_settings_for_the_page(kind: str) -> None:
 
 
 def test_a_model_without_one_is_refused() -> None:
-    with pytest.raises(Unsuited, match="bert has no front end here: those that have are whisper"):
+    with pytest.raises(Unsuited, match="bert has no front end here: those that have one are whisper"):
         front_ends.recipe({"type": "bert", "inputs": []})
 
 
