@@ -15,7 +15,7 @@ BINDING = {"maxStorageBufferBindingSize": 128 << 20, "maxBufferSize": 1 << 30}
     ("weights", "graphs", "adapter", "says"),
     [
         (Weights((ARRAY_BYTES,), 1 << 20), 1, None, None),
-        (Weights((ARRAY_BYTES + 1,), 1 << 20), 1, None, "a file of the model has 2.1 GB, and an array"),
+        (Weights((ARRAY_BYTES + 1,), 1 << 20), 1, None, "a file of the model has 2.1 GB, and a browser's array"),
         (Weights((ARRAY_BYTES,) * 3, 1 << 20), 2, None, "has 6.4 GB, and WebAssembly 4.3 GB in all"),
         (Weights((1 << 30,), 128 << 20), 1, BINDING, None),
         (Weights((1 << 30,), 500 << 20), 1, BINDING, "a tensor of the model has 0.5 GB, and this adapter binds 0.1 GB"),

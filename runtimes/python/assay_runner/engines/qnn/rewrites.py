@@ -44,9 +44,7 @@ STEPS = (
         convolutions.widen,
     ),
     Step("truth values joined as numbers", "the HTP concatenates a constant with them wrongly", truths.join_as_numbers),
-    Step(
-        "repeats along few axes", "the HTP's compiler crashes on Tile of integers with five axes", tiles.of_few_axes
-    ),
+    Step("repeats along few axes", "the HTP's compiler crashes on Tile of integers with five axes", tiles.of_few_axes),
     Step("remainders by quotients", "the HTP's Mod of integers is in fp16", remainders.by_quotients),
     Step("exponents from -80", "the HTP's Exp gives 131008 for some numbers below -88", exponents.limited),
 )
