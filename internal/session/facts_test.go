@@ -31,9 +31,9 @@ func TestDerive(t *testing.T) {
 		t.Errorf("asked for %+v", good.asked)
 	}
 	for want, r := range map[string]*answering{
-		"ValueError: no":    {event: runner.Failure{Type: "ValueError", Message: "no"}},
-		"cannot parse the facts":  {event: runner.Data{Data: json.RawMessage(`[]`)}},
-		"cannot be derived": {err: errors.New("it died")},
+		"ValueError: no":         {event: runner.Failure{Type: "ValueError", Message: "no"}},
+		"cannot parse the facts": {event: runner.Data{Data: json.RawMessage(`[]`)}},
+		"cannot be derived":      {err: errors.New("it died")},
 	} {
 		if _, err := derive(t.Context(), r, c, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
