@@ -96,7 +96,7 @@ func TestPlainEnglish(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lines := append(texts, wrapped(texts)...)
+	lines := slices.Concat(texts, wrapped(texts))
 	for _, s := range stilted {
 		re := regexp.MustCompile(s.phrase)
 		for _, x := range lines {
