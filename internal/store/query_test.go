@@ -172,6 +172,8 @@ func TestResults(t *testing.T) {
 		"run":      {Filter{Runs: []string{"a"}, Types: []string{"bert"}}, []string{"a.1"}},
 		"since":    {Filter{Since: start.Add(2 * time.Hour)}, []string{"b.2"}},
 		"host":     {Filter{Hosts: []string{"elsewhere"}}, nil},
+		"versions": {Filter{Versions: map[string]string{"torch": "2.15.0", "transformers": "5.22.2"}}, []string{"b.1", "a.1"}},
+		"another":  {Filter{Versions: map[string]string{"torch": "2.14.0"}}, nil},
 		"cell":     {Filter{Cells: []string{result(7).Cell.Hash}}, []string{"b.1"}},
 	} {
 		got, err := s.Results(t.Context(), c.filter)
@@ -189,18 +191,43 @@ func TestResults(t *testing.T) {
 	if d := cmp.Diff([]Stored{{ID: "a.1", RunID: "a", HostID: "h-1", Result: r}}, got); d != "" {
 		t.Error(d)
 	}
-	got, err = s.Results(t.Context(), Filter{IDs: []string{"b.2"}, Brief: true})
-	must(t, err)
-	want := failed(cell.Crash)
-	short := cell.Result{Cell: want.Cell, Verdict: want.Verdict, Evidence: want.Evidence, Timing: want.Timing,
-		Failure: &cell.Failure{Class: cell.Crash}, Context: want.Context}
-	if d := cmp.Diff([]Stored{{ID: "b.2", RunID: "b", HostID: "h-1", Result: short}}, got); d != "" {
-		t.Error(d)
-	}
 	got, err = s.Results(t.Context(), Filter{IDs: []string{"a.1"}})
 	must(t, err)
 	if l := got[0].Result.Latency; l.SamplesMS != nil || l.MedianMS != 1.5 {
 		t.Errorf("without samples the latency is %+v", l)
+	}
+}
+
+// TestBrief: of a result, what decides whether its cell is done.
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	inPage := result(3)
+	inPage.Content, inPage.Asked = "c0ffee", result(7).Cell.Hash
+	inPage.Context.Browser = &cell.Browser{Name: "firefox", Version: "140", UserAgent: "long"}
+	write(t, s, "a", inPage, fellBack(), failed(cell.Crash))
+	want := map[string]cell.Result{
+		inPage.Cell.Hash: {
+			Cell: cell.Cell{Hash: inPage.Cell.Hash}, Asked: inPage.Asked, Content: "c0ffee", Verdict: cell.Works, Evidence: cell.Measured, Timing: cell.Quick,
+			Context: cell.Context{Browser: &cell.Browser{Name: "firefox", Version: "140"}},
+		},
+		fellBack().Cell.Hash: {
+			Cell: cell.Cell{Hash: fellBack().Cell.Hash}, Verdict: cell.Works, Evidence: cell.Measured, Timing: cell.Functional,
+			Fallback: &cell.Fallback{From: "cuda"},
+		},
+		failed(cell.Crash).Cell.Hash: {
+			Cell: cell.Cell{Hash: failed(cell.Crash).Cell.Hash}, Verdict: cell.Fails, Evidence: cell.Measured, Timing: cell.Functional,
+			Failure: &cell.Failure{Class: cell.Crash},
+		},
+	}
+	all, err := s.Brief(t.Context(), Filter{Runs: []string{"a"}})
+	must(t, err)
+	got := map[string]cell.Result{}
+	for _, r := range all {
+		got[r.Cell.Hash] = r
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }
 
