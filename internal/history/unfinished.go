@@ -28,10 +28,7 @@ type Here struct {
 // Unfinished is the plan without the cells that this host has a result of, made
 // with the same versions and files, and timed if the plan is.
 func (h *History) Unfinished(ctx context.Context, plan cell.Plan, here Here) (cell.Plan, error) {
-	if empty, err := h.store.Empty(); err != nil || empty {
-		return plan, err
-	}
-	results, err := h.store.Brief(ctx, store.Filter{Hosts: []string{here.Host}, Types: types(plan), Versions: here.Versions})
+	results, err := h.inShort(ctx, store.Filter{Hosts: []string{here.Host}, Types: types(plan), Versions: here.Versions})
 	if err != nil {
 		return plan, err
 	}
@@ -50,6 +47,14 @@ func (h *History) Unfinished(ctx context.Context, plan cell.Plan, here Here) (ce
 	}
 	plan.Cells = left
 	return plan, nil
+}
+
+// inShort are the chosen results, each no more than what it came to.
+func (h *History) inShort(ctx context.Context, f store.Filter) ([]cell.Result, error) {
+	if empty, err := h.store.Empty(); err != nil || empty {
+		return nil, err
+	}
+	return h.store.Brief(ctx, f)
 }
 
 func (here Here) browsers(ctx context.Context, plan cell.Plan) map[string]string {
