@@ -40,8 +40,17 @@ it says what is unknown.`,
 			if err := detect.KnownBrowsers(a.getenv(detect.BrowsersVariable)); err != nil {
 				return usage("%w", err)
 			}
-			how := session.Asking{Look: look, Fresh: fresh, Forget: fresh, Browsers: inBrowsers(only), Warn: a.say}
-			return a.detect(c.Context(), root, capture, how, only)
+			if capture != "" {
+				return a.capture(c.Context(), capture)
+			}
+			if root != "" {
+				r, err := detect.Captured(root)
+				if err != nil {
+					return &statusError{exitUsage, err}
+				}
+				return a.printDetected(r, only)
+			}
+			return a.detect(c.Context(), session.Asking{Look: look, Fresh: fresh, Forget: fresh, Browsers: inBrowsers(only), Warn: a.say}, only)
 		},
 	}
 	f := c.Flags()
@@ -74,25 +83,21 @@ func platforms(names []string) ([]platform.Name, error) {
 	return out, nil
 }
 
-// detect prints what a machine has: this one, or a captured one in a folder.
-func (a *app) detect(ctx context.Context, root, capture string, how session.Asking, only []platform.Name) error {
-	s, err := a.openDetecting(root)
+// detect prints what this machine has, and journals it unless it was only looked at.
+func (a *app) detect(ctx context.Context, how session.Asking, only []platform.Name) error {
+	s, err := a.openLook(), error(nil)
+	if !how.Look {
+		s, err = a.openPresentSession(nil)
+	}
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	if capture != "" {
-		if err := s.Capture(ctx, capture, session.Asking{Browsers: true}); err != nil {
-			return err
-		}
-		fmt.Fprintf(a.stdout, "captured this machine into %s; look through it before you share it\n", capture)
-		return nil
-	}
 	r, err := s.Detect(ctx, how)
 	if err != nil {
 		return err
 	}
-	if root == "" && !how.Look {
+	if !how.Look {
 		dir, err := a.home().JournalsToWrite(ctx)
 		if err == nil {
 			err = s.JournalDetection(dir, r)
@@ -101,20 +106,30 @@ func (a *app) detect(ctx context.Context, root, capture string, how session.Aski
 			a.say("warning: this detection is not stored: " + err.Error())
 		}
 	}
+	return a.printDetected(r, only)
+}
+
+// openLook opens a session that looks at the machine and starts nothing.
+func (a *app) openLook() *session.Session {
+	return session.New(session.Options{Machine: a.machine, Answers: a.engines})
+}
+
+func (a *app) capture(ctx context.Context, dir string) error {
+	s, err := a.openPresentSession(nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Capture(ctx, dir, session.Asking{Browsers: true}); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "captured this machine into %s; look through it before you share it\n", dir)
+	return nil
+}
+
+func (a *app) printDetected(r detect.Report, only []platform.Name) error {
 	r = r.Only(only...)
 	return a.print(r, func(w io.Writer) error {
 		return detect.Text(w, r, detect.TextOptions{Width: a.width, Colour: a.colour, UTF8: detect.UTF8Locale(os.LookupEnv), Evidence: a.verbose})
 	})
-}
-
-// openDetecting opens a session that detects and runs nothing.
-func (a *app) openDetecting(root string) (*session.Session, error) {
-	if root == "" {
-		return a.openPresentSession(nil)
-	}
-	m, answers, err := detect.Open(root)
-	if err != nil {
-		return nil, &statusError{exitUsage, err}
-	}
-	return session.New(session.Options{Machine: m, Answers: answers}), nil
 }

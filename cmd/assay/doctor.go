@@ -39,10 +39,7 @@ func (a *app) doctor(ctx context.Context, asked platform.Name) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.openPresentSession(nil)
-	if err != nil {
-		return err
-	}
+	s := a.openLook()
 	defer s.Close()
 	d := doctor.Live(folders, a.makerIn(folders), a.getenv, a.choice(), s.Sighting)
 	d.Database, d.Journals = a.home().DatabaseState, a.home().JournalState

@@ -28,10 +28,7 @@ A line that Assay would not have written, or that contradicts what was detected 
 			if err != nil {
 				return err
 			}
-			s, err := a.openPresentSession(nil)
-			if err != nil {
-				return err
-			}
+			s := a.openLook()
 			defer s.Close()
 			var failed error
 			machine := s.Here()
