@@ -5,13 +5,15 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"assay/internal/cell"
 )
 
 // TestQuestion: what a filter finds, and which words it refuses.
 func TestQuestion(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
-	write(t, s, "run-1", result(0), unavailable(), fellBack(), failed("oom"))
+	write(t, s, "run-1", result(0), unavailable(), fellBack(), failed(cell.OutOfMemory))
 	for _, c := range []struct {
 		q    Question
 		rows int

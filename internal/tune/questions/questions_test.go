@@ -56,7 +56,7 @@ func TestWarm(t *testing.T) {
 			t.Errorf("the plan is %+v", p)
 		}
 		return []cell.Result{
-			{Cell: p.Cells[0], Verdict: cell.Works, Export: &cell.Exported{Key: key}},
+			{Cell: p.Cells[0], Verdict: cell.Works, Export: &cell.Exported{Prepared: key, Key: key}},
 			{Cell: p.Cells[1], Verdict: cell.Fails, Failure: &cell.Failure{Class: cell.Export, Detail: "no operator"}},
 		}, nil
 	}
