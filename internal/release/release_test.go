@@ -71,7 +71,9 @@ func TestCatalogOfTheEnvironment(t *testing.T) {
 func TestRefreshRefusesWhatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	used, _ := using(t, "4.0.0")
-	used.Read = func(context.Context, *catalog.Catalog) (json.RawMessage, error) { return json.RawMessage(`{"schema":1}`), nil }
+	used.Read = func(context.Context, *catalog.Catalog) (json.RawMessage, error) {
+		return json.RawMessage(`{"schema":1}`), nil
+	}
 	if err := used.Refresh(t.Context()); err == nil {
 		t.Error("a catalogue without types is kept")
 	}

@@ -36,7 +36,7 @@ type Filter struct {
 	Verdicts  []cell.Verdict
 	Evidence  []cell.Evidence
 	Timings   []cell.Timing
-	Cells     []string // hashes of cells as they were asked for
+	Cells     []string          // hashes of cells as they were asked for
 	Versions  map[string]string // of the software that results were made with
 	Since     time.Time
 	Limit     int // 0 is no limit
