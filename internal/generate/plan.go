@@ -36,10 +36,10 @@ type Change struct {
 type Changes []Change
 
 // Paths are the files'.
-func (c Changes) Paths() []string {
+func (p Changes) Paths() []string {
 	out := []string{}
-	for _, change := range c {
-		out = append(out, change.Path)
+	for _, c := range p {
+		out = append(out, c.Path)
 	}
 	return out
 }
