@@ -367,8 +367,13 @@ func TestCount(t *testing.T) {
 	if files, lines, err := Count(dir); files != 2 || lines != 8 || err != nil {
 		t.Errorf("%d, %d, %v", files, lines, err)
 	}
-	put(t, dir, "run-3"+Extension, []byte("garbage\n"))
-	if files, lines, err := Count(dir); err == nil {
-		t.Errorf("%d, %d", files, lines)
+	for name, text := range map[string]string{
+		"no journal":     "garbage\n",
+		"a damaged line": strings.Replace(string(bytesOf(t, Path(dir, "run-1"))), `{"kind":"result"`, `{"kind":`, 1),
+	} {
+		put(t, dir, "run-1"+Extension, []byte(text))
+		if files, lines, err := Count(dir); err == nil {
+			t.Errorf("%s: %d, %d", name, files, lines)
+		}
 	}
 }

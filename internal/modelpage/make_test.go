@@ -34,7 +34,7 @@ func TestMake(t *testing.T) {
 			return string(p.Recipe) == `{"gain":4}` && p.Facts != nil && p.NoFacts == "" && len(p.Ran) == 1 && p.Model.Type == "bert" && len(p.Checkpoints) > 0
 		}},
 		"no environment": {cell: c, facts: environment.ErrAbsent, check: func(p Page) bool {
-			return p.Recipe != nil && p.Facts == nil && strings.Contains(p.NoFacts, "assay setup") && len(p.Ran) == 1
+			return p.Recipe != nil && p.Facts == nil && strings.Contains(p.NoFacts, "--python names your own") && len(p.Ran) == 1
 		}},
 		"not derived":    {cell: c, facts: errors.New("the child died"), check: func(p Page) bool { return p.NoFacts == "the child died" }},
 		"a user's own":   {cell: cell.Cell{Type: "bert", Checkpoint: "/mine/config.json"}, facts: errors.New("no"), check: func(p Page) bool { return p.Recipe == nil && p.NoRecipe == "" }},

@@ -108,6 +108,7 @@ func TestSides(t *testing.T) {
 		return path
 	}
 	file := write("snapshot.json", `{"schema":1,"transformers":"5.0.0","models":[{"type":"vit"}]}`, 0o600)
+	both := write("both.json", `{"schema":1,"transformers":"5.0.0","models":[],"outcomes":[{"type":"its own","platform":"cpu","verdict":"works"}]}`, 0o600)
 	python := write("python", "#!/bin/sh\n", 0o700)
 	used, _ := using(t, "4.0.0")
 	if err := os.WriteFile(used.Kept.Path("3.1.4"), []byte(strings.ReplaceAll(other, "4.0.0", "3.1.4")), 0o600); err != nil {
@@ -134,6 +135,7 @@ func TestSides(t *testing.T) {
 		{name: "3.1.4", release: "3.1.4"},
 		{name: "2.0", refused: "only those of " + embedded(t)},
 		{name: file, release: "5.0.0"},
+		{name: both, results: true, release: "5.0.0", outcome: "its own"},
 		{name: python, release: "4.0.0"},
 		{name: "run-1", outcome: "of a run"},
 		{name: "run-1", results: true, outcome: "of a run"},
