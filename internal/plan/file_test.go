@@ -47,6 +47,9 @@ func TestPlanFile(t *testing.T) {
 	if _, err := p.PlanFile(t.Context(), Request{}, filepath.Join(dir, "none.json"), nil); err == nil || !strings.Contains(err.Error(), "cannot read the plan") {
 		t.Errorf("a file that is not there: %v", err)
 	}
+	if _, err := p.PlanFile(t.Context(), asking([]string{"vit"}), filepath.Join(dir, "none.json"), nil); err == nil || strings.Contains(err.Error(), "cannot read") {
+		t.Errorf("the file is read before the request is: %v", err)
+	}
 	if got, err := p.PlanFile(t.Context(), Request{}, "-", strings.NewReader(`{"cells":[{"type":"bert"}]}`)); err != nil || len(got.Cells) != 1 {
 		t.Errorf("standard input: %+v, %v", got, err)
 	}
