@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/filelock"
 )
@@ -42,7 +43,7 @@ func TestRemoveNamed(t *testing.T) {
 	c := Cache{Dir: t.TempDir()}
 	put(t, c, 1, 10, 0, nil)
 	used := put(t, c, 2, 20, 0, nil)
-	put(t, c, 3, 30, 0, nil)
+	put(t, c, 3, 30, time.Hour, nil) // behind the one in use
 	var unkept *UnkeptError
 	if done, err := c.RemoveNamed([]string{"type1", "gpt2"}); !errors.As(err, &unkept) || unkept.Word != "gpt2" || done.Removed != nil {
 		t.Errorf("%+v, %v", done, err)
