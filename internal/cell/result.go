@@ -396,11 +396,3 @@ type Report struct {
 	Host    Host     `json:"host"`
 	Results []Result `json:"results"`
 }
-
-// Time is how long a cell took in an earlier run.
-type Time struct {
-	Cell     Cell
-	Subject  string // what ran: only the same one may be compared
-	MedianMS float64
-	Unstable bool // nothing is computed from it
-}
