@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"assay/internal/catalog"
-	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/session"
 )
@@ -111,7 +110,7 @@ func (b *bench) measure(ctx context.Context) (Document, error) {
 // machine is what should be known about where this is measured.
 func (b *bench) machine(ctx context.Context) Machine {
 	m := Machine{
-		At: time.Now().UTC(), Host: detect.Judge(detect.Look(detect.Live()), nil).Host,
+		At: time.Now().UTC(), Host: b.session().Host(),
 		Versions: map[string]string{"go": strings.TrimPrefix(runtime.Version(), "go")}, LoadBefore: load(), Quick: b.quick, Seed: b.seed,
 	}
 	for _, name := range []string{"python", "torch", "transformers"} {

@@ -76,7 +76,7 @@ func (b *bench) loopThreads() int {
 	if b.threads > 0 {
 		return b.threads
 	}
-	seen := detect.Judge(detect.Look(detect.Live()), nil)
+	seen := detect.Judge(b.session().Sighting(), nil)
 	cpu, _ := seen.Get(platform.CPU)
 	for _, d := range cpu.Devices {
 		if d.Settings != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -18,7 +17,6 @@ import (
 	"assay/internal/environment"
 	"assay/internal/exports"
 	"assay/internal/hub"
-	"assay/internal/input"
 	"assay/internal/journal"
 	planning "assay/internal/plan"
 	"assay/internal/progress"
@@ -88,7 +86,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case "run":
 		return runPlan(ctx, args[1:], stderr)
 	case "detect":
-		return detectHere(ctx, args[1:], stdout, stderr)
+		return detectHere(ctx, args[1:], nil, stdout, stderr)
 	case "version", "--version":
 		_, err := fmt.Fprintln(stdout, "assay-worker", version)
 		return err
@@ -220,13 +218,9 @@ func (f *flags) hub(say func(string)) (*hub.Hub, error) {
 }
 
 func readPlan(ctx context.Context, path string, cat *catalog.Catalog) (cell.Plan, error) {
-	b, err := input.Read(ctx, path, os.Stdin, cell.MaxPlan)
+	plan, err := planning.ReadFile(ctx, path, os.Stdin)
 	if err != nil {
-		return cell.Plan{}, err
-	}
-	plan, err := cell.ReadPlan(bytes.NewReader(b))
-	if err != nil {
-		return plan, fmt.Errorf("%s: %w", path, err)
+		return plan, err
 	}
 	plan.Cells, err = planning.Describe(cat, plan.Cells)
 	return plan, err
@@ -259,7 +253,8 @@ func (l *lines) result(r cell.Result) {
 	}
 }
 
-func detectHere(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// detectHere tells what a machine has; nil is this one.
+func detectHere(ctx context.Context, args []string, machine *detect.Machine, stdout, stderr io.Writer) error {
 	f, err := parse("detect", args)
 	if err != nil {
 		return err
@@ -268,18 +263,15 @@ func detectHere(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	machine := detect.Live()
-	var answers detect.Answers
-	env, err := m.Open(ctx, environment.Choice{Python: f.python, NoSetup: true})
-	switch {
-	case err == nil:
-		executes := env.Instructions(ctx) // before the questions, which have limits of their own
-		answers = detect.Confirm(ctx, detect.PythonChild(env.Command), detect.Questions()).WithInstructions(executes)
-	case !environment.IsKind(err, environment.Forbidden):
+	s := session.New(session.Options{Environments: session.Chosen{Maker: m, Choice: environment.Choice{Python: f.python}}, Machine: machine})
+	defer s.Close()
+	how := session.Asking{NoBrowsers: true}
+	if f.capture != "" {
+		return s.Capture(ctx, f.capture, how)
+	}
+	report, err := s.Detect(ctx, how)
+	if err != nil {
 		return err
 	}
-	if f.capture != "" {
-		return detect.Capture(f.capture, machine, answers)
-	}
-	return clean.WriteJSON(stdout, detect.Judge(detect.Look(machine), answers), "  ")
+	return clean.WriteJSON(stdout, report, "  ")
 }

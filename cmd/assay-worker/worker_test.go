@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/journal"
 
@@ -239,5 +240,18 @@ func TestDetect(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(w.dir, "here", "manifest.json")); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestDetectGivenMachine: what is detected is the machine that is given.
+func TestDetectGivenMachine(t *testing.T) {
+	t.Setenv("ASSAY_HOME", t.TempDir()) // which has no environment to ask
+	m, _, err := detect.Open("../../internal/detect/testdata/machines/h200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if err := detectHere(t.Context(), nil, m, &stdout, &stderr); err != nil || !strings.Contains(stdout.String(), "H200") {
+		t.Errorf("%v\n%s%s", err, stdout.String(), stderr.String())
 	}
 }

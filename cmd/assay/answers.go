@@ -26,6 +26,7 @@ type (
 	}
 	importAnswer struct {
 		Known    int    `json:"known"`
+		Local    int    `json:"local"` // new results of cells that no other machine can run
 		New      int    `json:"new"`
 		Problems int    `json:"problems"`
 		Run      string `json:"run"`

@@ -42,7 +42,7 @@ func TestAnswers(t *testing.T) {
 		"test --consistency":  {consistencyAnswer{Schema: 1, Consistency: tables}, map[string]any{"schema": 1, "consistency": tables}},
 		"consistency of none": {consistencyAnswer{Schema: 1}, map[string]any{"schema": 1, "consistency": []report.Consistency(nil)}},
 		"fetch":               {fetchAnswer{Schema: 1, Models: found}, map[string]any{"schema": 1, "models": found}},
-		"import":              {importAnswer{Schema: 1, Run: "r", New: 2, Known: 3, Problems: 4}, map[string]any{"schema": 1, "run": "r", "new": 2, "known": 3, "problems": 4}},
+		"import":              {importAnswer{Schema: 1, Run: "r", New: 2, Known: 3, Local: 1, Problems: 4}, map[string]any{"schema": 1, "run": "r", "new": 2, "known": 3, "local": 1, "problems": 4}},
 		"export":              {exportAnswer{Schema: 1, Exported: given, Results: results}, map[string]any{"schema": 1, "exported": given, "results": results}},
 		"export --parts":      {exportPartsAnswer{Schema: 1, Exported: parts}, map[string]any{"schema": 1, "exported": parts}},
 		"cache ls":            {cacheListAnswer{Schema: 1, Folder: "/c", Entries: entries}, map[string]any{"schema": 1, "folder": "/c", "entries": entries}},

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
@@ -14,8 +15,8 @@ import (
 
 // exportsLimit is how much exported models may take: ASSAY_EXPORTS_LIMIT, or
 // the default.
-func (a *app) exportsLimit() (int64, error) {
-	n, err := exports.LimitFrom(a.getenv)
+func exportsLimit(getenv func(string) string) (int64, error) {
+	n, err := exports.LimitFrom(getenv)
 	if err != nil {
 		return 0, usage("%w", err)
 	}
@@ -38,18 +39,13 @@ the least recently used exports go first, and never one that another process is 
 	return c
 }
 
-func (a *app) exports() (exports.Cache, error) {
-	f, err := a.folders()
-	return exports.Cache{Dir: f.Exports()}, err
-}
-
 func cacheList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "ls [MODEL…]", Short: "List cached exports, the last used first",
 		Example: `  assay cache ls
   assay cache ls bert --json`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			cache, err := a.exports()
+			cache, err := a.home().Exports()
 			if err != nil {
 				return err
 			}
@@ -58,16 +54,13 @@ func cacheList(a *app) *cobra.Command {
 				return err
 			}
 			found := exports.Choose(all, args)
-			if a.asJSON {
-				return a.printJSON(cacheListAnswer{Schema: 1, Folder: cache.Dir, Entries: found})
-			}
-			return a.printEntries(cache, found)
+			return a.print(cacheListAnswer{Schema: 1, Folder: cache.Dir, Entries: found}, func(w io.Writer) error { return writeEntries(w, cache.Dir, found) })
 		},
 	}
 }
 
-func (a *app) printEntries(cache exports.Cache, found []exports.Entry) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+func writeEntries(out io.Writer, dir string, found []exports.Entry) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	var total int64
 	for _, e := range found {
 		total += e.Bytes
@@ -80,7 +73,7 @@ func (a *app) printEntries(cache exports.Cache, found []exports.Entry) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\tused %s\t%s\n", e.Key[:12], e.Kind, e.Model(), e.Size, report.Bytes(e.Bytes), ago(e.UsedAt), state)
 	}
-	fmt.Fprintf(w, "%s, %s in %s\n", counted(len(found), "entry", "entries"), report.Bytes(total), cache.Dir)
+	fmt.Fprintf(w, "%s, %s in %s\n", counted(len(found), "entry", "entries"), report.Bytes(total), dir)
 	return w.Flush()
 }
 
@@ -110,45 +103,29 @@ func cacheRemove(a *app) *cobra.Command {
 			if all == (len(args) > 0) {
 				return usage("cache rm needs models or keys, or --all")
 			}
-			return a.removeEntries(args)
+			cache, err := a.home().Exports()
+			if err != nil {
+				return err
+			}
+			done, err := cache.RemoveNamed(args)
+			if unkept := (*exports.UnkeptError)(nil); errors.As(err, &unkept) {
+				return usage("%w", err)
+			}
+			if done.Removed == nil {
+				return err
+			}
+			return errors.Join(err, a.printRemoved(done))
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "everything")
 	return c
 }
 
-func (a *app) removeEntries(words []string) error {
-	cache, err := a.exports()
-	if err != nil {
-		return err
-	}
-	entries, err := cache.List()
-	if err != nil {
-		return err
-	}
-	for _, w := range words {
-		if len(exports.Choose(entries, []string{w})) == 0 {
-			return usage("no cached exports of %q: see \"assay cache ls\"", w)
-		}
-	}
-	removed, freed := []exports.Entry{}, int64(0)
-	var failed error
-	for _, e := range exports.Choose(entries, words) {
-		if err := cache.Remove(e.Key); err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		removed, freed = append(removed, e), freed+e.Bytes
-	}
-	return errors.Join(failed, a.printRemoved(exports.Collected{Removed: removed, Freed: freed}))
-}
-
 func (a *app) printRemoved(done exports.Collected) error {
-	if a.asJSON {
-		return a.printJSON(cacheRemoveAnswer{Schema: 1, Collected: done})
-	}
-	fmt.Fprintf(a.stdout, "removed %s, %s\n", counted(len(done.Removed), "entry", "entries"), report.Bytes(done.Freed))
-	return nil
+	return a.print(cacheRemoveAnswer{Schema: 1, Collected: done}, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "removed %s, %s\n", counted(len(done.Removed), "entry", "entries"), report.Bytes(done.Freed))
+		return err
+	})
 }
 
 func cacheCollect(a *app) *cobra.Command {
@@ -159,7 +136,7 @@ func cacheCollect(a *app) *cobra.Command {
   assay cache gc --limit 5GB`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			n, err := a.exportsLimit()
+			n, err := exportsLimit(a.getenv)
 			if limit != "" {
 				if n, err = exports.ParseBytes(limit); err != nil {
 					err = usage("--limit: %w", err)
@@ -168,7 +145,7 @@ func cacheCollect(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cache, err := a.exports()
+			cache, err := a.home().Exports()
 			if err != nil {
 				return err
 			}

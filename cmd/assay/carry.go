@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,10 +10,9 @@ import (
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/hub"
-	"assay/internal/input"
-	"assay/internal/journal"
 	"assay/internal/plan"
 	"assay/internal/progress"
+	"assay/internal/report"
 	"assay/internal/session"
 
 	"github.com/spf13/cobra"
@@ -99,35 +97,18 @@ func (a *app) prepare(ctx context.Context, f *carryFlags, args []string, timing 
 	if err != nil {
 		return nil, cell.Plan{}, err
 	}
-	out, err := a.makePlan(ctx, f, args, timing, a.planner(&f.hubFlags, cat, s))
+	r, p := f.request(args), a.planner(&f.hubFlags, cat, s)
+	r.Timing = timing
+	var out cell.Plan
+	if f.planFile == "" {
+		out, err = p.Plan(ctx, r)
+	} else {
+		out, err = p.PlanFile(ctx, r, f.planFile, a.stdin)
+	}
 	if err != nil {
 		return nil, cell.Plan{}, errors.Join(err, s.Close())
 	}
 	return s, out, nil
-}
-
-// makePlan makes the plan that the flags and arguments, or a plan file, ask for.
-func (a *app) makePlan(ctx context.Context, f *carryFlags, args []string, timing cell.Timing, p *plan.Planner) (cell.Plan, error) {
-	r := f.request(args)
-	r.Timing = timing
-	if f.planFile == "" {
-		return p.Plan(ctx, r)
-	}
-	if err := r.TakesFile(); err != nil { // before a file is read, or standard input waited for
-		return cell.Plan{}, err
-	}
-	file, err := a.readPlan(ctx, f.planFile)
-	if err == nil {
-		r, err = r.WithFile(file)
-	}
-	if err != nil {
-		return cell.Plan{}, err
-	}
-	out, err := p.Plan(ctx, r)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", f.planFile, err)
-	}
-	return out, err
 }
 
 // request joins the flags with the models named as arguments.
@@ -141,7 +122,7 @@ func (f *carryFlags) request(args []string) plan.Request {
 func (a *app) planner(f *hubFlags, cat *catalog.Catalog, m plan.Machine) *plan.Planner {
 	return &plan.Planner{
 		Catalog: cat, Machine: m, Allow: f.want(), Say: a.say, Log: a.log,
-		Hub: func() (plan.Hub, error) { return a.openHub(f, a.say) },
+		Hub: func() (plan.Hub, error) { return f.open(a.env, a.say) },
 	}
 }
 
@@ -168,11 +149,11 @@ func (a *app) openSession(o sessionOptions, cat *catalog.Catalog) (*session.Sess
 	if err != nil {
 		return nil, err
 	}
-	folders, err := a.folders()
+	folders, err := a.home().Folders()
 	if err != nil {
 		return nil, err
 	}
-	limit, err := a.exportsLimit()
+	limit, err := exportsLimit(a.getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -181,46 +162,29 @@ func (a *app) openSession(o sessionOptions, cat *catalog.Catalog) (*session.Sess
 	}
 	return session.New(session.Options{
 		Environments: session.Chosen{Maker: m, Choice: a.choice()}, Folders: folders, Machine: a.machine, Answers: a.engines,
-		Catalog: cat, Workers: o.workers, Limit: o.timeout, ExportsLimit: limit, Keep: o.keep, Opset: o.opset, Version: version, Past: a.past,
+		Catalog: cat, Workers: o.workers, Limit: o.timeout, ExportsLimit: limit, Keep: o.keep, Opset: o.opset, Version: version, Past: a.home().Times,
 		Weights: session.Weights{
-			Hub:  func(say func(string)) (*hub.Hub, error) { return a.openHub(&o.hubFlags, say) },
+			Hub:  func(say func(string)) (*hub.Hub, error) { return o.open(a.env, say) },
 			Want: o.want(), Fresh: o.fresh,
 		},
 	}), nil
 }
 
-// readPlan reads a plan file, or standard input.
-func (a *app) readPlan(ctx context.Context, path string) (cell.Plan, error) {
-	b, err := input.Read(ctx, path, a.stdin, cell.MaxPlan)
-	if err != nil {
-		return cell.Plan{}, usage("cannot read the plan: %w", err)
-	}
-	p, err := cell.ReadPlan(bytes.NewReader(b))
-	if err != nil {
-		return p, usage("%s: %w", path, err)
-	}
-	return p, nil
-}
-
 // carry runs a plan and journals it. The results that were finished are
 // returned also when it was stopped.
 func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, command string, on progress.Listener) (cell.Report, error) {
-	dir, err := a.journalsToWrite(ctx)
+	dir, err := a.home().JournalsToWrite(ctx)
 	if err != nil {
 		return cell.Report{}, err
 	}
-	// A machine that cannot run the plan leaves no empty journal behind.
-	if err := s.Ready(ctx, plan); err != nil {
-		return cell.Report{}, err
-	}
-	h := s.Header(plan, command)
-	report := cell.Report{Schema: cell.Schema, Run: h.Run, Host: h.Host}
-	j, err := journal.Create(dir, h)
-	if err != nil {
-		return report, err
-	}
-	report.Results, err = s.Record(ctx, plan, j, on)
-	return report, err
+	return s.CarryInto(ctx, dir, plan, command, on)
+}
+
+// carryShowing is carry with nothing on the terminal but how far it is.
+func (a *app) carryShowing(ctx context.Context, s *session.Session, plan cell.Plan, command string) (cell.Report, error) {
+	bar := report.NewProgress(a.stderr, a.terminal, a.environ())
+	defer bar.Close()
+	return a.carry(ctx, s, plan, command, bar)
 }
 
 // status is the exit status that results ask for.

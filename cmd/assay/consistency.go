@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"os"
 
 	"assay/internal/cell"
@@ -36,9 +37,7 @@ func (a *app) testConsistency(ctx context.Context, f *carryFlags, args []string)
 		return err
 	}
 	defer s.Close()
-	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
-	rep, err := a.carry(ctx, s, plan, "test", progress)
-	progress.Close()
+	rep, err := a.carryShowing(ctx, s, plan, "test")
 	if err != nil {
 		return err
 	}
@@ -46,11 +45,9 @@ func (a *app) testConsistency(ctx context.Context, f *carryFlags, args []string)
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		err = a.printJSON(consistencyAnswer{Schema: 1, Consistency: tables})
-	} else {
-		err = report.WriteConsistency(report.Terminal(a.stdout, a.environ()), tables)
-	}
+	err = a.print(consistencyAnswer{Schema: 1, Consistency: tables}, func(w io.Writer) error {
+		return report.WriteConsistency(report.Terminal(w, a.environ()), tables)
+	})
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"assay/internal/clean"
 	"assay/internal/detect"
 	"assay/internal/plan"
+	"assay/internal/release"
 	"assay/internal/session"
 
 	"github.com/lmittmann/tint"
@@ -99,9 +100,10 @@ func run(ctx context.Context, e *env, args []string) int {
 	}
 	var status *statusError
 	var wrong *plan.RequestError
+	var side *release.SideError
 	switch {
 	case errors.As(err, &status):
-	case errors.As(err, &wrong):
+	case errors.As(err, &wrong), errors.As(err, &side):
 		status = &statusError{exitUsage, err}
 	default:
 		status = &statusError{exitProgram, err}

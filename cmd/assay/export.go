@@ -3,11 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"assay/internal/artefact"
 	"assay/internal/cell"
-	"assay/internal/report"
+	"assay/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -57,9 +58,9 @@ of the check). What fails its check is not exported.
 	return c
 }
 
-// artefactWriter is what writes the asked format; the flags ask for the target
+// writer is what writes the requested format; the flags ask for the target
 // that makes it.
-func (a *app) artefactWriter(f *exportFlags) (artefact.Writer, error) {
+func (f *exportFlags) writer() (artefact.Writer, error) {
 	form, err := artefact.ParseFormat(f.format)
 	if err != nil {
 		return artefact.Writer{}, usage("%w", err)
@@ -74,7 +75,7 @@ func (a *app) artefactWriter(f *exportFlags) (artefact.Writer, error) {
 
 // exportCells exports what is asked for, checks it and gives it out.
 func (a *app) exportCells(ctx context.Context, f *exportFlags, args []string) error {
-	w, err := a.artefactWriter(f)
+	w, err := f.writer()
 	switch {
 	case err != nil:
 		return err
@@ -91,18 +92,16 @@ func (a *app) exportCells(ctx context.Context, f *exportFlags, args []string) er
 		return err
 	}
 	defer s.Close()
-	if w.Cache, err = a.exports(); err != nil {
+	if w.Cache, err = a.home().Exports(); err != nil {
 		return err
 	}
 	if f.parts {
-		return a.exportParts(ctx, w, s, plan.Cells)
+		return a.exportParts(w, plan.Cells, func(c cell.Cell) (session.Parts, error) { return s.Parts(ctx, c, a.say) })
 	}
 	if err := w.CheckFree(plan.Cells); err != nil {
 		return usage("%w", err)
 	}
-	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
-	rep, err := a.carry(ctx, s, plan, "export", progress)
-	progress.Close()
+	rep, err := a.carryShowing(ctx, s, plan, "export")
 	if err != nil {
 		return err
 	}
@@ -110,11 +109,10 @@ func (a *app) exportCells(ctx context.Context, f *exportFlags, args []string) er
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		err = a.printJSON(exportAnswer{Schema: 1, Exported: given, Results: rep.Results})
-	} else {
-		a.printExported(f.format, given, rep.Results)
-	}
+	err = a.print(exportAnswer{Schema: 1, Exported: given, Results: rep.Results}, func(w io.Writer) error {
+		writeExported(w, f.format, given, rep.Results)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
@@ -128,10 +126,10 @@ func (a *app) exportCells(ctx context.Context, f *exportFlags, args []string) er
 	return nil
 }
 
-func (a *app) printExported(format string, all []artefact.Artefact, results []cell.Result) {
+func writeExported(w io.Writer, format string, all []artefact.Artefact, results []cell.Result) {
 	for _, g := range all {
-		fmt.Fprintf(a.stdout, "%s as %s %s: %s\n  %s\n  %s\n", g.Model, g.Format, g.DType, g.Verdict, g.Folder, strings.Join(g.Files, ", "))
-		fmt.Fprintf(a.stdout, "  run it with %s\n", g.Run)
+		fmt.Fprintf(w, "%s as %s %s: %s\n  %s\n  %s\n", g.Model, g.Format, g.DType, g.Verdict, g.Folder, strings.Join(g.Files, ", "))
+		fmt.Fprintf(w, "  run it with %s\n", g.Run)
 	}
 	for _, r := range results {
 		if r.Verdict == cell.Works || r.Verdict == cell.Partial {
@@ -141,6 +139,6 @@ func (a *app) printExported(format string, all []artefact.Artefact, results []ce
 		if r.Failure != nil {
 			why = fmt.Sprintf("%s: %s\n  %s", r.Failure.Class, r.Failure.Detail, r.Failure.Hint)
 		}
-		fmt.Fprintf(a.stdout, "%s as %s: %s, not exported\n  %s\n", r.Cell.Model(), format, r.Verdict, why)
+		fmt.Fprintf(w, "%s as %s: %s, not exported\n  %s\n", r.Cell.Model(), format, r.Verdict, why)
 	}
 }

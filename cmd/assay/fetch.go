@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"text/tabwriter"
 
 	"assay/internal/catalog"
@@ -53,9 +54,9 @@ func (a *app) fetch(ctx context.Context, f *hubFlags, revision string, args []st
 		}
 		refs = append(refs, ref)
 	}
-	say, done := a.overwriting()
+	say, done := overwriting(a.env, a.say)
 	defer done()
-	h, err := a.openHub(f, say)
+	h, err := f.open(a.env, say)
 	if err != nil {
 		return err
 	}
@@ -71,20 +72,17 @@ func (a *app) fetch(ctx context.Context, f *hubFlags, revision string, args []st
 		done()
 		found = append(found, s)
 		if !a.asJSON {
-			if err := a.printSnapshot(s); err != nil {
+			if err := writeSnapshot(a.stdout, s); err != nil {
 				return err
 			}
 		}
 	}
-	if a.asJSON {
-		return a.printJSON(fetchAnswer{Schema: 1, Models: found})
-	}
-	return nil
+	return a.print(fetchAnswer{Schema: 1, Models: found}, func(io.Writer) error { return nil }) // each was printed as it came
 }
 
-func (a *app) printSnapshot(s hub.Snapshot) error {
-	fmt.Fprintf(a.stdout, "%s at %s: commit %s\n  %s\n", s.Model, s.Revision, s.Commit, s.Folder)
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+func writeSnapshot(out io.Writer, s hub.Snapshot) error {
+	fmt.Fprintf(out, "%s at %s: commit %s\n  %s\n", s.Model, s.Revision, s.Commit, s.Folder)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	for _, f := range s.Files {
 		state := "already there"
 		if f.Loaded {
@@ -101,10 +99,10 @@ func (a *app) printSnapshot(s hub.Snapshot) error {
 
 // overwriting says sentences for the user: on a terminal each takes the place
 // of the one before, elsewhere each is a line. done leaves the line empty.
-func (a *app) overwriting() (say func(string), done func()) {
-	if !a.terminal {
-		return a.say, func() {}
+func overwriting(e *env, line func(string)) (say func(string), done func()) {
+	if !e.terminal {
+		return line, func() {}
 	}
 	const wipe = "\r\x1b[K"
-	return func(s string) { fmt.Fprint(a.stderr, wipe, s) }, func() { fmt.Fprint(a.stderr, wipe) }
+	return func(s string) { fmt.Fprint(e.stderr, wipe, s) }, func() { fmt.Fprint(e.stderr, wipe) }
 }

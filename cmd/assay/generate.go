@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"assay/internal/generate/folder"
 	"assay/internal/plan"
 	"assay/internal/platform"
+	"assay/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -107,7 +109,12 @@ func (f *generateFlags) check(args []string) error {
 // for auto.
 func (a *app) findPlatforms(ctx context.Context, names []string) ([]platform.Name, error) {
 	return plan.Platforms(names, func() ([]platform.Name, error) {
-		r, err := a.detect(ctx, "", asking{})
+		s, err := a.openPresentSession(nil)
+		if err != nil {
+			return nil, err
+		}
+		defer s.Close()
+		r, err := s.Detect(ctx, session.Asking{})
 		return r.Present(), err
 	})
 }
@@ -127,12 +134,13 @@ func (a *app) writeFiles(f *generateFlags, made folder.Contents) error {
 		return usage("cannot write into %s: %w; give another --out", f.Dir, err)
 	}
 	kept := changes.LeftAlone(f.force)
-	switch {
-	case f.silent:
-	case a.asJSON:
-		err = a.printJSON(generateAnswer{Schema: 1, Written: paths(written), Same: paths(changes.Of(generate.Same)), Kept: paths(kept), Without: append([]folder.Unwritten{}, made.Without...)})
-	default:
-		a.printWritten(f, written, changes.Of(generate.Same), made.Without)
+	if !f.silent {
+		same := changes.Of(generate.Same)
+		answer := generateAnswer{Schema: 1, Written: written.Paths(), Same: same.Paths(), Kept: kept.Paths(), Without: append([]folder.Unwritten{}, made.Without...)}
+		err = a.print(answer, func(w io.Writer) error {
+			writeWritten(w, f.Dir, written, same, made.Without)
+			return nil
+		})
 	}
 	if err != nil || len(kept) == 0 {
 		return err
@@ -150,42 +158,34 @@ var leftAlone = map[generate.State]string{
 	generate.Foreign: "was not written by assay and is left unchanged, even with --force: move it away",
 }
 
-func (a *app) printWritten(f *generateFlags, written, same generate.Changes, without []folder.Unwritten) {
-	fmt.Fprintf(a.stdout, "%s written to %s, %d unchanged\n", counted(len(written), "file", "files"), f.Dir, len(same))
+func writeWritten(w io.Writer, dir string, written, same generate.Changes, without []folder.Unwritten) {
+	fmt.Fprintf(w, "%s written to %s, %d unchanged\n", counted(len(written), "file", "files"), dir, len(same))
 	if len(without) == 0 {
 		return
 	}
-	fmt.Fprintf(a.stdout, "%s without a file:\n", counted(len(without), "model", "models"))
+	fmt.Fprintf(w, "%s without a file:\n", counted(len(without), "model", "models"))
 	for _, l := range without {
-		fmt.Fprintf(a.stdout, "  %s: %s\n", l.Model, l.Reason)
+		fmt.Fprintf(w, "  %s: %s\n", l.Model, l.Reason)
 	}
 }
 
 // printDiffering lists the files that are not as they would be written.
 func (a *app) printDiffering(changes generate.Changes) error {
 	differ, there := changes.Differing()
-	if a.asJSON {
-		if err := a.printJSON(generateCheckAnswer{Schema: 1, Differ: states(differ), Checked: there}); err != nil {
-			return err
-		}
-	} else {
+	err := a.print(generateCheckAnswer{Schema: 1, Differ: states(differ), Checked: there}, func(w io.Writer) error {
 		for _, c := range differ {
-			fmt.Fprintf(a.stdout, "%s\t%s\n", c.State, c.Path)
+			fmt.Fprintf(w, "%s\t%s\n", c.State, c.Path)
 		}
-		fmt.Fprintf(a.stdout, "%d of %s would change\n", len(differ), counted(there, "file", "files"))
+		_, err := fmt.Fprintf(w, "%d of %s would change\n", len(differ), counted(there, "file", "files"))
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if len(differ) > 0 {
 		return &statusError{exitFails, nil}
 	}
 	return nil
-}
-
-func paths(changes generate.Changes) []string {
-	out := []string{}
-	for _, c := range changes {
-		out = append(out, c.Path)
-	}
-	return out
 }
 
 func states(changes generate.Changes) []fileState {

@@ -10,11 +10,11 @@ import (
 	"assay/internal/cell"
 )
 
-// exportInChild exports models into a folder in a process of its own, as users do,
+// export exports models into a folder in its own process, as users do,
 // and returns the results of their checks. What cannot be exported is not an error.
-func (a *app) exportInChild(ctx context.Context, folder string, models []string, how ...string) ([]cell.Result, error) {
+func (s itself) export(ctx context.Context, folder string, models []string, how ...string) ([]cell.Result, error) {
 	args := append([]string{"export", "--out", folder, "--force", "--json"}, how...)
-	cmd, err := a.childCommand(ctx, append(args, models...)...)
+	cmd, err := s.command(ctx, append(args, models...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -20,13 +20,13 @@ func (a *app) runFiles(ctx context.Context, f *runFlags, device, dir string, mod
 	if err != nil {
 		return err
 	}
-	program, err := a.shellCommand()
+	program, err := a.itself().shell()
 	if err != nil {
 		return err
 	}
-	run := pytests.Run{Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: fileLimit, Done: a.printFailed}
+	run := pytests.Run{Python: env.Group, Program: program, Dir: dir, Workers: f.workers, Limit: fileLimit, Done: failedPrinter(a.say)}
 	if !f.alone {
-		artefacts, done, err := trial.MakeArtefacts(ctx, device, f.workers, models, a.exportInChild)
+		artefacts, done, err := trial.MakeArtefacts(ctx, device, f.workers, models, a.itself().export)
 		defer done()
 		if err != nil {
 			return err
@@ -42,9 +42,11 @@ func (a *app) runFiles(ctx context.Context, f *runFlags, device, dir string, mod
 // fileLimit is how long the tests of one file may take.
 const fileLimit = 5 * time.Minute
 
-// printFailed says at once what is wrong with a file.
-func (a *app) printFailed(file pytests.File) {
-	if len(file.Failed) > 0 {
-		a.say(fmt.Sprintf("%s: %s: %s", file.Name, file.Failed[0].Test, file.Failed[0].Why))
+// failedPrinter says at once what is wrong with a file.
+func failedPrinter(say func(string)) func(pytests.File) {
+	return func(file pytests.File) {
+		if len(file.Failed) > 0 {
+			say(fmt.Sprintf("%s: %s: %s", file.Name, file.Failed[0].Test, file.Failed[0].Why))
+		}
 	}
 }

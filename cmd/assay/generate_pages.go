@@ -38,9 +38,9 @@ func (a *app) runPages(ctx context.Context, _ *runFlags, device, dir string, mod
 	}
 	run := skillpages.Run{
 		Skills: dir, Runtime: filepath.Join(web.Package("onnxruntime-web"), "dist"),
-		Platform: device, Open: open, Limit: pageLimit, Done: a.pagePrinter(device),
+		Platform: device, Open: open, Limit: pageLimit, Done: pagePrinter(device, a.say),
 	}
-	return trial.RunPages(ctx, run, missing, models, a.exportInChild, a.printFailed)
+	return trial.RunPages(ctx, run, missing, models, a.itself().export, failedPrinter(a.say))
 }
 
 // pageLimit is how long the tests of one page may take: longer than those of a
@@ -48,12 +48,13 @@ func (a *app) runPages(ctx context.Context, _ *runFlags, device, dir string, mod
 const pageLimit = 2 * fileLimit
 
 // pagePrinter says what became of each page and how long it took: many take long.
-func (a *app) pagePrinter(device string) func(pytests.File) {
+func pagePrinter(device string, say func(string)) func(pytests.File) {
+	failed := failedPrinter(say)
 	began := time.Now()
 	return func(file pytests.File) {
 		took := time.Since(began).Round(time.Second)
 		began = time.Now()
-		a.say(fmt.Sprintf("%s on %s: %d passed, %d skipped, %d failed in %s", file.Name, device, file.Passed, len(file.Skipped), len(file.Failed), took))
-		a.printFailed(file)
+		say(fmt.Sprintf("%s on %s: %d passed, %d skipped, %d failed in %s", file.Name, device, file.Passed, len(file.Skipped), len(file.Failed), took))
+		failed(file)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -12,7 +13,6 @@ import (
 	"assay/internal/generate/folder"
 	"assay/internal/history"
 	"assay/internal/platform"
-	"assay/internal/pytests"
 	"assay/internal/trial"
 
 	"github.com/spf13/cobra"
@@ -42,10 +42,14 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 	if err != nil {
 		return usage("%w", err)
 	}
+	h, err := a.home().History()
+	if err != nil {
+		return err
+	}
 	began := time.Now()
 	var all []trial.Model
 	for _, device := range devices {
-		on := trial.On(device, toTry(models))
+		on := trial.On(device, trial.OfFolder(models))
 		run := a.runFiles
 		if f.alone && trial.InPages(device) {
 			run = a.runPages
@@ -53,7 +57,9 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 		if err := run(ctx, f, device, dir, on); err != nil {
 			return err
 		}
-		if err := a.crossCheck(ctx, device, on); err != nil {
+		if p, ok := platform.Get(platform.Name(device)); !ok {
+			a.say("not compared with stored results: --device must name a single platform")
+		} else if err := crossCheck(ctx, h, p, on); err != nil {
 			return err
 		}
 		all = append(all, on...)
@@ -61,29 +67,9 @@ func (a *app) runGenerated(ctx context.Context, f *runFlags, dir string, models 
 	return a.printTrials(all, time.Since(began))
 }
 
-func toTry(models []folder.Model) []trial.Model {
-	var out []trial.Model
-	for _, m := range models {
-		out = append(out, trial.Model{
-			Model: m.Entry.Type, Task: cmp.Or(m.Task, m.Entry.Task), Pipeline: m.Entry.Pipeline,
-			File: pytests.File{Name: m.Test}, Trial: m.Trial,
-		})
-	}
-	return out
-}
-
 // crossCheck compares the tests' outcome with stored results.
-func (a *app) crossCheck(ctx context.Context, device string, models []trial.Model) error {
-	p, ok := platform.Get(platform.Name(device))
-	if !ok {
-		a.say("not compared with stored results: --device must name a single platform")
-		return nil
-	}
-	h, err := a.history()
-	if err != nil {
-		return err
-	}
-	newest, err := h.UsualVerdicts(ctx, p)
+func crossCheck(ctx context.Context, h *history.History, on platform.Platform, models []trial.Model) error {
+	newest, err := h.UsualVerdicts(ctx, on)
 	if err != nil {
 		return err
 	}
@@ -96,20 +82,16 @@ func (a *app) crossCheck(ctx context.Context, device string, models []trial.Mode
 // printTrials prints a row for each pipeline, then what failed and what disagrees.
 func (a *app) printTrials(models []trial.Model, took time.Duration) error {
 	all, pipelines := trial.Count(models)
-	var err error
-	if a.asJSON {
-		err = a.printJSON(generateRunAnswer{Schema: 1, Files: models, Passed: all.Passed, Failed: all.Failed, Skipped: all.Skipped(), Seconds: took.Seconds()})
-	} else {
-		err = a.printTrialsText(models, all, pipelines, took)
-	}
+	answer := generateRunAnswer{Schema: 1, Files: models, Passed: all.Passed, Failed: all.Failed, Skipped: all.Skipped(), Seconds: took.Seconds()}
+	err := a.print(answer, func(w io.Writer) error { return writeTrials(w, models, all, pipelines, took) })
 	if err == nil && all.Failed > 0 {
 		err = &statusError{exitFails, nil}
 	}
 	return err
 }
 
-func (a *app) printTrialsText(models []trial.Model, all trial.Sum, pipelines []trial.Sum, took time.Duration) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+func writeTrials(out io.Writer, models []trial.Model, all trial.Sum, pipelines []trial.Sum, took time.Duration) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "PIPELINE\tFILES\tPASS\tFAIL\tSKIPPED\t")
 	for _, s := range pipelines {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t\n", cmp.Or(s.Pipeline, "other"), s.Files, s.Passed, s.Failed, s.Skipped())
@@ -119,17 +101,17 @@ func (a *app) printTrialsText(models []trial.Model, all trial.Sum, pipelines []t
 	}
 	for _, m := range models {
 		for _, c := range m.Failed {
-			fmt.Fprintf(a.stdout, "✗ %s on %s, %s: %s\n", filepath.Base(m.Name), m.Device, c.Test, shortened(c.Why, 150))
+			fmt.Fprintf(out, "✗ %s on %s, %s: %s\n", filepath.Base(m.Name), m.Device, c.Test, shortened(c.Why, 150))
 		}
 	}
 	for _, m := range models {
 		if m.Disagrees != "" {
-			fmt.Fprintf(a.stdout, "≠ %s: %s\n", m.Model, m.Disagrees)
+			fmt.Fprintf(out, "≠ %s: %s\n", m.Model, m.Disagrees)
 		}
 	}
-	fmt.Fprintf(a.stdout, "\n%s in %s: %d pass, %d fail, %d skipped\n", counted(all.Files, "file", "files"), took.Round(time.Second), all.Passed, all.Failed, all.Skipped())
+	fmt.Fprintf(out, "\n%s in %s: %d pass, %d fail, %d skipped\n", counted(all.Files, "file", "files"), took.Round(time.Second), all.Passed, all.Failed, all.Skipped())
 	if all.Stored > 0 {
-		fmt.Fprintf(a.stdout, "of %d with a stored result, %d work there\n", all.Stored, all.StoredAsWorking)
+		fmt.Fprintf(out, "of %d with a stored result, %d work there\n", all.Stored, all.StoredAsWorking)
 	}
 	return nil
 }

@@ -23,9 +23,9 @@ func (f *hubFlags) add(c *cobra.Command) {
 
 func (f *hubFlags) want() hub.Want { return hub.Want{Pickle: f.pickle, Code: f.code} }
 
-// openHub opens the Hub that the environment names. say hears of its progress.
-func (a *app) openHub(f *hubFlags, say func(string)) (*hub.Hub, error) {
-	s, err := hub.FromEnvironment(a.getenv)
+// open opens the Hub that the environment names. say hears of its progress.
+func (f *hubFlags) open(e *env, say func(string)) (*hub.Hub, error) {
+	s, err := hub.FromEnvironment(e.getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (a *app) openHub(f *hubFlags, say func(string)) (*hub.Hub, error) {
 		s.Forbidden = "--offline"
 	}
 	o := hub.Options{Settings: s, Say: say, Free: free, Agent: "assay/" + version}
-	if a.terminal {
+	if e.terminal {
 		o.Every = time.Second
 	}
 	return hub.New(o), nil

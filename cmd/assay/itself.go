@@ -18,13 +18,23 @@ var ownFlags = map[string]bool{"json": true}
 // a child may run in another folder.
 var fileFlags = map[string]bool{"db": true, "python": true}
 
+// itself is this program as another process: it must write into the same database
+// and install as little.
+type itself struct {
+	*env
+	globals *pflag.FlagSet // as they were given
+}
+
+// itself is this program with the flags that it was given.
+func (a *app) itself() itself { return itself{a.env, a.globals} }
+
 // repeatFlags are the global flags as they were given, for a child that is this
-// program: it must write into the same database and install as little.
-func (a *app) repeatFlags() ([]string, error) {
+// program.
+func (s itself) repeatFlags() ([]string, error) {
 	var out []string
 	var failed error
 	// VisitAll, since it is the called command's flags that were parsed: Visit would find none.
-	a.globals.VisitAll(func(f *pflag.Flag) {
+	s.globals.VisitAll(func(f *pflag.Flag) {
 		if !f.Changed || ownFlags[f.Name] {
 			return
 		}
@@ -48,30 +58,30 @@ func (a *app) repeatFlags() ([]string, error) {
 	return out, failed
 }
 
-// childCommand is this program as a process of its own, with the global flags that it
+// command is this program as a process of its own, with the global flags that it
 // was given itself.
-func (a *app) childCommand(ctx context.Context, args ...string) (*exec.Cmd, error) {
+func (s itself) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	globals, err := a.repeatFlags()
+	globals, err := s.repeatFlags()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, append(globals, args...)...)
-	cmd.Stderr, cmd.Env = a.stderr, a.environ()
+	cmd.Stderr, cmd.Env = s.stderr, s.environ()
 	return cmd, nil
 }
 
-// shellCommand is this program as a command of a shell, with the global flags that it
+// shell is this program as a command of a shell, with the global flags that it
 // was given: what generated files call.
-func (a *app) shellCommand() (string, error) {
+func (s itself) shell() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	globals, err := a.repeatFlags()
+	globals, err := s.repeatFlags()
 	words := append([]string{self}, globals...)
 	for i, w := range words {
 		words[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"

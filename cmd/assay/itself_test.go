@@ -34,7 +34,7 @@ func TestAgainHasEveryGlobalFlag(t *testing.T) {
 		args = append(args, "--"+f.Name+map[string]string{"bool": "=true", "string": "=some/where", "stringSlice": "=ONE,OTHER"}[f.Value.Type()])
 	})
 	first := parsed(t, system(), args...)
-	passed, err := first.repeatFlags()
+	passed, err := first.itself().repeatFlags()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestAgainHasEveryGlobalFlag(t *testing.T) {
 	if !filepath.IsAbs(second.db) || !filepath.IsAbs(second.python) {
 		t.Errorf("in another folder they are other files: %q, %q", second.db, second.python)
 	}
-	if bare, err := parsed(t, system(), "--python=python3").repeatFlags(); err != nil || len(bare) != 1 || bare[0] != "--python=python3" {
+	if bare, err := parsed(t, system(), "--python=python3").itself().repeatFlags(); err != nil || len(bare) != 1 || bare[0] != "--python=python3" {
 		t.Errorf("a name to be looked for in PATH became %v, %v", bare, err)
 	}
 }
@@ -70,7 +70,7 @@ func TestChildWritesWhereTheCallerDoes(t *testing.T) {
 	}
 	e := system()
 	e.environ = p.environ
-	cmd, err := parsed(t, e, "--db", db).childCommand(t.Context(), "import", file[0])
+	cmd, err := parsed(t, e, "--db", db).itself().command(t.Context(), "import", file[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestChildWritesWhereTheCallerDoes(t *testing.T) {
 	if there, err := os.ReadDir(db + ".journals"); err != nil || len(there) == 0 {
 		t.Errorf("nothing came to %s: %v", db, err)
 	}
-	if exists(filepath.Join(p.vars["ASSAY_HOME"], "data", "journals")) {
+	if _, err := os.Stat(filepath.Join(p.vars["ASSAY_HOME"], "data", "journals")); err == nil {
 		t.Error("the user's own journals were written to")
 	}
 }

@@ -131,7 +131,7 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if err != nil {
 		return err
 	}
-	h, err := a.history()
+	h, err := a.home().History()
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,11 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 // fillMatrix carries out what the plan still lacks.
 func (a *app) fillMatrix(ctx context.Context, s *session.Session, plan cell.Plan, resume bool) ([]cell.Result, error) {
 	if resume {
-		left, err := a.unfinished(ctx, s, plan)
+		h, err := a.home().History()
+		if err != nil {
+			return nil, err
+		}
+		left, err := unfinished(ctx, h, s, plan)
 		if err != nil {
 			return nil, err
 		}
@@ -155,23 +159,17 @@ func (a *app) fillMatrix(ctx context.Context, s *session.Session, plan cell.Plan
 		}
 		plan = left
 	}
-	progress := report.NewProgress(a.stderr, a.terminal, a.environ())
-	rep, err := a.carry(ctx, s, plan, "matrix", progress)
-	progress.Close()
+	rep, err := a.carryShowing(ctx, s, plan, "matrix")
 	return rep.Results, err
 }
 
 // unfinished is the plan without the cells that need not be run again.
-func (a *app) unfinished(ctx context.Context, s *session.Session, plan cell.Plan) (cell.Plan, error) {
-	h, err := a.history()
-	if err != nil {
-		return plan, err
-	}
+func unfinished(ctx context.Context, h *history.History, s *session.Session, plan cell.Plan) (cell.Plan, error) {
 	versions, err := s.Versions(ctx)
 	if err != nil {
 		return plan, err
 	}
-	return h.Unfinished(ctx, plan, history.Here{Host: s.Host().ID, Versions: versions, Content: s.Content, Browsers: a.keptBrowsers})
+	return h.Unfinished(ctx, plan, history.Here{Host: s.Host().ID, Versions: versions, Content: s.Content, Browsers: s.KeptBrowsers})
 }
 
 // showMatrix prints the matrix of what the store knows; with only, of the
@@ -184,49 +182,37 @@ func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Mode
 	if err != nil {
 		return err
 	}
-	st, err := a.store()
+	st, err := a.home().Store()
 	if err != nil {
 		return err
 	}
 	st.Notice = func(text string) { a.say("note: " + text) }
-	h := history.In(st)
-	observe := h.Observations
-	if only {
-		observe = func(ctx context.Context) ([]matrix.Observation, []cell.Host, error) {
-			return h.ObservationsOf(ctx, rows)
-		}
-	}
-	observations, hosts, err := observe(ctx)
+	observations, hosts, err := observe(ctx, history.In(st), rows, only)
 	if err != nil {
 		return err
 	}
 	d := report.NewDocument(observations, report.Options{
 		Now: time.Now().UTC(), Assay: version, Metric: metric, Family: m.by == "family", Models: rows, Hosts: hosts,
 	})
-	if err := a.writeDocument(m, d); err != nil {
+	if err := report.Write(report.Terminal(a.stdout, a.environ()), a.formatOr(report.Format(m.format)), d); err != nil {
 		return err
 	}
 	if m.out == "" {
 		return nil
 	}
-	return a.writeFolder(m.out, d)
+	names, err := report.WriteFolder(m.out, d)
+	if err == nil {
+		a.say("wrote " + filepath.Join(m.out, names[0]) + ", " + strings.Join(names[1:len(names)-1], ", ") + " and " + names[len(names)-1])
+	}
+	return err
 }
 
-func (a *app) writeDocument(m *matrixFlags, d report.Document) error {
-	format := report.Format(m.format)
-	if a.asJSON {
-		format = report.JSON
+// observe is what the store knows; with only, of the named rows alone.
+func observe(ctx context.Context, h *history.History, rows []matrix.Model, only bool) ([]matrix.Observation, []cell.Host, error) {
+	if only {
+		return h.ObservationsOf(ctx, rows)
 	}
-	return report.Write(a.styled(), format, d)
-}
-
-func (a *app) writeFolder(dir string, d report.Document) error {
-	names, err := report.WriteFolder(dir, d)
-	if err != nil {
-		return err
-	}
-	a.say("wrote " + filepath.Join(dir, names[0]) + ", " + strings.Join(names[1:len(names)-1], ", ") + " and " + names[len(names)-1])
-	return nil
+	return h.Observations(ctx)
 }
 
 func modelsOf(entries []catalog.Choice) []matrix.Model {

@@ -2,109 +2,52 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"os"
 
 	"assay/internal/catalog"
 	"assay/internal/environment"
+	"assay/internal/release"
 	"assay/internal/report"
+	"assay/internal/session"
 
 	"github.com/spf13/cobra"
 )
 
-// catalog is the embedded one, or that of the environment in use where it has
-// another release of transformers and its types were read before.
+// inUse is the environment that the user chose, and its transformers.
+func (a *app) inUse() (*release.InUse, error) {
+	if a.used != nil {
+		return a.used, nil
+	}
+	used, err := a.inUseOf(a.python)
+	a.used = used
+	return used, err
+}
+
+// inUseOf is the same for another Python; "" is the managed environment.
+func (a *app) inUseOf(python string) (*release.InUse, error) {
+	f, err := a.home().FoldersToRead()
+	if err != nil {
+		return nil, err
+	}
+	chosen := session.Chosen{Maker: a.makerIn(f), Choice: environment.Choice{Python: python, NoSetup: a.noSetup}}
+	return &release.InUse{
+		Find: chosen.Present, Kept: catalog.Kept{Dir: f.Cache}, Say: a.say, Log: a.log,
+		Read: func(ctx context.Context, cat *catalog.Catalog) (json.RawMessage, error) {
+			s := session.New(session.Options{Environments: chosen, Folders: f, Catalog: cat, Version: version, Machine: a.machine, Answers: a.engines})
+			b, err := s.Catalog(ctx)
+			return b, errors.Join(err, s.Close())
+		},
+	}, nil
+}
+
+// catalog is that of the environment in use, as far as it is known.
 func (a *app) catalog(ctx context.Context) (*catalog.Catalog, error) {
-	embedded, err := catalog.Load()
+	used, err := a.inUse()
 	if err != nil {
 		return nil, err
 	}
-	release := a.findRelease(ctx)
-	if release == "" {
-		return embedded, nil // without an environment, what is embedded is what is known
-	}
-	kept, err := a.keptCatalogs()
-	if err != nil {
-		return nil, err
-	}
-	cat, known, err := kept.Find(embedded, release)
-	if err == nil && !known {
-		a.log.Info("the environment has another transformers; its own types are read by \"assay models --refresh\"", "environment", release, "catalogue", embedded.Transformers)
-		return embedded, nil
-	}
-	return cat, err
-}
-
-// keptCatalogs are those of releases that were read before.
-func (a *app) keptCatalogs() (catalog.Kept, error) {
-	f, err := a.foldersToRead()
-	return catalog.Kept{Dir: f.Cache}, err
-}
-
-// findRelease is the transformers of the environment in use; "" without one.
-func (a *app) findRelease(ctx context.Context) string {
-	env, err := a.findEnvironment(ctx)
-	if err != nil {
-		return ""
-	}
-	return env.Versions["transformers"]
-}
-
-// findEnvironment is the environment in use, if there is one: nothing is
-// installed. It is asked for once, since a user's own Python must be started to
-// tell.
-func (a *app) findEnvironment(ctx context.Context) (environment.Environment, error) {
-	if a.found != nil {
-		return *a.found, nil
-	}
-	f, err := a.foldersToRead()
-	if err != nil {
-		return environment.Environment{}, err
-	}
-	m := a.makerIn(f)
-	choice := a.choice()
-	choice.NoSetup = true
-	env, err := m.Open(ctx, choice)
-	if err == nil {
-		a.found = &env
-	}
-	return env, err
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
-// refreshCatalog reads the types of the environment in use by introspection.
-func (a *app) refreshCatalog(ctx context.Context) error {
-	cat, err := catalog.Load()
-	if err != nil {
-		return err
-	}
-	s, err := a.openSession(sessionOptions{}, cat)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	a.say("reading the model types of the installed transformers; this takes a minute or two")
-	b, err := s.Catalog(ctx)
-	if err != nil {
-		return err
-	}
-	fresh, err := cat.With(b)
-	if err != nil {
-		return err
-	}
-	kept, err := a.keptCatalogs()
-	if err != nil {
-		return err
-	}
-	a.say(fmt.Sprintf("%d types of transformers %s, %d pipelines of diffusers %s",
-		fresh.Count(catalog.Transformers), fresh.Transformers, fresh.Count(catalog.Diffusers), fresh.Diffusers))
-	return os.WriteFile(kept.Path(a.findRelease(ctx)), b, 0o644)
+	return used.Catalog(ctx)
 }
 
 func modelsCommand(a *app) *cobra.Command {
@@ -120,7 +63,11 @@ func modelsCommand(a *app) *cobra.Command {
   assay models show bert`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if refresh {
-				if err := a.refreshCatalog(c.Context()); err != nil {
+				used, err := a.inUse()
+				if err == nil {
+					err = used.Refresh(c.Context())
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -139,7 +86,7 @@ func modelsCommand(a *app) *cobra.Command {
 			if err != nil {
 				return usage("%w", err)
 			}
-			return report.WriteModels(a.styled(), a.format(), modelRows(entries, search))
+			return report.WriteModels(report.Terminal(a.stdout, a.environ()), a.formatOr(report.Text), modelRows(entries, search))
 		},
 	}
 	s.add(c)
@@ -159,12 +106,10 @@ func modelRows(choices []catalog.Choice, search string) []report.ModelRow {
 	return rows
 }
 
-// styled is standard output with styles where it can show them.
-func (a *app) styled() io.Writer { return report.Terminal(a.stdout, a.environ()) }
-
-func (a *app) format() report.Format {
+// formatOr is JSON if that was asked for, else another format.
+func (a *app) formatOr(other report.Format) report.Format {
 	if a.asJSON {
 		return report.JSON
 	}
-	return report.Text
+	return other
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"assay/internal/release"
 	"assay/internal/snapshot"
 
 	"github.com/spf13/cobra"
@@ -30,11 +31,15 @@ Exit status: 0 nothing that ran is broken; 1 the program failed; 2 wrong usage; 
   assay models export now.json && assay models diff embedded now.json --results`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			old, err := a.side(c.Context(), args[0], results)
+			sides, err := a.sides()
 			if err != nil {
 				return err
 			}
-			now, err := a.side(c.Context(), args[1], results)
+			old, err := sides.Find(c.Context(), args[0], results)
+			if err != nil {
+				return err
+			}
+			now, err := sides.Find(c.Context(), args[1], results)
 			if err != nil {
 				return err
 			}
@@ -47,16 +52,21 @@ Exit status: 0 nothing that ran is broken; 1 the program failed; 2 wrong usage; 
 	return c
 }
 
+// sides finds what users name to be compared.
+func (a *app) sides() (release.Sides, error) {
+	used, err := a.inUse()
+	if err != nil {
+		return release.Sides{}, err
+	}
+	h, err := a.home().History()
+	return release.Sides{InUse: used, Other: a.inUseOf, Past: h}, err
+}
+
 func (a *app) printDifference(d snapshot.Difference) error {
 	if d.Added == nil && d.Broken == nil {
 		return usage("%s and %s have nothing in common to compare: one side holds only types, the other only results", d.Old.Name, d.New.Name)
 	}
-	var err error
-	if a.asJSON {
-		err = a.printJSON(d)
-	} else {
-		err = d.WriteText(a.stdout)
-	}
+	err := a.print(d, d.WriteText)
 	if err == nil && len(d.Broken) > 0 {
 		return &statusError{exitFails, nil}
 	}
@@ -79,11 +89,11 @@ func modelsExport(a *app) *cobra.Command {
 }
 
 func (a *app) exportModels(ctx context.Context, path string, results bool) error {
-	name := "installed"
-	if a.findRelease(ctx) == "" {
-		name = "embedded"
+	sides, err := a.sides()
+	if err != nil {
+		return err
 	}
-	s, err := a.side(ctx, name, results)
+	s, err := sides.Present(ctx, results)
 	if err != nil {
 		return err
 	}

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"path/filepath"
 
 	"assay/internal/catalog"
-	"assay/internal/cell"
 	"assay/internal/environment"
 	"assay/internal/modelpage"
 	"assay/internal/plan"
+	"assay/internal/release"
 	"assay/internal/session"
 
 	"github.com/spf13/cobra"
@@ -50,89 +48,49 @@ func (a *app) showModel(ctx context.Context, look plan.Look) error {
 	if err != nil {
 		return err
 	}
-	p := modelpage.Page{
-		Schema: cell.Schema, Model: entry.Row(), Heads: entry.Heads, Checkpoints: cat.CheckpointsOf(entry.Type), Note: entry.Note,
-		Size: c.Size, Task: c.Task, Checkpoint: c.Checkpoint,
-	}
-	if err := a.fillFacts(ctx, cat, c, &p); err != nil {
-		return err
-	}
-	if err := a.fillResults(ctx, entry.Type, &p); err != nil {
-		return err
-	}
-	if a.asJSON {
-		return a.printJSON(p)
-	}
-	return p.WriteText(a.stdout)
-}
-
-// fillFacts fills in the recipe and the facts, or why there are none. Only an
-// end of the command is an error.
-func (a *app) fillFacts(ctx context.Context, cat *catalog.Catalog, c cell.Cell, p *modelpage.Page) error {
-	if !filepath.IsAbs(c.Checkpoint) {
-		recipe, err := cat.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
-		p.Recipe = recipe
-		if none := (*catalog.NoRecipeError)(nil); errors.As(err, &none) {
-			p.NoRecipe = none.Reason
-		} else if err != nil {
-			return err
-		}
-	}
 	s, err := a.openPresentSession(cat)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	answer, err := s.Facts(ctx, c)
+	h, err := a.home().History()
 	if err != nil {
-		p.NoFacts = whyNoFacts(err)
-		return context.Cause(ctx)
+		return err
 	}
-	p.Recipe, p.NoRecipe, p.Facts = answer.Recipe, "", answer.Sheet
-	return nil
-}
-
-func whyNoFacts(err error) string {
-	if errors.Is(err, environment.ErrAbsent) {
-		return "there is no Python environment to derive them with: \"assay setup\" makes one, --python names your own"
+	p, err := modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: cat, Facts: s.Facts, Results: h.OfType})
+	if err != nil {
+		return err
 	}
-	return err.Error()
+	return a.print(p, p.WriteText)
 }
 
 // openPresentSession opens a session with the environment that is there: it installs
 // nothing.
 func (a *app) openPresentSession(cat *catalog.Catalog) (*session.Session, error) {
-	folders, err := a.foldersToRead()
+	folders, err := a.home().FoldersToRead()
 	if err != nil {
 		return nil, err
 	}
-	here := presentOnly{session.Chosen{Maker: a.makerIn(folders), Choice: environment.Choice{Python: a.python, NoSetup: true}}, a}
+	used, err := a.inUse()
+	if err != nil {
+		return nil, err
+	}
+	here := presentOnly{session.Chosen{Maker: a.makerIn(folders), Choice: environment.Choice{Python: a.python, NoSetup: true}}, used}
 	return session.New(session.Options{Environments: here, Folders: folders, Catalog: cat, Version: version, Machine: a.machine, Answers: a.engines}), nil
 }
 
 // presentOnly are the environments that are there already.
 type presentOnly struct {
 	session.Chosen
-	app *app
+	used *release.InUse
 }
 
 // Python is the one that the command has found before, if it has.
 func (p presentOnly) Python(ctx context.Context) (environment.Environment, error) {
-	return p.app.findEnvironment(ctx)
+	return p.used.Environment(ctx)
 }
 
-// fillResults fills in what ran where.
-func (a *app) fillResults(ctx context.Context, modelType string, p *modelpage.Page) error {
-	p.Ran = []modelpage.Ran{}
-	h, err := a.history()
-	if err != nil {
-		return err
-	}
-	results, err := h.OfType(ctx, modelType)
-	if err != nil {
-		p.NoRan = err.Error()
-		return context.Cause(ctx)
-	}
-	p.Ran = modelpage.Latest(results)
-	return nil
+// Present is the same.
+func (p presentOnly) Present(ctx context.Context) (environment.Environment, error) {
+	return p.used.Environment(ctx)
 }

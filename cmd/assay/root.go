@@ -2,13 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 
 	"assay/internal/clean"
 	"assay/internal/environment"
-	"assay/internal/store"
+	"assay/internal/home"
+	"assay/internal/release"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,7 +27,7 @@ type app struct {
 	log     *slog.Logger
 	globals *pflag.FlagSet // all of these
 
-	found *environment.Environment // the one in use
+	used *release.InUse // the environment in use, once it was asked for
 }
 
 func root(e *env) *cobra.Command { return (&app{env: e}).root() }
@@ -42,7 +43,7 @@ by running it, and each number carries its evidence.`,
 		SilenceErrors: true, SilenceUsage: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			a.log = e.logger(a.verbose)
-			return a.checkPassed()
+			return checkPassed(a.pass, a.environ(), a.say)
 		},
 	}
 	cmd.SetIn(e.stdin)
@@ -104,14 +105,14 @@ func checkArgs(c *cobra.Command) {
 }
 
 // checkPassed refuses what is not a variable's name, and says which has no value.
-func (a *app) checkPassed() error {
-	for _, name := range a.pass {
+func checkPassed(names, environ []string, say func(string)) error {
+	for _, name := range names {
 		if name == "" || strings.ContainsAny(name, "= \t\n") {
 			return usage("--env %q: give only the name of a variable; its value is taken from this shell", name)
 		}
 	}
-	for _, name := range environment.Unset(a.environ(), a.pass) {
-		a.say("--env " + name + ": it is not set, so children do not get it")
+	for _, name := range environment.Unset(environ, names) {
+		say("--env " + name + ": it is not set, so children do not get it")
 	}
 	return nil
 }
@@ -123,35 +124,15 @@ func asUsage(c *cobra.Command, err error) error {
 	return usage("%s%s (see \"%s --help\")", sayPlainly(err), suggestSubcommand(c, err), c.CommandPath())
 }
 
-// folders are where this user's data, caches and settings lie.
-func (a *app) folders() (environment.Folders, error) {
-	f, err := environment.FindFolders(a.getenv)
-	if err != nil {
-		return f, err
-	}
-	return f, f.Create()
-}
+// home is where this user's data are.
+func (a *app) home() home.Home { return home.Home{Getenv: a.getenv, DB: a.db, Say: a.say} }
 
-// foldersToRead are the same for a command that only looks: a home that cannot
-// be written still answers.
-func (a *app) foldersToRead() (environment.Folders, error) {
-	f, err := a.folders()
-	if store.IsReadOnly(err) {
-		return f, nil
+// print prints an answer: as JSON if that was asked for, else in words.
+func (a *app) print(answer any, inWords func(io.Writer) error) error {
+	if a.asJSON {
+		return clean.WriteJSON(a.stdout, answer, "  ")
 	}
-	return f, err
-}
-
-// paths are the database and the folder of its journals.
-func (a *app) paths() (db, journals string, err error) {
-	if a.db != "" {
-		return a.db, a.db + ".journals", nil
-	}
-	f, err := a.foldersToRead() // whatever writes there makes the folder itself
-	if err != nil {
-		return "", "", err
-	}
-	return filepath.Join(f.Data, "assay.duckdb"), filepath.Join(f.Data, "journals"), nil
+	return inWords(a.stdout)
 }
 
 // say prints a line for people on stderr.

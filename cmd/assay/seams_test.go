@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/home"
 	"assay/internal/journal"
 )
 
@@ -173,18 +174,18 @@ func TestPastIsOfThisHost(t *testing.T) {
 	broken := timedOn("cuda", 2)
 	broken.Verdict = cell.Fails
 	p.withResults(t, timedOn("cpu", 92), loose, broken, resultOf(cell.Cell{Type: "bert", Target: "openvino"}))
-	a := &app{db: filepath.Join(p.dir, "kept.duckdb")}
+	kept := home.Home{DB: filepath.Join(p.dir, "kept.duckdb")}
 	plan := cell.Plan{Cells: []cell.Cell{{Type: "bert", Target: "cuda"}}}
-	known, err := a.past(t.Context(), "elsewhere", plan)
+	known, err := kept.Times(t.Context(), "elsewhere", plan)
 	if err != nil || len(known) != 1 || known[0].MedianMS != 92 || known[0].Subject == "" || known[0].Cell.Target != "cpu" {
 		t.Errorf("%v: %+v", err, known)
 	}
-	if known, err = a.past(t.Context(), "here", plan); err != nil || len(known) != 0 {
+	if known, err = kept.Times(t.Context(), "here", plan); err != nil || len(known) != 0 {
 		t.Errorf("times of another machine are taken for this one's: %v, %+v", err, known)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err = a.past(ctx, "elsewhere", plan); !errors.Is(err, context.Canceled) {
+	if _, err = kept.Times(ctx, "elsewhere", plan); !errors.Is(err, context.Canceled) {
 		t.Errorf("a stopped program goes on reading: %v", err)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 
 	"assay/internal/cell"
-	"assay/internal/progress"
+	"assay/internal/home"
 	"assay/internal/session"
 	"assay/internal/weblab"
 	webpage "assay/runtimes/web/lab"
@@ -79,7 +79,11 @@ func (a *app) serve(ctx context.Context, f *serveFlags, args []string) error {
 	if err != nil {
 		return usage("--addr: %w", err)
 	}
-	l, err := a.startLab(ctx, listener, certificate, models, s)
+	dir, err := a.home().JournalsToWrite(ctx)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	l, err := weblab.ServeSession(ctx, s, dir, weblab.Options{Listener: listener, Certificate: certificate, Models: models, Files: webpage.Files(), Say: a.say})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -87,7 +91,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags, args []string) error {
 		return errors.Join(err, l.Close())
 	}
 	if f.open {
-		defer a.openLab(l.URLs()[0])()
+		defer openLab(a.home(), l.URLs()[0])()
 	}
 	<-ctx.Done()
 	return l.Close()
@@ -106,28 +110,6 @@ func (a *app) labModels(ctx context.Context, f *serveFlags, args []string) ([]ce
 	}
 	s, err := a.openSession(f.session(), cat)
 	return models, s, err
-}
-
-// startLab makes what guests need before any of them comes: the environments,
-// and the runner.
-func (a *app) startLab(ctx context.Context, listener net.Listener, certificate *tls.Certificate, models []cell.Cell, s *session.Session) (*weblab.Lab, error) {
-	dir, err := a.journalsToWrite(ctx)
-	if err != nil {
-		return nil, err
-	}
-	guests, err := s.Guests(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Ready(ctx, cell.Plan{Cells: models}); err != nil {
-		return nil, err
-	}
-	return weblab.Serve(weblab.Options{
-		Listener: listener, Certificate: certificate, Models: models, Files: webpage.Files(), Pages: guests.Pages, Engine: guests.Engine, Say: a.say,
-		Record: func(ctx context.Context, plan cell.Plan, g session.Guest, on progress.Listener) error {
-			return s.RecordGuest(ctx, plan, g, dir, on)
-		},
-	})
 }
 
 // certificate is the user's own, if one was named.
@@ -152,42 +134,41 @@ func (a *app) announce(l *weblab.Lab, models int) error {
 	if len(urls) == 0 {
 		return errors.New("this machine has no address that another one could reach")
 	}
-	if a.asJSON {
-		return a.printJSON(serveAnswer{Schema: cell.Schema, URLs: urls, Fingerprint: fingerprint})
-	}
-	for _, u := range urls {
-		fmt.Fprintln(a.stdout, u)
-	}
-	if fingerprint != "" && a.colour {
-		fmt.Fprintln(a.stdout, weblab.QR(urls[0]))
-	}
-	if own {
-		a.say(fmt.Sprintf(ownCertificate, fingerprint))
-	}
-	a.say(fmt.Sprintf("Open the address in the browser that should run models: %d can be chosen. Ctrl-C stops.", models))
-	return nil
+	return a.print(serveAnswer{Schema: cell.Schema, URLs: urls, Fingerprint: fingerprint}, func(w io.Writer) error {
+		for _, u := range urls {
+			fmt.Fprintln(w, u)
+		}
+		if fingerprint != "" && a.colour {
+			fmt.Fprintln(w, weblab.QR(urls[0]))
+		}
+		if own {
+			a.say(fmt.Sprintf(ownCertificate, fingerprint))
+		}
+		a.say(fmt.Sprintf("Open the address in the browser that should run models: %d can be chosen. Ctrl-C stops.", models))
+		return nil
+	})
 }
 
 // openLab opens the lab in the user's browser; what it returns takes away what
 // that needs. A browser that cannot be opened is not a failure of the lab.
-func (a *app) openLab(url string) func() {
+func openLab(at home.Home, url string) func() {
 	fails := func(err error) {
 		if err != nil {
-			a.say(fmt.Sprintf("--open: no browser could be opened (%v): open the address yourself", err))
+			at.Say(fmt.Sprintf("--open: no browser could be opened (%v): open the address yourself", err))
 		}
 	}
-	folders, err := a.folders()
+	folders, err := at.Folders()
 	if err != nil {
 		fails(err)
 		return func() {}
 	}
-	o, err := writeOpening(folders.Data, url)
+	o, err := weblab.WriteOpening(folders.Data, url)
 	if err != nil {
 		fails(err)
-		return o.remove
+		return o.Remove
 	}
-	o.open(fails)
-	return o.remove
+	o.Open(fails)
+	return o.Remove
 }
 
 // ownCertificate is what the user of a phone should know beforehand.

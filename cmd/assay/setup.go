@@ -2,10 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
-	"assay/internal/clean"
 	"assay/internal/environment"
 
 	"github.com/spf13/cobra"
@@ -19,11 +19,11 @@ func versionCommand(a *app) *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Example: "  assay version",
 		RunE: func(*cobra.Command, []string) error {
-			if a.asJSON {
-				return a.printJSON(versionAnswer{Schema: 1, Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH})
-			}
-			fmt.Fprintf(a.stdout, "assay %s (%s, %s/%s)\n", version, goVersion(), runtime.GOOS, runtime.GOARCH)
-			return nil
+			answer := versionAnswer{Schema: 1, Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			return a.print(answer, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "assay %s (%s, %s/%s)\n", version, goVersion(), runtime.GOOS, runtime.GOARCH)
+				return err
+			})
 		},
 	}
 }
@@ -33,11 +33,6 @@ func goVersion() string {
 		return info.GoVersion
 	}
 	return runtime.Version()
-}
-
-// printJSON writes one indented object on standard output.
-func (a *app) printJSON(v any) error {
-	return clean.WriteJSON(a.stdout, v, "  ")
 }
 
 func setupCommand(a *app) *cobra.Command {
@@ -56,17 +51,7 @@ func setupCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.asJSON {
-				return a.printJSON(setupAnswer{1, env})
-			}
-			fmt.Fprintf(a.stdout, "ready: %s\n", env.Python)
-			for _, name := range []string{"python", "torch", "transformers"} {
-				fmt.Fprintf(a.stdout, "  %s %s\n", name, orNone(env.Versions[name]))
-			}
-			for _, name := range env.Missing {
-				fmt.Fprintf(a.stdout, "  %s is absent\n", name)
-			}
-			return nil
+			return a.print(setupAnswer{1, env}, func(w io.Writer) error { return writeEnvironment(w, env) })
 		},
 	}
 	c.AddCommand(setupWebCommand(a))
@@ -91,16 +76,28 @@ Other commands do so when they first need it.`,
 			if err != nil {
 				return err
 			}
-			if a.asJSON {
-				return a.printJSON(setupWebAnswer{1, w, w.Chromium()})
-			}
-			fmt.Fprintf(a.stdout, "ready: %s\n", w.Dir)
-			for _, name := range []string{"onnxruntime-web", "@huggingface/transformers", "chromium"} {
-				fmt.Fprintf(a.stdout, "  %s %s\n", name, orNone(w.Versions[name]))
-			}
-			return nil
+			return a.print(setupWebAnswer{1, w, w.Chromium()}, func(out io.Writer) error {
+				return writeReady(out, w.Dir, w.Versions, "onnxruntime-web", "@huggingface/transformers", "chromium")
+			})
 		},
 	}
+}
+
+func writeEnvironment(w io.Writer, env environment.Environment) error {
+	err := writeReady(w, env.Python, env.Versions, "python", "torch", "transformers")
+	for _, name := range env.Missing {
+		fmt.Fprintf(w, "  %s is absent\n", name)
+	}
+	return err
+}
+
+// writeReady says where an environment is, and which versions it has.
+func writeReady(w io.Writer, where string, versions map[string]string, names ...string) error {
+	_, err := fmt.Fprintf(w, "ready: %s\n", where)
+	for _, name := range names {
+		fmt.Fprintf(w, "  %s %s\n", name, orNone(versions[name]))
+	}
+	return err
 }
 
 func orNone(s string) string {
@@ -110,8 +107,9 @@ func orNone(s string) string {
 	return s
 }
 
+// maker makes environments in this user's folders.
 func (a *app) maker() (*environment.Maker, error) {
-	f, err := a.folders()
+	f, err := a.home().Folders()
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 
+	"assay/internal/catalog"
+	"assay/internal/cell"
 	"assay/internal/measure"
 	"assay/internal/platform"
 	"assay/internal/session"
 	"assay/internal/tune"
+	"assay/internal/tune/questions"
 
 	"github.com/spf13/cobra"
 )
@@ -84,47 +88,38 @@ func (a *app) tune(ctx context.Context, f *tuneFlags, models []string) error {
 		return err
 	}
 	defer s.Close()
-	cache, err := a.exports()
+	questions, done, err := a.makeQuestions(ctx, f, s, cat, targets, models)
+	defer done()
 	if err != nil {
 		return err
 	}
-	folder, err := os.MkdirTemp("", "assay-tune-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(folder)
-	questions, err := questioner{a, s, a.planner(&hubFlags{}, cat, s), targets, tune.Layout{Cache: cache, Folder: folder}}.makeQuestions(ctx, f.Questions, models)
-	if err != nil {
-		return err
-	}
-	report, err := a.askBrowsersAlone(ctx, f, s, targets, questions)
-	if a.asJSON {
-		err = errors.Join(err, a.printJSON(report))
-	} else {
-		err = errors.Join(err, tune.WriteText(a.stdout, report))
-	}
+	report, err := s.Tune(ctx, targets, questions, f.Kernels, f.repeats, a.say)
+	err = errors.Join(err, a.print(report, func(w io.Writer) error { return tune.WriteText(w, report) }))
 	if err == nil && report.Refused() {
 		err = &statusError{exitFails, nil}
 	}
 	return err
 }
 
-// askBrowsersAlone asks everything while nothing else is timed on the machine.
-func (a *app) askBrowsersAlone(ctx context.Context, f *tuneFlags, s *session.Session, targets []platform.Target, questions []tune.Question) (tune.Report, error) {
-	folders, err := a.folders()
+// makeQuestions makes those about models, whose graphs are in a folder until done.
+func (a *app) makeQuestions(ctx context.Context, f *tuneFlags, s *session.Session, cat *catalog.Catalog, targets []platform.Target, models []string) (all []tune.Question, done func(), err error) {
+	done = func() {}
+	cache, err := a.home().Exports()
 	if err != nil {
-		return tune.NewReport(), err
+		return nil, done, err
 	}
-	release, err := s.Alone(ctx, a.say)
+	folder, err := os.MkdirTemp("", "assay-tune-")
 	if err != nil {
-		return tune.NewReport(), err
+		return nil, done, err
 	}
-	defer release()
-	var book *tune.Book
-	if f.Kernels {
-		b := tune.BookIn(folders.Data)
-		book = &b
-	}
-	bench := &tune.Bench{Repeats: f.repeats, Say: a.say, Open: func(ctx context.Context, t platform.Target) (tune.Page, error) { return s.Page(ctx, t) }}
-	return bench.AskAll(ctx, targets, questions, book)
+	done = func() { os.RemoveAll(folder) }
+	all, err = questions.Maker{
+		Planner: a.planner(&hubFlags{}, cat, s), Targets: targets, Layout: tune.Layout{Cache: cache, Folder: folder},
+		Run: func(ctx context.Context, plan cell.Plan) ([]cell.Result, error) {
+			rep, err := a.carryShowing(ctx, s, plan, "tune")
+			return rep.Results, err
+		},
+		Parts: func(ctx context.Context, c cell.Cell) (session.Parts, error) { return s.Parts(ctx, c, a.say) },
+	}.Make(ctx, f.Questions, models)
+	return all, done, err
 }

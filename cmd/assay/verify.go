@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"text/tabwriter"
 	"time"
 
@@ -64,11 +65,7 @@ func (a *app) verify(ctx context.Context, f *verifyFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.asJSON {
-		err = a.printJSON(verifyAnswer{Schema: 1, Combinations: found, Mutants: verify.Count(found)})
-	} else {
-		err = a.printVerified(found)
-	}
+	err = a.print(verifyAnswer{Schema: 1, Combinations: found, Mutants: verify.Count(found)}, func(w io.Writer) error { return writeVerified(w, found) })
 	if err != nil {
 		return err
 	}
@@ -92,7 +89,7 @@ func (a *app) openVerifier(ctx context.Context, f *verifyFlags) (verify.Verifier
 	if err != nil {
 		return verify.Verifier{}, err
 	}
-	self, err := a.shellCommand()
+	self, err := a.itself().shell()
 	return verify.Verifier{Catalog: cat, Python: env.Group, Program: self, Limit: f.limit}, err
 }
 
@@ -104,9 +101,9 @@ func verifiedLine(o verify.Outcome) string {
 	return line
 }
 
-// printVerified prints a row for each combination, and what it came to.
-func (a *app) printVerified(found []verify.Outcome) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+// writeVerified prints a row for each combination, and what it came to.
+func writeVerified(out io.Writer, found []verify.Outcome) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "PIPELINE\tPLATFORM\tMODEL\tSTATE\tTESTS\tBROKEN MODELS NOTICED\tWHY")
 	for _, o := range found {
 		tried, noticed := o.Tried()
@@ -121,7 +118,7 @@ func (a *app) printVerified(found []verify.Outcome) error {
 		return err
 	}
 	t := verify.Count(found)
-	fmt.Fprintf(a.stdout, "\n%d passed, %d failed, %d not run here; %d of %d broken models noticed\n",
+	fmt.Fprintf(out, "\n%d passed, %d failed, %d not run here; %d of %d broken models noticed\n",
 		t["passed"], t["failed"], t["not-run-here"], t["noticed"], t["tried"])
 	return nil
 }

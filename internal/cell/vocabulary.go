@@ -12,12 +12,38 @@ import (
 // Verdicts lists the verdicts of results, the best first.
 func Verdicts() []Verdict { return []Verdict{Works, Partial, Fails, Unavailable, Unknown} }
 
+// families are the families of models, in the order in which they are always
+// shown, each with the one of the nine pipelines that it belongs to, if any. What
+// a type's family is, introspection decides (assay_runner's families.py).
+var families = []family{
+	{"encoder-only", "text"},
+	{"decoder-only", "text"},
+	{"encoder-decoder", "text"},
+	{"vision", "vision"},
+	{"vision-text", "vision-text"},
+	{"audio", "audio"},
+	{"multimodal", "multimodal"},
+	{"diffusion", "diffusion"},
+	{"mixture-of-experts", "mixture-of-experts"},
+	{"state-space", "state-space"},
+	{"rag", "rag"},
+	{"video", "vision"},
+	{"time-series", ""},
+	{"other", ""},
+}
+
+type family struct {
+	Name     string `json:"family"`
+	Pipeline string `json:"pipeline"` // "" is none of the nine
+}
+
 // Families lists the families of models in the order in which they are always shown.
 func Families() []string {
-	return []string{
-		"encoder-only", "decoder-only", "encoder-decoder", "vision", "vision-text", "audio", "multimodal", "diffusion",
-		"mixture-of-experts", "state-space", "rag", "video", "time-series", "other",
+	out := make([]string, len(families))
+	for i, f := range families {
+		out[i] = f.Name
 	}
+	return out
 }
 
 // LoadPhases lists, in their order, the phases before the first inference that

@@ -102,12 +102,11 @@ type Limits struct {
 	Shared *uint64 // bytes free in /dev/shm
 }
 
-// Live returns the Deps of this machine. Hello, Database and Journals are the
-// caller's to add.
-func Live(folders environment.Folders, m *environment.Maker, getenv func(string) string, c environment.Choice) Deps {
+// Live returns the Deps of the machine that look has seen. Database and Journals
+// are the caller's to add.
+func Live(folders environment.Folders, m *environment.Maker, getenv func(string) string, c environment.Choice, look func() detect.Sighting) Deps {
 	c.NoSetup = true
 	open := func(ctx context.Context) (environment.Environment, error) { return m.Open(ctx, c) }
-	look := sync.OnceValue(func() detect.Sighting { return detect.Look(detect.Live()) })
 	return Deps{
 		Folders: folders,
 		Free:    environment.Free,
@@ -116,6 +115,7 @@ func Live(folders environment.Folders, m *environment.Maker, getenv func(string)
 			return environment.FindPython(ctx, getenv("ASSAY_PYTHON"))
 		},
 		Environment:  once(open),
+		Hello:        hello,
 		Inspect:      m.Inspect,
 		Libraries:    onceLibraries(),
 		Instructions: liveInstructions,

@@ -35,6 +35,15 @@ type Change struct {
 // Changes is what writing would do, in the order of the files.
 type Changes []Change
 
+// Paths are the files'.
+func (p Changes) Paths() []string {
+	out := []string{}
+	for _, c := range p {
+		out = append(out, c.Path)
+	}
+	return out
+}
+
 // Plan compares files with a folder. Nothing is written.
 func Plan(dir string, files []File) (Changes, error) {
 	seen := map[string]bool{}

@@ -100,7 +100,7 @@ func TestTimes(t *testing.T) {
 	plan := cell.Plan{Cells: []cell.Cell{{Type: "bert", Target: "cuda"}, {Type: "bert"}}}
 	got, err := h.Times(t.Context(), host, plan)
 	must(t, err)
-	want := []Time{{c.Normal(), "5ab1ec7", 6, true}, {c.Normal(), "5ab1ec7", 5, false}}
+	want := []cell.Time{{Cell: c.Normal(), Subject: "5ab1ec7", MedianMS: 6, Unstable: true}, {Cell: c.Normal(), Subject: "5ab1ec7", MedianMS: 5, Unstable: false}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

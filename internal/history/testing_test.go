@@ -18,7 +18,7 @@ const host = "h-1"
 var versions = map[string]string{"assay": "0.1.0", "torch": "2.15.0", "transformers": "5.22.2"}
 
 // newHistory is one over an empty store in a temporary folder.
-func newHistory(t *testing.T) *History {
+func newHistory(t testing.TB) *History {
 	t.Helper()
 	dir := t.TempDir()
 	st, err := store.Open(filepath.Join(dir, "assay.duckdb"), filepath.Join(dir, "journals"))
@@ -27,7 +27,7 @@ func newHistory(t *testing.T) *History {
 }
 
 // write makes a finished journal of a run on a host.
-func write(t *testing.T, h *History, run, host string, results ...cell.Result) {
+func write(t testing.TB, h *History, run, host string, results ...cell.Result) {
 	t.Helper()
 	w, err := journal.Create(h.store.Journals(), journal.Header{
 		Run:  cell.Run{ID: run, StartedAt: start, PlanHash: "0123456789abcdef", Command: "test", Assay: "0.1.0"},
@@ -74,7 +74,7 @@ func failing(class cell.FailureClass) func(*cell.Result) {
 
 func noContent(context.Context, cell.Cell) (string, error) { return "", nil }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -28,11 +28,11 @@ type Here struct {
 // Unfinished is the plan without the cells that this host has a result of, made
 // with the same versions and files, and timed if the plan is.
 func (h *History) Unfinished(ctx context.Context, plan cell.Plan, here Here) (cell.Plan, error) {
-	stored, err := h.results(ctx, store.Filter{Hosts: []string{here.Host}, Types: types(plan), Brief: true})
+	results, err := h.inShort(ctx, store.Filter{Hosts: []string{here.Host}, Types: types(plan), Versions: here.Versions})
 	if err != nil {
 		return plan, err
 	}
-	done := finished(stored, here.Versions, here.browsers(ctx, plan))
+	done := finished(results, here.browsers(ctx, plan))
 	var left []cell.Cell
 	for _, c := range plan.Cells {
 		content, err := here.Content(ctx, c)
@@ -49,6 +49,14 @@ func (h *History) Unfinished(ctx context.Context, plan cell.Plan, here Here) (ce
 	return plan, nil
 }
 
+// inShort are the chosen results, each no more than what it came to.
+func (h *History) inShort(ctx context.Context, f store.Filter) ([]cell.Result, error) {
+	if empty, err := h.store.Empty(); err != nil || empty {
+		return nil, err
+	}
+	return h.store.Brief(ctx, f)
+}
+
 func (here Here) browsers(ctx context.Context, plan cell.Plan) map[string]string {
 	if here.Browsers == nil || !slices.ContainsFunc(plan.Cells, func(c cell.Cell) bool { return c.Engine.Traits().Pages }) {
 		return nil
@@ -61,11 +69,10 @@ type task struct{ hash, content string }
 
 // finished are the tasks that results have done, and the most thorough timing
 // of each.
-func finished(stored []store.Stored, versions, browsers map[string]string) map[task]cell.Timing {
+func finished(results []cell.Result, browsers map[string]string) map[task]cell.Timing {
 	done := map[task]cell.Timing{}
-	for _, x := range stored {
-		r := x.Result
-		if !settles(r) || !madeWith(r, versions) || !sameBrowser(r, browsers) {
+	for _, r := range results {
+		if !settles(r) || !sameBrowser(r, browsers) {
 			continue
 		}
 		for _, hash := range r.SpeaksFor() {
@@ -83,15 +90,6 @@ func finished(stored []store.Stored, versions, browsers map[string]string) map[t
 // where the device was not there, whatever was derived of it. It may be there now.
 func settles(r cell.Result) bool {
 	return r.Verdict != cell.Unavailable && r.Evidence != cell.Derived && !r.Broke()
-}
-
-func madeWith(r cell.Result, versions map[string]string) bool {
-	for name, v := range versions {
-		if r.Context.Versions[name] != v {
-			return false
-		}
-	}
-	return true
 }
 
 func sameBrowser(r cell.Result, browsers map[string]string) bool {

@@ -29,6 +29,9 @@ type Imported struct {
 	Path  string // the journal that now holds the run
 	New   int    // results and detections that were not there before
 	Known int    // those that were
+	// Local are the new results of cells that name files of the machine that they
+	// ran on: no other one can run those.
+	Local int
 	// Problems are the lines of the source that could not be used.
 	Problems []Problem
 }
@@ -72,8 +75,8 @@ func (s source) into(dir string, here Here) (Imported, error) {
 	}
 	path := Path(dir, s.header.Run.ID)
 	done := Imported{RunID: s.header.Run.ID, Path: path, Problems: s.problems}
-	var err error
-	done.New, done.Known, err = s.mergeInto(path)
+	n, err := s.mergeInto(path)
+	done.New, done.Known, done.Local = n.fresh, n.known, n.local
 	return done, err
 }
 

@@ -336,3 +336,44 @@ func TestDamageIsToldInWords(t *testing.T) {
 		t.Errorf("%v", problems)
 	}
 }
+
+// TestImportTellsOfLocalFiles: of the new results, those that no other machine
+// can carry out.
+func TestImportTellsOfLocalFiles(t *testing.T) {
+	t.Parallel()
+	own := result(1)
+	own.Cell = cell.Cell{Type: "bert", Checkpoint: "/home/ada/bert/config.json", Size: cell.Full}.Normal()
+	own.Requested = cell.SettingsOf(own.Cell)
+	own.Actual = &own.Requested
+	src, dir := report(t, "run-1", result(0), own), t.TempDir()
+	for _, want := range []Imported{{New: 2, Local: 1}, {Known: 2}} {
+		got, err := Import(t.Context(), src, dir, Here{})
+		must(t, err)
+		if got.New != want.New || got.Known != want.Known || got.Local != want.Local || len(got.Problems) > 0 {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+// TestCount: journals and their lines; what cannot be read is an error.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if files, lines, err := Count(filepath.Join(dir, "none")); files != 0 || lines != 0 || err != nil {
+		t.Errorf("%d, %d, %v", files, lines, err)
+	}
+	write(t, dir, "run-1", 3)
+	write(t, dir, "run-2", 1)
+	if files, lines, err := Count(dir); files != 2 || lines != 8 || err != nil {
+		t.Errorf("%d, %d, %v", files, lines, err)
+	}
+	for name, text := range map[string]string{
+		"no journal":     "garbage\n",
+		"a damaged line": strings.Replace(string(bytesOf(t, Path(dir, "run-1"))), `{"kind":"result"`, `{"kind":`, 1),
+	} {
+		put(t, dir, "run-1"+Extension, []byte(text))
+		if files, lines, err := Count(dir); err == nil {
+			t.Errorf("%s: %d, %d", name, files, lines)
+		}
+	}
+}

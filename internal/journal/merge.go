@@ -13,15 +13,18 @@ import (
 	"assay/internal/wholefile"
 )
 
-// mergeInto appends to the journal at path those lines that it lacks, and
-// returns how many results and detections were new and known.
-func (s source) mergeInto(path string) (fresh, known int, err error) {
+// merged is how many results and detections were new and known, and how many of
+// the new ones are results of cells that do not travel.
+type merged struct{ fresh, known, local int }
+
+// mergeInto appends to the journal at path those lines that it lacks.
+func (s source) mergeInto(path string) (merged, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.create(path)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("open journal: %w", err)
+		return merged{}, fmt.Errorf("open journal: %w", err)
 	}
 	defer f.Close()
 	if err := lock(f); err != nil {
@@ -32,15 +35,15 @@ func (s source) mergeInto(path string) (fresh, known int, err error) {
 
 // create writes the whole journal under another name first, so that a journal
 // is never seen half imported.
-func (s source) create(path string) (fresh, known int, err error) {
-	data, fresh, known, err := s.missing(path, hold(source{}, 0))
+func (s source) create(path string) (merged, error) {
+	data, n, err := s.missing(path, hold(source{}, 0))
 	if err != nil {
-		return 0, 0, err
+		return merged{}, err
 	}
 	if err := place(path, data); err != nil {
-		return 0, 0, err
+		return merged{}, err
 	}
-	return fresh, known, nil
+	return n, nil
 }
 
 func place(path string, data []byte) error {
@@ -60,16 +63,16 @@ func place(path string, data []byte) error {
 
 // whileWritten lets a journal be imported into the place where it is being
 // written, which changes nothing; anything else has to wait for its writer.
-func (s source) whileWritten(path string, busy error) (fresh, known int, err error) {
+func (s source) whileWritten(path string, busy error) (merged, error) {
 	have, err := s.load(path)
 	if err != nil {
-		return 0, 0, err
+		return merged{}, err
 	}
-	_, fresh, known, err = s.missing(path, have)
-	if err == nil && fresh > 0 {
-		return 0, 0, busy
+	_, n, err := s.missing(path, have)
+	if err == nil && n.fresh > 0 {
+		return merged{}, busy
 	}
-	return 0, known, err
+	return merged{known: n.known}, err
 }
 
 // load reads what lies at path, which must be of the same run.
@@ -135,51 +138,54 @@ func sameRun(a, b Header) bool {
 	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
-func (s source) extend(path string, f *os.File) (fresh, known int, err error) {
+func (s source) extend(path string, f *os.File) (merged, error) {
 	have, err := s.load(path)
 	if err != nil {
-		return 0, 0, err
+		return merged{}, err
 	}
-	missing, fresh, known, err := s.missing(path, have)
+	missing, n, err := s.missing(path, have)
 	if err != nil || len(missing) == 0 {
-		return 0, known, err
+		return merged{known: n.known}, err
 	}
 	if err := f.Truncate(have.size); err != nil {
-		return 0, 0, fmt.Errorf("cut torn line off %s: %w", path, err)
+		return merged{}, fmt.Errorf("cut torn line off %s: %w", path, err)
 	}
 	w := &Writer{path: path, file: f, size: have.size}
 	if err := w.write(missing); err != nil {
-		return 0, 0, err
+		return merged{}, err
 	}
-	return fresh, known, nil
+	return n, nil
 }
 
 // missing returns the lines that a journal lacks, ready to be appended, the
 // header too when it has none. The same id with other content is a conflict.
-func (s source) missing(path string, have *held) (data []byte, fresh, known int, err error) {
+func (s source) missing(path string, have *held) (data []byte, n merged, err error) {
 	if have.size == 0 {
 		w := headerLine(s.header)
 		w.Imported = true
 		w.ID = s.header.Run.ID + ".0"
 		if data, err = w.encode(MaxLine); err != nil {
-			return nil, 0, 0, err
+			return nil, n, err
 		}
 	}
 	for _, l := range s.lines {
 		sum, sameID := have.sums[l.id]
 		switch {
 		case sameID && sum != l.sum:
-			return nil, 0, 0, &ConflictError{path, s.path, "line " + l.id}
+			return nil, n, &ConflictError{path, s.path, "line " + l.id}
 		case l.kind == KindEnd && have.end:
 		case l.kind != KindEnd && have.has(l):
-			known++
+			n.known++
 		default:
 			have.add(l)
 			data = append(data, l.data...)
 			if l.kind != KindEnd {
-				fresh++
+				n.fresh++
+			}
+			if l.kind == KindResult && !l.line.Result.Cell.Travels() {
+				n.local++
 			}
 		}
 	}
-	return data, fresh, known, nil
+	return data, n, nil
 }

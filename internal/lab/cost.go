@@ -7,28 +7,20 @@ import (
 	"assay/internal/cell"
 )
 
-// Known is a time that was measured on this host before the plan began.
-type Known struct {
-	Cell     cell.Cell
-	Subject  string // what ran: only the same one may be compared
-	MedianMS float64
-	Unstable bool // nothing is computed from it
-}
-
 // Past are the times of this host, the newest first, read once before a plan.
 type Past struct {
-	Times []Known
+	Times []cell.Time
 	Why   string // there are none to look at; "" where there were
 }
 
 // of are the times of a cell. A head that nobody named may be any: the subject
 // tells it.
-func (p Past) of(c cell.Cell) []Known {
+func (p Past) of(c cell.Cell) []cell.Time {
 	ignoring := []cell.Any{cell.AnyCheckpointIfTiny}
 	if c.Task == "" {
 		ignoring = append(ignoring, cell.AnyTask)
 	}
-	return slices.DeleteFunc(slices.Clone(p.Times), func(k Known) bool { return k.Cell.Key(ignoring...) != c.Key(ignoring...) })
+	return slices.DeleteFunc(slices.Clone(p.Times), func(k cell.Time) bool { return k.Cell.Key(ignoring...) != c.Key(ignoring...) })
 }
 
 // times are the newest stable ones of a cell by subject.
@@ -78,7 +70,7 @@ const unlikeTimes = "the cost of one inference among many is not compared with a
 
 // neverTimed is why there is no time of a cell to compute with.
 func (p Past) neverTimed(c cell.Cell) string {
-	if slices.ContainsFunc(p.of(c), func(k Known) bool { return k.Unstable }) && len(p.times(c)) == 0 {
+	if slices.ContainsFunc(p.of(c), func(k cell.Time) bool { return k.Unstable }) && len(p.times(c)) == 0 {
 		return fmt.Sprintf("%s has only unstable times with these settings on this host: time it again with assay bench", c.Target)
 	}
 	return fmt.Sprintf("%s was never timed with these settings on this host: assay bench times it where it is present", c.Target)

@@ -18,7 +18,7 @@ func on(target string, batch int) cell.Cell {
 // is "s", and its fallback takes 2 ms.
 func TestFallbackCost(t *testing.T) {
 	t.Parallel()
-	both := []Known{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}, {Cell: on("cpu", 1), Subject: "s", MedianMS: 4}}
+	both := []cell.Time{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}, {Cell: on("cpu", 1), Subject: "s", MedianMS: 4}}
 	for name, tt := range map[string]struct {
 		past   Past
 		timing cell.Timing
@@ -27,15 +27,15 @@ func TestFallbackCost(t *testing.T) {
 		why    string  // of the fallback's own, where it is null
 	}{
 		"known":               {Past{Times: both}, cell.Functional, 8, 8, ""},
-		"the newest counts":   {Past{Times: append([]Known{{Cell: on("cpu", 1), Subject: "s", MedianMS: 1}}, both...)}, cell.Functional, 2, 2, ""},
+		"the newest counts":   {Past{Times: append([]cell.Time{{Cell: on("cpu", 1), Subject: "s", MedianMS: 1}}, both...)}, cell.Functional, 2, 2, ""},
 		"timed now":           {Past{Times: both[:1]}, cell.Quick, 0, 4, ""},
 		"not timed":           {Past{Times: both[:1]}, cell.Functional, 0, 0, "cpu was never timed"},
 		"asked never timed":   {Past{Times: both[1:]}, cell.Quick, 0, 0, "cuda was never timed with these settings on this host"},
-		"another subject":     {Past{Times: []Known{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}, {Cell: on("cpu", 1), Subject: "other", MedianMS: 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
-		"another batch":       {Past{Times: []Known{{Cell: on("cuda", 8), Subject: "s", MedianMS: 0.5}, both[1]}}, cell.Functional, 0, 0, "cuda was never timed"},
-		"another engine":      {Past{Times: []Known{both[0], {Cell: on("cpu/wasm", 1), Subject: "s", MedianMS: 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
-		"unstable before":     {Past{Times: []Known{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5, Unstable: true}, both[1]}}, cell.Functional, 0, 0, "cuda has only unstable times"},
-		"a stable one before": {Past{Times: append([]Known{{Cell: on("cpu", 1), Subject: "s", MedianMS: 1, Unstable: true}}, both...)}, cell.Functional, 8, 8, ""},
+		"another subject":     {Past{Times: []cell.Time{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}, {Cell: on("cpu", 1), Subject: "other", MedianMS: 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
+		"another batch":       {Past{Times: []cell.Time{{Cell: on("cuda", 8), Subject: "s", MedianMS: 0.5}, both[1]}}, cell.Functional, 0, 0, "cuda was never timed"},
+		"another engine":      {Past{Times: []cell.Time{both[0], {Cell: on("cpu/wasm", 1), Subject: "s", MedianMS: 4}}}, cell.Functional, 0, 0, "cpu was never timed"},
+		"unstable before":     {Past{Times: []cell.Time{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5, Unstable: true}, both[1]}}, cell.Functional, 0, 0, "cuda has only unstable times"},
+		"a stable one before": {Past{Times: append([]cell.Time{{Cell: on("cpu", 1), Subject: "s", MedianMS: 1, Unstable: true}}, both...)}, cell.Functional, 8, 8, ""},
 		"nothing can be read": {Past{Why: "in use"}, cell.Functional, 0, 0, "in use"},
 	} {
 		var obs notes
@@ -76,7 +76,7 @@ func TestDisturbedTimesCostNothing(t *testing.T) {
 	}
 	l := &Lab{
 		Runner: &script{do: good}, Recipes: recipes{}, Machine: bench{}, Workers: 2, Limit: 1 << 40,
-		Past:   Past{Times: []Known{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}}},
+		Past:   Past{Times: []cell.Time{{Cell: on("cuda", 1), Subject: "s", MedianMS: 0.5}}},
 		Others: func(context.Context) Load { return Load{Cores: 2, OfAll: 2, known: true} },
 	}
 	if err := l.Carry(t.Context(), plan, &obs); err != nil || len(obs.results) != 2 {

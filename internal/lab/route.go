@@ -89,16 +89,17 @@ func dtypeThere(asked cell.Cell, t platform.Target) platform.DType {
 func instead(asked cell.Cell, name platform.Name) []platform.Target {
 	t := platform.Target{Platform: name}
 	to, _ := platform.Get(name)
-	if asked.Engine == platform.ORTWeb {
-		if to.HasEngine(platform.Wasm) {
-			t.Engine = platform.Wasm
-		}
+	is := asked.Engine.Traits()
+	if to.HasEngine(is.Instead) {
+		t.Engine = is.Instead
+	}
+	if is.Pages {
 		own := t
 		own.Browser = asked.Browser
 		return slices.Compact([]platform.Target{own.Normal(), t.Normal()})
 	}
-	if asked.Type == cell.ONNX && to.HasEngine(platform.ONNXRuntime) {
-		t.Engine = platform.ONNXRuntime // torch runs no graph
+	if asked.Type == cell.ONNX {
+		t.Engine = to.GraphEngine()
 	}
 	return []platform.Target{t.Normal()}
 }

@@ -109,31 +109,36 @@ func TestAllLeave(t *testing.T) {
 // context has ended.
 func TestMadeOnce(t *testing.T) {
 	t.Parallel()
-	var made atomic.Int32
-	v := New(func(context.Context) (int32, error) { return made.Add(1), nil })
-	if _, ok := v.Made(); ok {
-		t.Error("it is there before anyone asked")
-	}
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			if n, err := v.Get(t.Context()); n != 1 || err != nil {
-				t.Errorf("%d, %v", n, err)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		var made atomic.Int32
+		v := New(func(context.Context) (int32, error) {
+			time.Sleep(time.Minute) // until all callers wait
+			return made.Add(1), nil
 		})
-	}
-	wg.Wait()
-	over, cancel := context.WithCancel(t.Context())
-	cancel()
-	if n, err := v.Get(over); n != 1 || err != nil {
-		t.Errorf("%d, %v", n, err)
-	}
-	if n, ok := v.Made(); n != 1 || !ok {
-		t.Errorf("%d, %v", n, ok)
-	}
-	if _, err := New(func(context.Context) (int, error) { return 0, nil }).Get(over); !errors.Is(err, context.Canceled) {
-		t.Errorf("something was made for nobody: %v", err)
-	}
+		if _, ok := v.Made(); ok {
+			t.Error("it is there before anyone asked")
+		}
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if n, err := v.Get(t.Context()); n != 1 || err != nil {
+					t.Errorf("%d, %v", n, err)
+				}
+			})
+		}
+		wg.Wait()
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		if n, err := v.Get(over); n != 1 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		if n, ok := v.Made(); n != 1 || !ok || made.Load() != 1 {
+			t.Errorf("%d, %v, made %d times", n, ok, made.Load())
+		}
+		if _, err := New(func(context.Context) (int, error) { return 0, nil }).Get(over); !errors.Is(err, context.Canceled) {
+			t.Errorf("something was made for nobody: %v", err)
+		}
+	})
 }
 
 // What could not be made is tried again.

@@ -61,8 +61,25 @@ func Isolated(next http.Handler) http.Handler {
 func refuse(w http.ResponseWriter, status int, kind string, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"kind": kind, "error": err.Error()})
+	_ = json.NewEncoder(w).Encode(refusal{Kind: kind, Error: err.Error()})
 }
+
+// What children are answered.
+type (
+	pageAnswer struct {
+		About About           `json:"about"`
+		Hello json.RawMessage `json:"hello"`           // of the page
+		Tuned any             `json:"tuned,omitempty"` // what was measured of its browser before
+	}
+	memoryAnswer struct {
+		Alone     bool  `json:"alone"`      // no other page shares the browser
+		PeakBytes int64 `json:"peak_bytes"` // 0 where that is not known
+	}
+	refusal struct {
+		Error string `json:"error"`
+		Kind  string `json:"kind"`
+	}
+)
 
 var errSecret = errors.New("the address lacks the secret of a visit or page that is open")
 
@@ -95,9 +112,9 @@ func (h *Host) askPage(w http.ResponseWriter, r *http.Request, v *Visit) {
 		failed(w, err)
 		return
 	}
-	answer := map[string]any{"about": p.page.About(), "hello": p.hello}
+	answer := pageAnswer{About: p.page.About(), Hello: p.hello}
 	if h.files.Tuned != nil {
-		if answer["tuned"], err = h.files.Tuned(p.page.About()); err != nil {
+		if answer.Tuned, err = h.files.Tuned(p.page.About()); err != nil {
 			failed(w, err)
 			return
 		}
@@ -131,7 +148,7 @@ func (h *Host) memory(w http.ResponseWriter, _ *http.Request, v *Visit) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"peak_bytes": v.page.page.PeakBytes(), "alone": v.where.Alone})
+	_ = json.NewEncoder(w).Encode(memoryAnswer{PeakBytes: v.page.page.PeakBytes(), Alone: v.where.Alone})
 }
 
 // failed answers a child whose page could not do what was asked.

@@ -133,8 +133,8 @@ func takeGraph(m cell.Cell, t platform.Target) (platform.Target, error) {
 		return t, nil
 	}
 	p, _ := platform.Get(t.Platform)
-	if p.HasEngine(platform.ONNXRuntime) {
-		t.Engine = platform.ONNXRuntime
+	if e := p.GraphEngine(); e != "" {
+		t.Engine = e
 		return t, nil
 	}
 	return t, refuse("%s is a graph, and %s has no engine that runs one: name cpu, cuda, openvino or qnn", m.Checkpoint, t)

@@ -33,6 +33,8 @@ type Traits struct {
 	Anywhere bool
 	// Graphs says that it runs an exported graph and not the model itself.
 	Graphs bool
+	// ONNX says that it takes a user's own ONNX file.
+	ONNX bool
 	// Pages says that it runs in a page of a browser.
 	Pages bool
 	// Generates says that it continues texts: the mode generate.
@@ -43,6 +45,13 @@ type Traits struct {
 	// Blocks says that it can be told how to keep weights of few bits: how many
 	// share a scale, and how exact products with them are.
 	Blocks bool
+	// Processor is the target by which it multiplies on this machine's own
+	// processor with oneDNN, which heeds a bound on instruction sets; without a
+	// device, any. The zero target is an engine that does not.
+	Processor Target
+	// Instead is the engine that stands for it on a platform that it does not
+	// run on; "" is that platform's own.
+	Instead Engine
 	// Ways are how it can be told to get a model, beside its own choice: by a
 	// graph in ONNX, directly from torch, or through a library of its own.
 	Ways []string
@@ -57,17 +66,17 @@ var engines = []struct {
 	name Engine
 	Traits
 }{
-	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true}},
-	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true,
+	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true, Processor: Target{Platform: CPU}}},
+	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true, ONNX: true,
 		DTypes: []DType{FP32}}}, // its CPU provider has too few operators in half precision
-	{EngOpenVINO, Traits{On: []Name{OpenVINO}, Libraries: []string{"openvino", "nncf"}, Graphs: true, Generates: true,
-		Throughput: true, Ways: []string{"onnx", "torch"}}},
-	{EngQNN, Traits{On: []Name{QNN}, Libraries: []string{"onnxruntime-qnn"}, Graphs: true, Generates: true}},
+	{EngOpenVINO, Traits{On: []Name{OpenVINO}, Libraries: []string{"openvino", "nncf"}, Graphs: true, ONNX: true, Generates: true,
+		Throughput: true, Ways: []string{"onnx", "torch"}, Processor: Target{Platform: OpenVINO, Device: "CPU"}}},
+	{EngQNN, Traits{On: []Name{QNN}, Libraries: []string{"onnxruntime-qnn"}, Graphs: true, ONNX: true, Generates: true}},
 	{CoreML, Traits{On: []Name{MPS}, Libraries: []string{"coremltools"}, Anywhere: true, Graphs: true,
 		DTypes: []DType{FP16, FP32}}}, // fp16 is what the Neural Engine computes in
-	{ORTWeb, Traits{On: []Name{WebNN, WebGPU}, Graphs: true, Pages: true, Generates: true, Blocks: true,
-		Ways: []string{TransformersJS}}},
-	{Wasm, Traits{On: []Name{CPU}, Graphs: true, Pages: true, Generates: true, Blocks: true,
+	{ORTWeb, Traits{On: []Name{WebNN, WebGPU}, Graphs: true, ONNX: true, Pages: true, Generates: true, Blocks: true,
+		Ways: []string{TransformersJS}, Instead: Wasm}},
+	{Wasm, Traits{On: []Name{CPU}, Graphs: true, ONNX: true, Pages: true, Generates: true, Blocks: true,
 		Ways: []string{TransformersJS}, DTypes: []DType{FP32, W8, W4}}},
 	{Noop, Traits{On: []Name{CPU}, Generates: true}},
 }

@@ -32,6 +32,7 @@ func TestTraits(t *testing.T) {
 		want []Engine
 	}{
 		"graphs":     {func(t Traits) bool { return t.Graphs }, []Engine{ONNXRuntime, EngOpenVINO, EngQNN, CoreML, ORTWeb, Wasm}},
+		"onnx":       {func(t Traits) bool { return t.ONNX }, []Engine{ONNXRuntime, EngOpenVINO, EngQNN, ORTWeb, Wasm}},
 		"pages":      {func(t Traits) bool { return t.Pages }, []Engine{ORTWeb, Wasm}},
 		"generates":  {func(t Traits) bool { return t.Generates }, []Engine{Torch, EngOpenVINO, EngQNN, ORTWeb, Wasm, Noop}},
 		"throughput": {func(t Traits) bool { return t.Throughput }, []Engine{EngOpenVINO}},
@@ -68,6 +69,12 @@ func TestEngineRows(t *testing.T) {
 				t.Errorf("%s has no dtype", target)
 			}
 		}
+		if is.Instead != "" && (slices.Contains(is.On, is.Instead.Traits().On[0]) || is.Instead.Traits().Pages != is.Pages) {
+			t.Errorf("%s cannot stand for %s", is.Instead, e)
+		}
+		if is.ONNX && !is.Graphs {
+			t.Errorf("%s takes ONNX files, and runs no graphs", e)
+		}
 		if is.Pages && !is.Graphs {
 			t.Errorf("%s runs in pages, and they run graphs alone", e)
 		}
@@ -76,5 +83,36 @@ func TestEngineRows(t *testing.T) {
 				t.Errorf("%s has the dtype %s, which nobody knows", e, d)
 			}
 		}
+	}
+}
+
+// TestOnProcessor: whose products are bounded by the instruction sets that are
+// let to the processor.
+func TestOnProcessor(t *testing.T) {
+	t.Parallel()
+	for target, want := range map[string]bool{
+		"cpu": true, "cpu/onnxruntime": false, "cpu/wasm": false, "cpu/noop": false, "cuda": false, "cuda:1": false, "mps": false,
+		"openvino": true, "openvino:GPU": false, "openvino:AUTO": false, "qnn": false, "webgpu": false,
+	} {
+		at, err := SplitTarget(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at.OnProcessor() != want {
+			t.Errorf("%s: %v", target, !want)
+		}
+	}
+}
+
+// TestGraphEngine: who runs a user's own graph on each platform.
+func TestGraphEngine(t *testing.T) {
+	t.Parallel()
+	want := map[Name]Engine{CPU: ONNXRuntime, CUDA: ONNXRuntime, ROCm: "", MPS: "", OpenVINO: EngOpenVINO, QNN: EngQNN, WebNN: "", WebGPU: ""}
+	got := map[Name]Engine{}
+	for _, p := range All() {
+		got[p.Name] = p.GraphEngine()
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
 	}
 }

@@ -152,6 +152,17 @@ var spellings = map[string]DType{
 // HasEngine reports whether e executes on the platform.
 func (p Platform) HasEngine(e Engine) bool { return slices.Contains(p.Engines, e) }
 
+// GraphEngine is the engine that runs a user's own graph there and in no page;
+// "" where none does.
+func (p Platform) GraphEngine() Engine {
+	for _, e := range p.Engines {
+		if is := e.Traits(); is.ONNX && !is.Pages {
+			return e
+		}
+	}
+	return ""
+}
+
 // Preference is the order in which platforms are tried for a family when
 // nothing is measured: the `auto` of the command line.
 func Preference(family string) []Name {

@@ -84,6 +84,14 @@ func (t Target) First() bool {
 	return ok && t.Engine == p.Engines[0]
 }
 
+// OnProcessor reports whether what runs there multiplies on this machine's own
+// processor within a bound on its instruction sets.
+func (t Target) OnProcessor() bool {
+	t = t.Normal()
+	at := t.Engine.Traits().Processor
+	return at.Platform != "" && t.Platform == at.Platform && (at.Device == "" || t.Device == at.Device)
+}
+
 // HasDType reports whether a cell can be asked for d there.
 func (t Target) HasDType(d DType) bool { return slices.Contains(t.DTypes(), d) }
 

@@ -33,6 +33,12 @@ func (f faked) Web(ctx context.Context) (environment.Web, error) {
 	return f.web(ctx)
 }
 
+func (f faked) Present(ctx context.Context) (environment.Environment, error) { return f.Python(ctx) }
+
+func (f faked) PresentWeb() (environment.Web, error) {
+	return environment.Web{}, environment.ErrNoWeb
+}
+
 // scripted is a runner whose children do what a function says, and say of every
 // point that it is right.
 type scripted struct {

@@ -31,7 +31,7 @@ func (s *Session) recipes(r *open) *recipes {
 }
 
 // cores are the physical ones that this process may use.
-func (s *Session) cores() int { return max(1, s.sighting().CPU.Usable) }
+func (s *Session) cores() int { return max(1, s.Sighting().CPU.Usable) }
 
 // knownRecipes are those that are at hand without a runner.
 func (s *Session) knownRecipes(release string) *recipes {

@@ -98,7 +98,7 @@ func (s *Session) carryGuest(ctx context.Context, plan cell.Plan, g Guest, on pr
 		runner: pages.Runner{Inner: r, Host: guests.Pages, In: g.Browsers}, workers: 1, past: lab.Past{Why: "times of guests are not looked up"}, of: g.Report.Host.ID + "/",
 		machine: visited{
 			web:  &web{browsers: []browser.Options{{Kind: g.Browser}}, report: g.Report, host: guests.Pages},
-			here: machine{report: detect.Judge(s.sighting(), nil), root: s.o.Machine.Root},
+			here: machine{report: detect.Judge(s.Sighting(), nil), root: s.o.Machine.Root},
 		},
 	}
 	return s.carry(ctx, plan, r, at, ofGuest{on})

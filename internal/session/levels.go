@@ -27,21 +27,6 @@ func levels(env environment.Environment) runner.Levels {
 	}
 }
 
-// onHost are the engines that multiply on this machine's processor by oneDNN,
-// with the device that stands for it.
-var onHost = map[platform.Engine]struct {
-	platform platform.Name
-	device   string
-}{
-	platform.Torch:       {platform.CPU, ""},
-	platform.EngOpenVINO: {platform.OpenVINO, "CPU"},
-}
-
-func multiplies(t platform.Target) bool {
-	row, ok := onHost[t.Engine]
-	return ok && t.Platform == row.platform && (row.device == "" || t.Device == row.device)
-}
-
 // byTorch are the jobs of no target that compute by torch on the host. No-ops are
 // there to try Assay itself.
 var byTorch = map[runner.JobKind]bool{runner.RecipeJob: true, runner.FactsJob: true, runner.DeriveJob: true, runner.PartsJob: true, runner.NoopJob: true}
@@ -51,7 +36,7 @@ var byTorch = map[runner.JobKind]bool{runner.RecipeJob: true, runner.FactsJob: t
 // variable: one lucky second try there would lower the host for ever.
 func bounded(job runner.Job) bool {
 	if job.Kind == runner.CheckJob || job.Kind == runner.TimeJob {
-		return multiplies(job.Cell.Where().Normal())
+		return job.Cell.Where().OnProcessor()
 	}
 	return byTorch[job.Kind]
 }
@@ -59,7 +44,7 @@ func bounded(job runner.Job) bool {
 // restricted is what a target on this machine's processor is kept from; nil for
 // other targets.
 func restricted(env environment.Environment, t platform.Target) func(level string) string {
-	if !multiplies(t) {
+	if !t.OnProcessor() {
 		return nil
 	}
 	return env.Processor().Note

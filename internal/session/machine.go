@@ -23,15 +23,15 @@ func (s *Session) Report(ctx context.Context) (detect.Report, error) { return s.
 
 func (s *Session) detect(ctx context.Context) (detect.Report, error) {
 	if s.o.Answers != nil {
-		return detect.Judge(s.sighting(), s.o.Answers), nil
+		return detect.Judge(s.Sighting(), s.o.Answers), nil
 	}
 	r, err := s.runner(ctx, false)
 	if err != nil {
 		return detect.Report{}, err
 	}
-	child := detect.NewCache(s.cache(""), r.env.Python, s.sighting()).Around(forked(r))
+	child := detect.NewCache(s.cache(""), r.env.Python, s.Sighting()).Around(forked(r))
 	answers := detect.Confirm(ctx, child, detect.Questions()).WithInstructions(r.env.Instructions(ctx))
-	return detect.Judge(s.sighting(), answers), context.Cause(ctx) // half an answer is none
+	return detect.Judge(s.Sighting(), answers), context.Cause(ctx) // half an answer is none
 }
 
 // forked asks a probe in a child of the runner.
@@ -64,7 +64,7 @@ func (s *Session) where(ctx context.Context, plan cell.Plan, r *open, w *web) (l
 	} else {
 		answers["torch"] = detect.Answer{Absent: r.Hello().Missing["torch"]}
 	}
-	return machine{detect.Judge(s.sighting(), answers), s.o.Machine.Root, r.Hello().Versions, w, r.env}, nil
+	return machine{detect.Judge(s.Sighting(), answers), s.o.Machine.Root, r.Hello().Versions, w, r.env}, nil
 }
 
 // machine answers the lab from a detection report and the libraries that the

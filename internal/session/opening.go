@@ -17,6 +17,10 @@ type Environments interface {
 	Bare(ctx context.Context) (environment.Environment, error)
 	// Web is what pages in browsers load.
 	Web(ctx context.Context) (environment.Web, error)
+	// Present and PresentWeb are Python and Web as they are there already:
+	// nothing is installed.
+	Present(ctx context.Context) (environment.Environment, error)
+	PresentWeb() (environment.Web, error)
 }
 
 // Chosen are the environments that a maker makes of a user's choice.
@@ -39,6 +43,16 @@ func (c Chosen) Bare(ctx context.Context) (environment.Environment, error) {
 func (c Chosen) Web(ctx context.Context) (environment.Web, error) {
 	return c.Maker.OpenWeb(ctx, c.Choice)
 }
+
+// Present opens the chosen one if it is there.
+func (c Chosen) Present(ctx context.Context) (environment.Environment, error) {
+	choice := c.Choice
+	choice.NoSetup = true
+	return c.Maker.Open(ctx, choice)
+}
+
+// PresentWeb finds the web environment.
+func (c Chosen) PresentWeb() (environment.Web, error) { return c.Maker.FindWeb() }
 
 // open is a runner and the environment it lives in.
 type open struct {

@@ -39,6 +39,23 @@ func (s *Session) Record(ctx context.Context, plan cell.Plan, j *journal.Writer,
 	return rec.results, errors.Join(err, j.Close())
 }
 
+// CarryInto runs a plan and journals it in a folder. The results that were
+// finished are in the report also when it was stopped.
+func (s *Session) CarryInto(ctx context.Context, dir string, plan cell.Plan, command string, on progress.Listener) (cell.Report, error) {
+	// A machine that cannot run the plan leaves no empty journal behind.
+	if err := s.Ready(ctx, plan); err != nil {
+		return cell.Report{}, err
+	}
+	h := s.Header(plan, command)
+	report := cell.Report{Schema: cell.Schema, Run: h.Run, Host: h.Host}
+	j, err := journal.Create(dir, h)
+	if err != nil {
+		return report, err
+	}
+	report.Results, err = s.Record(ctx, plan, j, on)
+	return report, err
+}
+
 // recorder stands between the lab and who else listens.
 type recorder struct {
 	on      progress.Listener

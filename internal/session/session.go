@@ -63,7 +63,7 @@ type Options struct {
 	ExportsLimit int64
 	// Past reads the times that this host has of a plan's models, once before a
 	// plan that may fall back; see lab.Past. Nil is a program that keeps none.
-	Past func(ctx context.Context, host string, plan cell.Plan) ([]lab.Known, error)
+	Past func(ctx context.Context, host string, plan cell.Plan) ([]cell.Time, error)
 	// Weights says how cells with given weights come to them.
 	Weights Weights
 }
@@ -83,7 +83,7 @@ type Session struct {
 	report      *lazy.Value[detect.Report]
 	browsers    *lazy.Value[*web]
 	guests      *lazy.Value[*Guests]
-	sighting    func() detect.Sighting
+	sighted     func() detect.Sighting
 	book        func() *content.Book // remembers digests for the length of the session and, with a cache, beyond
 
 	mu     sync.Mutex
@@ -111,7 +111,7 @@ func New(o Options) *Session {
 	s.report = lazy.New(s.detect)
 	s.browsers = lazy.New(s.findBrowsers)
 	s.guests = lazy.New(s.serveGuests)
-	s.sighting = sync.OnceValue(func() detect.Sighting { return detect.Look(o.Machine) })
+	s.sighted = sync.OnceValue(func() detect.Sighting { return detect.Look(o.Machine) })
 	s.book = sync.OnceValue(func() *content.Book { return &content.Book{Dir: s.cache("contents")} })
 	return s
 }
@@ -217,8 +217,11 @@ func (s *Session) context(r *open) cell.Context {
 	return cell.Context{Versions: versions, EnvironmentID: r.env.ID}
 }
 
+// Sighting is what the first pass of detection saw: it asks nobody anything.
+func (s *Session) Sighting() detect.Sighting { return s.sighted() }
+
 // Host is this machine's fingerprint, from the first pass alone.
-func (s *Session) Host() cell.Host { return detect.Judge(s.sighting(), nil).Host }
+func (s *Session) Host() cell.Host { return detect.Judge(s.Sighting(), nil).Host }
 
 // Detected is the full detection of this session, if one was needed.
 func (s *Session) Detected() (detect.Report, bool) {

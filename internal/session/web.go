@@ -124,7 +124,7 @@ func (s *Session) openWeb(ctx context.Context) (*web, error) {
 		return nil, s.noBrowser()
 	}
 	answers := browser.Asking{Machine: s.o.Machine, Web: env, Cache: s.cache("")}.Answers(ctx)
-	w.report = detect.Judge(s.sighting(), answers)
+	w.report = detect.Judge(s.Sighting(), answers)
 	w.pool = pages.NewPool(func(_ context.Context, t platform.Target) (browser.Options, error) { return w.choose(t) })
 	w.host, err = pages.Serve(w.pool, pages.Files{Page: page.Files(), Package: packages(env), Tuned: s.tuned()})
 	return w, err

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,22 +36,13 @@ type Filter struct {
 	Verdicts  []cell.Verdict
 	Evidence  []cell.Evidence
 	Timings   []cell.Timing
-	Cells     []string // hashes of cells as they were asked for
+	Cells     []string          // hashes of cells as they were asked for
+	Versions  map[string]string // of the software that results were made with
 	Since     time.Time
 	Limit     int // 0 is no limit
 	// Samples brings the raw samples along; without it they are nil.
 	Samples bool
-	// Brief brings along only what says which cell was run, under what
-	// conditions, and what it came to: for a question over all results, most of
-	// whose bytes are logs.
-	Brief bool
 }
-
-// brief is such a result in SQL.
-const brief = `json_object('cell', result->'$.cell', 'asked', coalesce(result->>'$.asked', ''), 'content', coalesce(result->>'$.content', ''),
-	'verdict', verdict, 'evidence', evidence, 'timing', timing, 'fallback', result->'$.fallback',
-	'failure', CASE WHEN failure_class IS NULL THEN NULL ELSE json_object('class', failure_class) END,
-	'context', json_object('versions', result->'$.context.versions', 'browser', result->'$.context.browser'))`
 
 // askedHash is cell.Result.AskedHash in SQL.
 const askedHash = "CASE WHEN coalesce(fallback_from, '') = '' THEN coalesce(result->>'$.asked', cell_hash) ELSE cell_hash END"
@@ -69,6 +62,9 @@ func (f Filter) where() (string, []any) {
 			terms = append(terms, fmt.Sprintf("list_contains(?::VARCHAR[], %s)", l.column))
 			args = append(args, l.values)
 		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Versions)) {
+		terms, args = append(terms, "versions[?] = ?"), append(args, name, f.Versions[name])
 	}
 	if !f.Since.IsZero() {
 		terms, args = append(terms, "started_at >= ?"), append(args, f.Since.UTC())
@@ -93,11 +89,7 @@ func (s *Store) Results(ctx context.Context, f Filter) (out []Stored, err error)
 	defer func() { err = errors.Join(err, ses.Close()) }()
 	s.tell(notes)
 	where, args := f.where()
-	body := "result"
-	if f.Brief {
-		body = brief
-	}
-	query := "SELECT id, run_id, host_id, coalesce(imported, false), " + body + "::VARCHAR, " + samplesColumns(f.Samples) +
+	query := "SELECT id, run_id, host_id, coalesce(imported, false), result::VARCHAR, " + samplesColumns(f.Samples) +
 		" FROM results r WHERE " + where + " ORDER BY started_at DESC NULLS LAST, id DESC"
 	if f.Limit > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Limit)

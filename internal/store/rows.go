@@ -36,6 +36,26 @@ func (r *Rows) addColumn(name, typ string) {
 // Len is the number of rows.
 func (r *Rows) Len() int { return len(r.Values) }
 
+// Write prints the rows in the format of a name; "" is text.
+func (r *Rows) Write(w io.Writer, format string) error {
+	switch format {
+	case "", "text":
+		return r.WriteText(w)
+	case "json":
+		return r.WriteJSON(w)
+	case "csv":
+		return r.WriteCSV(w)
+	}
+	return &FormatError{format}
+}
+
+// FormatError says that rows cannot be printed in a format.
+type FormatError struct{ Format string }
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("unknown format %q: the formats are text, json, csv, and with --out parquet", e.Format)
+}
+
 // WriteJSON writes {"schema":1,"rows":[…]}, one row per line, columns in order.
 func (r *Rows) WriteJSON(w io.Writer) error {
 	b := bufio.NewWriter(w)

@@ -3,11 +3,13 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"assay/internal/cell"
+	"assay/internal/generate/folder"
 	"assay/internal/generate/skills"
 	"assay/internal/platform"
 	"assay/internal/pytests"
@@ -34,6 +36,18 @@ func (m *Model) isPending() bool { return m.Idle() && len(m.Skipped) == 0 }
 // skip says why the test is not run.
 func (m *Model) skip(why string) {
 	m.File = pytests.File{Name: m.Name, Skipped: []pytests.Case{{Test: "(page)", Why: why}}, Failed: []pytests.Case{}}
+}
+
+// OfFolder are the models that have files in a folder, to be run.
+func OfFolder(models []folder.Model) []Model {
+	var out []Model
+	for _, m := range models {
+		out = append(out, Model{
+			Model: m.Entry.Type, Task: cmp.Or(m.Task, m.Entry.Task), Pipeline: m.Entry.Pipeline,
+			File: pytests.File{Name: m.Test}, Trial: m.Trial,
+		})
+	}
+	return out
 }
 
 // On are the models as they are run on a device.

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/generate/folder"
 	"assay/internal/generate/skills"
 	"assay/internal/platform"
 	"assay/internal/pytests"
@@ -192,5 +194,18 @@ func TestRunPagesWithout(t *testing.T) {
 		if len(m.Skipped) != 1 || m.Skipped[0].Why != "there is no browser" || m.Name == "" {
 			t.Errorf("%+v", m)
 		}
+	}
+}
+
+// TestOfFolder: a model is run with the task that was asked for, or its own.
+func TestOfFolder(t *testing.T) {
+	t.Parallel()
+	entry := catalog.Entry{Type: "bert", Task: "fill-mask", Pipeline: "text"}
+	got := OfFolder([]folder.Model{
+		{Choice: catalog.Choice{Entry: entry}, Test: "test_hf_bert.py"},
+		{Choice: catalog.Choice{Entry: entry, Task: "question-answering"}, Test: "test_hf_bert.py"},
+	})
+	if len(got) != 2 || got[0].Task != "fill-mask" || got[1].Task != "question-answering" || got[0].Name != "test_hf_bert.py" || got[0].Model != "bert" || got[0].Pipeline != "text" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from assay_runner.engines.graphs.attempts import Attempt, attempts
+from assay_runner.engines.backends import backend
+from assay_runner.engines.formats import ONNX, Attempt, Form
 from assay_runner.engines.graphs.choosing import Chooser
-from assay_runner.engines.graphs.formats import DIRECT, ONNX
 from assay_runner.errors import ExportFailed, RefusedGraph
 from assay_runner.exporting.store import Store
 
+DIRECT = Form("direct", "torch", "nobody.writes")
 TRIED = (Attempt(ONNX), Attempt(ONNX, {"FUSE": "NO"}), Attempt(DIRECT))
 
 
@@ -93,8 +94,22 @@ def test_what_is_only_compiled_is_not_started(tmp_path):
     [
         ({"engine": "onnxruntime"}, ["onnx"]),
         ({"engine": "openvino"}, ["onnx", "onnx, SNIPPETS_MODE=DISABLE", "torch"]),
+        ({"engine": "onnxruntime", "mode": "generate"}, []),
+        ({"engine": "openvino", "via": "onnx"}, ["onnx", "onnx, SNIPPETS_MODE=DISABLE"]),
         ({"engine": "openvino", "via": "torch"}, ["torch"]),
+        ({"engine": "openvino", "via": "torch", "dtype": "w8"}, ["torch", "torch, SNIPPETS_MODE=DISABLE"]),
+        ({"engine": "openvino", "mode": "generate"}, ["torch"]),
+        ({"engine": "openvino", "mode": "dream"}, []),
+        ({"engine": "coreml"}, ["torch"]),
+        ({"engine": "coreml", "mode": "generate"}, []),
+        ({"engine": "qnn"}, ["onnx", "onnx, numbers=careful"]),
+        ({"engine": "qnn", "mode": "generate"}, ["onnx", "onnx, numbers=careful"]),
+        ({"engine": "ort-web"}, ["onnx", "onnx, WIDE_INTEGERS=1"]),
+        ({"engine": "ort-web", "mode": "dream"}, []),
+        ({"engine": "wasm"}, ["onnx"]),
+        ({"engine": "wasm", "mode": "generate"}, ["onnx", "onnx, WIDE_INTEGERS=1"]),
+        ({"engine": "wasm", "via": "transformers.js"}, ["transformers.js, THROUGH=transformers.js"]),
     ],
 )
 def test_attempts_of_a_cell(cell, labels):
-    assert [attempt.label() for attempt in attempts(cell)] == labels
+    assert [attempt.label() for attempt in backend(cell["engine"]).attempts(cell)] == labels

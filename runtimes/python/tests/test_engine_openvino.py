@@ -5,8 +5,8 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner.checking import numerics
+from assay_runner.engines.formats import ONNX
 from assay_runner.engines.graphs import driver
-from assay_runner.engines.graphs.formats import ONNX
 from assay_runner.errors import RefusedGraph, TooLarge, UnsupportedDType
 from assay_runner.machine import memory
 from assay_runner.subjects import mapped

@@ -11,7 +11,6 @@ import onnxruntime
 import pytest
 
 from assay_runner.engines.contract import Asked
-from assay_runner.engines.graphs.attempts import attempts
 from assay_runner.engines.onnxruntime.session import options
 from assay_runner.engines.qnn import (
     activations,
@@ -26,6 +25,7 @@ from assay_runner.engines.qnn import (
     tiles,
     truths,
 )
+from assay_runner.engines.qnn.backend import QNN
 from assay_runner.exporting.steps import clips, gathers
 
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
@@ -317,6 +317,6 @@ def test_the_emulator_gives_the_numbers_after_it(case):
 
 
 def test_the_careful_steps_are_asked_for_by_the_second_attempt():
-    first, second = attempts({"engine": "qnn"})
+    first, second = QNN.attempts({"engine": "qnn"})
     assert first.settings == {}
     assert second.settings == {rewrites.NUMBERS: rewrites.CAREFULLY}

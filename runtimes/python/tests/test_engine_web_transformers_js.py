@@ -13,9 +13,9 @@ import torch_recipes
 from torch_emit import Emit, job
 from transformers import AutoTokenizer, WhisperFeatureExtractor
 
-from assay_runner.engines.graphs.attempts import attempts
 from assay_runner.engines.torch import engine
 from assay_runner.engines.web import growing, growing_encoder, transformers_js
+from assay_runner.engines.web.backend import Web
 from assay_runner.engines.web.js_pipeline import layout
 from assay_runner.errors import ExportFailed
 from assay_runner.exporting.call import Subject
@@ -144,6 +144,6 @@ def test_the_past_has_the_names_of_the_ecosystem(name, output, expected):
 
 def test_a_library_is_an_attempt_of_its_own():
     for mode in ("infer", "generate"):
-        (attempt,) = attempts({"engine": "ort-web", "mode": mode, "via": "transformers.js"})
+        (attempt,) = Web.attempts({"engine": "ort-web", "mode": mode, "via": "transformers.js"})
         assert attempt.form.kind == "transformers.js"
         assert attempt.settings == {"THROUGH": "transformers.js"}

@@ -9,7 +9,7 @@ import pytest
 import torch
 import torch_recipes
 
-from assay_runner.engines.graphs.formats import ONNX
+from assay_runner.engines.formats import ONNX
 from assay_runner.errors import BeyondAssay, ExportFailed, WrongExport
 from assay_runner.exporting import constants, exporters, following, naming, traces, ways, writing
 from assay_runner.exporting.call import Subject

@@ -4,7 +4,7 @@ import onnxruntime
 import pytest
 import torch
 
-from assay_runner.engines.graphs.formats import ONNX
+from assay_runner.engines.formats import ONNX
 from assay_runner.errors import ExportFailed
 from assay_runner.exporting import exporters, ways
 from assay_runner.exporting.call import Subject

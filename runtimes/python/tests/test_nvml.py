@@ -81,6 +81,26 @@ def test_what_the_probe_tells(there):
     assert nvml_probe.answer() == {"driver": "610.7", "cuda": "13.2", "devices": [device]}
 
 
+def test_the_probe_closes_the_library(there):
+    closed = []
+    there(library(nvmlShutdown=lambda: closed.append(True)))
+    nvml_probe.answer()
+    assert closed == [True]
+
+
+@pytest.mark.parametrize(("torch_says", "asked"), [("1", b"GPU-1"), ("GPU-1", b"GPU-1"), ("MIG-2", b"MIG-2")])
+def test_a_device_is_asked_for_by_its_whole_name(there, torch_says, asked):
+    names = []
+
+    def find(name, handle):
+        names.append(name)
+        return nvml.SUCCESS
+
+    there(library(nvmlDeviceGetHandleByUUID=find))
+    Nvidia(torch_says)
+    assert names == [asked]
+
+
 def test_what_the_driver_refuses_is_not_known(there):
     there(library(nvmlSystemGetDriverVersion=refuses, nvmlDeviceGetCount_v2=refuses))
     assert nvml_probe.answer() == {"driver": None, "cuda": "13.2", "devices": []}

@@ -13,6 +13,8 @@ import numpy as np
 
 from assay_runner.exporting.store import Store
 
+from .formats import ONNX, Attempt
+
 if TYPE_CHECKING:
     from .timing import Clock
 
@@ -151,8 +153,19 @@ class Compiled(ABC):
         return None
 
 
+def infers(cell: Mapping[str, Any]) -> bool:
+    """Whether a cell is plain inference, and no other mode."""
+    return (cell.get("mode") or "infer") == "infer"
+
+
 class Backend(ABC):
     """An engine. It is made for one job, after the fork: importing it may start threads."""
+
+    @classmethod
+    def attempts(cls, cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
+        """The ways in which it is given a cell's model, in the order in which they are tried; none where it lacks the
+        cell's mode."""
+        return (Attempt(ONNX),) if infers(cell) else ()
 
     @abstractmethod
     def __init__(self, asked: Asked, store: Store) -> None:

@@ -15,7 +15,7 @@ What an exporter made gets the names of the recipe (`naming`), goes through the 
 answer; `trying` keeps track of those that did not, and `traces` reads from their errors where they stopped.
 
 What only one engine reads is written in that engine's folder: OpenVINO's own format, programs of torch.export, models
-that generate. `engines.graphs.formats` is the table of them all. What an encoder gives is computed once
+that generate. `engines.formats` says what a format is. What an encoder gives is computed once
 (`encoder_decoder`). What was written is kept in a `store`.
 
 What the library's exporters do besides tracing is kept short (`optimising`), by replacing parts of it (`replacing`).

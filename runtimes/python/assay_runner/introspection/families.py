@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from importlib import resources
 
 from .heads import BARE_TASKS
 from .type_facts import Facts
@@ -61,23 +63,12 @@ OTHER = "other"
 # A row that a more special one makes untrue: audio heard beside images is multimodal, video is not plain vision.
 SHADOWED = {"multimodal": {"audio"}, "vision-text": {"vision"}, "video": {"vision"}, "time-series": {"encoder-only"}}
 
-# Each family belongs to one of the nine pipelines; time series and the rest belong to none of them.
-PIPELINES = {
-    "encoder-only": "text",
-    "decoder-only": "text",
-    "encoder-decoder": "text",
-    "vision": "vision",
-    "video": "vision",
-    "vision-text": "vision-text",
-    "audio": "audio",
-    "multimodal": "multimodal",
-    "diffusion": "diffusion",
-    "mixture-of-experts": "mixture-of-experts",
-    "state-space": "state-space",
-    "rag": "rag",
-    "time-series": "",
-    "other": "",
+PIPELINES: dict[str, str] = {
+    row["family"]: row["pipeline"]
+    for row in json.loads(resources.files("assay_runner").joinpath("data/families.json").read_text(encoding="utf-8"))
 }
+"""Every family → the one of the nine pipelines that it belongs to; "" for time series and the rest. The list is
+`internal/cell`'s, whose test writes the file."""
 
 
 def families_of(facts: Facts) -> list[str]:

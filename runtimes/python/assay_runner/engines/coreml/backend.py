@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, LeftOver, Placement
+from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, LeftOver, Placement, infers
+from assay_runner.engines.formats import Attempt, Form
 from assay_runner.errors import AbsentDevice, LibraryAbsent, RefusedGraph, UnsupportedDType, UnsupportedOperators
 from assay_runner.exporting.quieting import quiet
 from assay_runner.exporting.store import Entry, Store, key_of
 
+PROGRAM = Form("torch-program", "torch", "engines.coreml.program.first_good")
 PACKAGE = "model.mlpackage"
 PRECISIONS = {"fp16": "FLOAT16", "fp32": "FLOAT32"}
 UNITS = {"": "ALL", "ane": "CPU_AND_NE", "gpu": "CPU_AND_GPU", "cpu": "CPU_ONLY"}
@@ -40,6 +42,11 @@ class Prepared:
 
 class CoreML(Backend):
     """Converts programs to Core ML, and runs them on macOS."""
+
+    @classmethod
+    def attempts(cls, cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
+        """By a program of torch.export alone."""
+        return (Attempt(PROGRAM),) if infers(cell) else ()
 
     def __init__(self, asked: Asked, store: Store) -> None:
         self._asked, self._store, self._held = asked, store, ExitStack()

@@ -7,7 +7,7 @@ the runner's own code), so that whoever finds it, this run, the next one or anot
 model nor the exporter. A **backend** turns the artefact into what its engine runs (an IR, a quantised graph, a context
 binary, kept in the same store) and compiles it. The **driver** feeds it with the same inputs and compares its outputs
 with the same reference by the same code as torch's own cells. Where an engine can be given a model in several ways
-(`attempts`, each with its format of `formats`), the first whose outputs are right is the one that counts (`choosing`).
+(its backend's `attempts`), the first whose outputs are right is the one that counts (`choosing`).
 
 Data goes one way: recipe → artefact → prepared → compiled → report. A backend knows nothing about torch, recipes or the
 protocol; the artefact knows nothing about engines.

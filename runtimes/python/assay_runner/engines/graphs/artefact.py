@@ -16,6 +16,7 @@ import torch
 
 from assay_runner.checking import control, numerics, reference
 from assay_runner.engines.contract import Arrays, Exported
+from assay_runner.engines.formats import ONNX, Form
 from assay_runner.engines.torch import engine
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.exporting.call import Subject
@@ -24,8 +25,6 @@ from assay_runner.exporting.store import Entry, Store, key_of
 from assay_runner.subjects import checkpoints, identity, inputs, layered, mapped, stream
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
-
-from .formats import ONNX, Form
 
 INPUTS = "inputs.npz"
 REFERENCE = "reference.npz"

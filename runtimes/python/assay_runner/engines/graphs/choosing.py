@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from assay_runner.engines.contract import Compiled
+from assay_runner.engines.formats import Attempt
 from assay_runner.errors import ExportFailed, RefusedGraph, TooLarge, WrongExport, WrongNumbers
 from assay_runner.exporting.store import Store, key_of
 
 from .artefact import Artefact, Exporter
-from .attempts import Attempt
 from .files import FileExporter
 
 

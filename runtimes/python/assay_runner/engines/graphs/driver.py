@@ -21,7 +21,8 @@ from assay_runner.checking import numerics
 from assay_runner.engines import timing
 from assay_runner.engines.backends import backend
 from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Placement
-from assay_runner.errors import BadRecipe
+from assay_runner.engines.formats import Attempt
+from assay_runner.errors import BadRecipe, Unsuited
 from assay_runner.exporting.graph import Options, opset
 from assay_runner.exporting.store import Store
 from assay_runner.machine import memory
@@ -30,7 +31,6 @@ from assay_runner.subjects import front_ends, generation, inputs, outputs
 from assay_runner.subjects.outputs import Tensors
 
 from .artefact import Artefact, Exporter, versions
-from .attempts import Attempt, attempts
 from .choosing import Chooser, Running
 from .files import FileExporter
 
@@ -70,7 +70,6 @@ class Session:
         self.torch = self.exporter.session
         self.points = self.torch.points
         self.host = memory.Host()
-        self.attempts = attempts(self.cell)
         self.asked = Asked(
             platform=str(self.cell.get("platform") or ""),
             device=str(self.cell.get("device") or ""),
@@ -84,7 +83,11 @@ class Session:
             options=self.options,
         )
         with emit.in_phase("import"):
-            self.backend: Backend = backend(str(self.cell["engine"]))(self.asked, self.store)
+            engine = backend(str(self.cell["engine"]))
+            self.attempts = engine.attempts(self.cell)
+            if not self.attempts:
+                raise Unsuited(f"the engine {self.cell['engine']} has no mode {self.asked.mode!r}: it has infer")
+            self.backend: Backend = engine(self.asked, self.store)
 
     @property
     def limit(self) -> float | None:

@@ -19,6 +19,7 @@ import onnx_ir
 import torch
 
 from assay_runner.checking import control, numerics, silence
+from assay_runner.engines.formats import ONNX, Form
 from assay_runner.engines.torch import engine
 from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.exporting import comparison, steps, writing
@@ -28,7 +29,6 @@ from assay_runner.subjects import identity, inputs
 from assay_runner.subjects.outputs import Tensors
 
 from .artefact import INPUTS, REFERENCE, Artefact, versions
-from .formats import ONNX, Form
 
 LABEL = "onnxruntime, not optimised"
 

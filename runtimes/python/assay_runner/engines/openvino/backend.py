@@ -9,7 +9,7 @@ in the cell's scenario.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,10 +18,12 @@ from typing import Any
 import openvino as ov
 
 from assay_runner.engines.contract import Arrays, Asked, Backend, Exported
+from assay_runner.engines.formats import Attempt
 from assay_runner.errors import AbsentDevice, BadRecipe, RefusedGraph, UnsupportedDType
 from assay_runner.exporting.store import Entry, Store, key_of
 from assay_runner.subjects import generation
 
+from . import attempts as ways
 from . import precision as precisions
 from . import quantising
 from .compiled import SCENARIOS, Generating, Latency
@@ -49,6 +51,11 @@ class Model:
 
 class OpenVINO(Backend):
     """Runs graphs on one of OpenVINO's devices."""
+
+    @classmethod
+    def attempts(cls, cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
+        """By a graph in ONNX, then directly from torch."""
+        return ways.attempts(cell)
 
     def __init__(self, asked: Asked, store: Store) -> None:
         self._asked, self._store = asked, store

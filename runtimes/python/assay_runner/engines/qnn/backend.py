@@ -9,7 +9,7 @@ way, and a loop runs them in turn (`generating`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,8 @@ from typing import Any
 import onnx_ir
 import onnxruntime as ort
 
-from assay_runner.engines.contract import Asked, Backend, Compiled, Exported, LeftOver, Placement
+from assay_runner.engines.contract import Asked, Backend, Compiled, Exported, LeftOver, Placement, infers
+from assay_runner.engines.formats import ONNX, Attempt, Form
 from assay_runner.engines.onnxruntime.session import Bound, options
 from assay_runner.errors import ExportFailed, UnsupportedDType
 from assay_runner.exporting import writing
@@ -28,6 +29,11 @@ from assay_runner.subjects import generation
 from . import generating, quantising, rewrites
 from .compiling import CONTEXT, Compiler
 from .provider import Provider, provider
+
+FIXED_CACHE = Form("onnx-fixed-cache", "onnx", "engines.qnn.fixed_cache.write", one_call=False)
+
+# The HTP is coarser where it fuses, and its fp16 has a short range: both can be rewritten, at a cost (`rewrites`).
+_CAREFUL = {rewrites.NUMBERS: rewrites.CAREFULLY}
 
 _NOT_QUANTISED = "generation on QNN is in fp16: the inputs to calibrate each step with are known only step by step"
 
@@ -44,6 +50,13 @@ class Prepared:
 
 class QNN(Backend):
     """Compiles graphs for a system on chip, and runs them on it or in Qualcomm's emulator."""
+
+    @classmethod
+    def attempts(cls, cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
+        """By a graph in ONNX, as it is and with careful numbers."""
+        if infers(cell):
+            return Attempt(ONNX), Attempt(ONNX, _CAREFUL)
+        return (Attempt(FIXED_CACHE), Attempt(FIXED_CACHE, _CAREFUL)) if cell["mode"] == generation.MODE else ()
 
     def __init__(self, asked: Asked, store: Store) -> None:
         self._asked, self._store = asked, store

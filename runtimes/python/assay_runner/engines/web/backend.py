@@ -18,10 +18,12 @@ import numpy as np
 
 from assay_runner.engines import timing
 from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, Placement
+from assay_runner.engines.formats import Attempt
 from assay_runner.errors import BadRecipe, BrokenDown, PageError, PageLost, RefusedGraph, TooLarge
 from assay_runner.exporting.store import Store
 from assay_runner.subjects import generation
 
+from . import attempts as ways
 from . import dtypes, limits, placing
 from .page import Page
 from .rewriting import THROUGH, Prepared, Preparing
@@ -34,6 +36,11 @@ _GPU = {"min_s": 0.2, "min_n": 3, "max_s": 3.0}  # how long the GPU's own time i
 
 class Web(Backend):
     """Runs graphs in a page."""
+
+    @classmethod
+    def attempts(cls, cell: Mapping[str, Any]) -> tuple[Attempt, ...]:
+        """By a graph in ONNX, or through a library."""
+        return ways.attempts(cell)
 
     def __init__(self, asked: Asked, store: Store) -> None:
         self._asked, self._store = asked, store

@@ -1,4 +1,4 @@
-package main
+package weblab
 
 import (
 	"fmt"
@@ -12,34 +12,34 @@ import (
 // openers are the commands that open a file in the user's browser.
 var openers = map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}
 
-// opening is a page that leads on to an address, and the browser that opens it.
+// Opening is a page that leads on to an address, and the browser that opens it.
 // The address is a secret: every user of a machine sees what others give to
 // their commands, so that it is in a file that its owner alone reads.
-type opening struct{ file string }
+type Opening struct{ file string }
 
 const leadsOn = `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">
 <meta http-equiv="refresh" content="0; url=%[1]s"><title>Assay web lab</title><a href="%[1]s">Assay web lab</a>
 `
 
-// writeOpening writes the page into a folder of the user's.
-func writeOpening(folder, url string) (opening, error) {
+// WriteOpening writes the page into a folder of the user's.
+func WriteOpening(folder, url string) (Opening, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return opening{}, err
+		return Opening{}, err
 	}
 	f, err := os.CreateTemp(folder, "web-lab-*.html") // mode 0600
 	if err != nil {
-		return opening{}, err
+		return Opening{}, err
 	}
 	_, err = fmt.Fprintf(f, leadsOn, html.EscapeString(url))
 	if closing := f.Close(); err == nil {
 		err = closing
 	}
-	return opening{f.Name()}, err
+	return Opening{f.Name()}, err
 }
 
-// open starts the user's browser. Whoever is told of its end hears why it could
+// Open starts the user's browser. Whoever is told of its end hears why it could
 // not be started, too.
-func (o opening) open(ended func(error)) {
+func (o Opening) Open(ended func(error)) {
 	with, ok := openers[runtime.GOOS]
 	if !ok {
 		with = []string{"xdg-open"}
@@ -52,5 +52,5 @@ func (o opening) open(ended func(error)) {
 	go func() { ended(cmd.Wait()) }()
 }
 
-// remove takes the page away.
-func (o opening) remove() { _ = os.Remove(o.file) } // it leads nowhere once the lab is closed
+// Remove takes the page away.
+func (o Opening) Remove() { _ = os.Remove(o.file) } // it leads nowhere once the lab is closed

@@ -1,4 +1,4 @@
-package main
+package weblab
 
 import (
 	"os"
@@ -20,7 +20,7 @@ func TestOpening(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	o, err := writeOpening(filepath.Join(t.TempDir(), "data"), secret)
+	o, err := WriteOpening(filepath.Join(t.TempDir(), "data"), secret)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestOpening(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	ended := make(chan error)
-	o.open(func(err error) { ended <- err })
+	o.Open(func(err error) { ended <- err })
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "status 3") {
 		t.Errorf("the browser's end was told as %v", err)
 	}
@@ -37,7 +37,7 @@ func TestOpening(t *testing.T) {
 	if err != nil || strings.Contains(arguments, "SECRET") || !strings.Contains(page, "url="+secret) {
 		t.Errorf("called with %q, and the page is %q (%v)", arguments, page, err)
 	}
-	o.remove()
+	o.Remove()
 	if _, err := os.Stat(o.file); !os.IsNotExist(err) {
 		t.Errorf("the file is still there: %v", err)
 	}

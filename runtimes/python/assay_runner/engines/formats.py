@@ -1,9 +1,13 @@
-"""The formats that models are exported to: a table of what writes each. An engine's own are in the engine's folder."""
+"""The formats that models are exported to, and the ways in which an engine is given a model.
+
+Here is what all engines share. An engine's own formats and attempts are in its folder.
+"""
 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay_runner.errors import BeyondAssay
@@ -34,13 +38,18 @@ class Form:
 
 
 ONNX = Form("onnx", "onnx", "exporting.trying.first_good")
-FIXED_CACHE = Form("onnx-fixed-cache", "onnx", "engines.qnn.fixed_cache.write", one_call=False)
-STATEFUL = Form("openvino-stateful", "torch", "engines.openvino.stateful.write", ("openvino",), one_call=False)
-PAIR = Form("onnx-pair", "onnx", "engines.web.cached.write", one_call=False)
-FOLDER = Form("transformers.js", "transformers.js", "engines.web.transformers_js.write", one_call=False)
-DIRECT = Form("openvino-direct", "torch", "engines.openvino.direct.first_good", ("openvino",))
-NARROW = Form("openvino-narrow", "torch", "engines.openvino.narrow.write", ("openvino",), narrow=True)
-PROGRAM = Form("torch-program", "torch", "engines.coreml.program.first_good")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A form of the model, and settings of the engine beside its usual ones."""
+
+    form: Form
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    def label(self) -> str:
+        """How the attempt is named in a result."""
+        return ", ".join([self.form.via, *(f"{name}={value}" for name, value in self.settings.items())])
 
 
 def _confirm_one_call(subject: Subject) -> None:

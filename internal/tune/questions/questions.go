@@ -1,4 +1,7 @@
-package main
+// Package questions makes the questions about models that package tune asks of
+// browsers: it has the models run or exported and lays their graphs out, before
+// anything is timed. What cannot be asked about is a question that says why.
+package questions
 
 import (
 	"context"
@@ -13,25 +16,25 @@ import (
 	"assay/internal/tune"
 )
 
-// questioner makes questions about models: it runs or exports them and lays
-// their graphs out, before anything is timed.
-type questioner struct {
-	app     *app
-	session *session.Session
-	planner *plan.Planner
-	targets []platform.Target
-	layout  tune.Layout
+// Maker makes questions for some targets.
+type Maker struct {
+	Planner *plan.Planner
+	// Run runs a plan, and Parts exports a model in parts.
+	Run     func(context.Context, cell.Plan) ([]cell.Result, error)
+	Parts   func(context.Context, cell.Cell) (session.Parts, error)
+	Targets []platform.Target
+	Layout  tune.Layout
 }
 
-// makeQuestions makes those that are asked, about the named models or one that
-// suits the question.
-func (q questioner) makeQuestions(ctx context.Context, asked tune.Questions, models []string) ([]tune.Question, error) {
+// Make makes those that are asked, about the named models or one that suits the
+// question.
+func (m Maker) Make(ctx context.Context, asked tune.Questions, models []string) ([]tune.Question, error) {
 	var out []tune.Question
 	for _, kind := range []struct {
 		asked bool
 		usual string
 		make  func(context.Context, plan.Request) ([]tune.Question, error)
-	}{{asked.Warm, tune.WarmModel, q.runWhole}, {asked.Load, tune.LoadModel, q.exportInParts}} {
+	}{{asked.Warm, tune.WarmModel, m.runWhole}, {asked.Load, tune.LoadModel, m.exportInParts}} {
 		if !kind.asked {
 			continue
 		}
@@ -49,27 +52,25 @@ func (q questioner) makeQuestions(ctx context.Context, asked tune.Questions, mod
 }
 
 // runWhole tests models on the targets, and lays out the graphs that ran there.
-func (q questioner) runWhole(ctx context.Context, r plan.Request) ([]tune.Question, error) {
+func (m Maker) runWhole(ctx context.Context, r plan.Request) ([]tune.Question, error) {
 	r.NoFallback = true
-	for _, t := range q.targets {
+	for _, t := range m.Targets {
 		r.Targets = append(r.Targets, t.String())
 	}
-	made, err := q.planner.Plan(ctx, r)
+	made, err := m.Planner.Plan(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	progress := report.NewProgress(q.app.stderr, q.app.terminal, q.app.environ())
-	rep, err := q.app.carry(ctx, q.session, made, "tune", progress)
-	progress.Close()
+	results, err := m.Run(ctx, made)
 	if err != nil {
 		return nil, err
 	}
 	var out []tune.Question
-	for _, r := range rep.Results {
+	for _, r := range results {
 		w := tune.Question{What: tune.WarmStart, Model: r.Cell.Model(), Target: r.Cell.Where()}
 		if r.Export == nil || r.Verdict != cell.Works && r.Verdict != cell.Partial {
 			w.Refused = fmt.Sprintf("%s: %s there: %s", w.Model, r.Verdict, report.Why(r))
-		} else if w.Graphs, err = q.layout.Whole(w.Model, r.Export.Prepared, r.Export.Key); err != nil {
+		} else if w.Graphs, err = m.Layout.Whole(w.Model, r.Export.Prepared, r.Export.Key); err != nil {
 			return nil, err
 		}
 		out = append(out, w)
@@ -78,21 +79,21 @@ func (q questioner) runWhole(ctx context.Context, r plan.Request) ([]tune.Questi
 }
 
 // exportInParts exports models in parts, and lays out those that can be loaded.
-func (q questioner) exportInParts(ctx context.Context, r plan.Request) ([]tune.Question, error) {
-	cells, err := q.planner.Models(ctx, r)
+func (m Maker) exportInParts(ctx context.Context, r plan.Request) ([]tune.Question, error) {
+	cells, err := m.Planner.Models(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	var out []tune.Question
 	for _, c := range cells {
 		w := tune.Question{What: tune.ParallelLoad, Model: c.Model()}
-		found, err := q.session.Parts(ctx, c.On(platform.Target{Platform: platform.CPU}), q.app.say)
+		found, err := m.Parts(ctx, c.On(platform.Target{Platform: platform.CPU}))
 		if err != nil {
 			w.Refused = err.Error()
-		} else if w.Graphs, err = q.layout.Parts(found.Key, goodParts(found)); err != nil {
+		} else if w.Graphs, err = m.Layout.Parts(found.Key, goodParts(found)); err != nil {
 			return nil, err
 		}
-		for _, t := range q.targets {
+		for _, t := range m.Targets {
 			w.Target = t
 			out = append(out, w)
 		}

@@ -1,0 +1,73 @@
+package modelpage
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/environment"
+	"assay/internal/facts"
+	"assay/internal/matrix"
+)
+
+// Sources are where a page is filled from.
+type Sources struct {
+	Catalog *catalog.Catalog
+	// Facts derives what there is to know about a cell's model without running it.
+	Facts func(context.Context, cell.Cell) (facts.Answer, error)
+	// Results are those of a model type, the newest first.
+	Results func(ctx context.Context, modelType string) ([]matrix.Observation, error)
+}
+
+// Make makes the page of a cell's model, whose type has this entry. What cannot
+// be told has a reason on the page; only an end of the command is an error.
+func Make(ctx context.Context, c cell.Cell, entry catalog.Entry, from Sources) (Page, error) {
+	p := Page{
+		Schema: cell.Schema, Model: entry.Row(), Heads: entry.Heads, Checkpoints: from.Catalog.CheckpointsOf(entry.Type), Note: entry.Note,
+		Size: c.Size, Task: c.Task, Checkpoint: c.Checkpoint, Ran: []Ran{},
+	}
+	if err := p.fillFacts(ctx, c, from); err != nil {
+		return p, err
+	}
+	return p, p.fillResults(ctx, entry.Type, from)
+}
+
+// fillFacts fills in the recipe and the facts, or why there are none.
+func (p *Page) fillFacts(ctx context.Context, c cell.Cell, from Sources) error {
+	if !filepath.IsAbs(c.Checkpoint) {
+		recipe, err := from.Catalog.Recipe(c.Type, c.Task, c.Size, c.Checkpoint)
+		p.Recipe = recipe
+		if none := (*catalog.NoRecipeError)(nil); errors.As(err, &none) {
+			p.NoRecipe = none.Reason
+		} else if err != nil {
+			return err
+		}
+	}
+	answer, err := from.Facts(ctx, c)
+	if err != nil {
+		p.NoFacts = whyNoFacts(err)
+		return context.Cause(ctx)
+	}
+	p.Recipe, p.NoRecipe, p.Facts = answer.Recipe, "", answer.Sheet
+	return nil
+}
+
+func whyNoFacts(err error) string {
+	if errors.Is(err, environment.ErrAbsent) {
+		return "there is no Python environment to derive them with: \"assay setup\" makes one, --python names your own"
+	}
+	return err.Error()
+}
+
+// fillResults fills in what ran where.
+func (p *Page) fillResults(ctx context.Context, modelType string, from Sources) error {
+	results, err := from.Results(ctx, modelType)
+	if err != nil {
+		p.NoRan = err.Error()
+		return context.Cause(ctx)
+	}
+	p.Ran = Latest(results)
+	return nil
+}
