@@ -142,7 +142,7 @@ func TestSides(t *testing.T) {
 		{name: "run-2", refused: "is neither embedded"},
 		{name: filepath.Join(dir, "none.json"), refused: "there is no"},
 		{name: dir, refused: "is not a file"},
-		{name: write("garbage.json", "{", 0o600), refused: "does not read"},
+		{name: write("garbage.json", "{", 0o600), refused: "cannot be parsed"},
 		{name: write("foreign.json", `{"schema":1}`, 0o600), refused: "neither a catalogue"},
 	} {
 		got, err := s.Find(t.Context(), c.name, c.results)
