@@ -103,7 +103,7 @@ def test_a_text_is_made_in_the_pipeline_for_it(kind, given, pipe):
     if pipe:
         assert transformers_js.generating(kind, tensors) == pipe
         return
-    with pytest.raises(ExportFailed, match=f"makes a text of {given[0]}.* with {kind}"):
+    with pytest.raises(ExportFailed, match=f"makes text from {given[0]}.* with {kind}"):
         transformers_js.generating(kind, tensors)
 
 
