@@ -187,7 +187,7 @@ def test_an_encoders_keys_and_values_stay_where_the_past_does(server, exports):
 
 def test_a_model_that_reads_more_than_a_text_is_refused():
     ids = torch.ones(1, 4, dtype=torch.long)
-    with pytest.raises(ExportFailed, match="models that continue a text"):
+    with pytest.raises(ExportFailed, match="a model that only continues text"):
         stages.of_text(None, {"input_ids": ids, "pixel_values": torch.ones(1, 3, 8, 8)}, 4)
 
 
