@@ -8,6 +8,7 @@ from typing import Any
 
 from assay_runner.errors import Unsuited
 from assay_runner.subjects import generation
+from assay_runner.workarounds import Fault
 
 from .formats import DIRECT, FIXED_CACHE, FOLDER, NARROW, ONNX, PAIR, PROGRAM, STATEFUL, Form
 
@@ -27,6 +28,7 @@ class Attempt:
 # OpenVINO's CPU compiles parts of a graph to code of their own ("snippets"). For some graphs of attention that code is
 # wrong, and for others it is never finished.
 _NO_SNIPPETS = {"SNIPPETS_MODE": "DISABLE"}
+SNIPPETS = Fault("openvino_snippets_are_wrong", "openvino", ("2026.4.1",), "snippets break some graphs of attention")
 
 # Graphs for browsers have whole numbers of 32 bits. A model that needs more of them keeps its own.
 _WIDE_INTEGERS = {"WIDE_INTEGERS": "1"}
