@@ -78,10 +78,10 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 
 .PHONY: test-full
 test-full: test ## and what takes long: every pipeline and example, other transformers, pretrained weights, fuzzing, benchmarks once
-	$(call say,every diffusion pipeline)
+	$(call say,every diffusion pipeline, and the faults that are worked around)
 	@scripts/pytest $(PYTHON) -m full
-	$(call say,every example of the help and the pages)
-	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run IntegrationExamples -count 1 ./cmd/assay
+	$(call say,every example of the help and the pages, faults in browsers)
+	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers)' -count 1 ./cmd/assay
 	$(call say,other releases of transformers)
 	@scripts/releases $(RELEASES)
 	$(call say,real pretrained weights and graphs, 126 MB from the package index)

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from assay_runner.subjects.dispatching import Mode
 
 aten = torch.ops.aten
 CPU = torch.device("cpu")
@@ -33,7 +34,7 @@ DEPENDENT = frozenset(
 RANDOM = LIKE | SHAPED | FILLED | DEPENDENT
 
 
-class Drawn(TorchDispatchMode):
+class Drawn(Mode):
     """Inside, random numbers are drawn on the CPU, and those asked for in ``wide`` in ``own``.
 
     Where no dtype is asked for, the model gets the default one of the time at which this was made: a reference has
@@ -44,10 +45,6 @@ class Drawn(TorchDispatchMode):
         super().__init__()
         self._own, self._wide, self._default = own, wide, torch.get_default_dtype()
         self._twins: dict[tuple[torch.device, int], torch.Generator] = {}
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports the compiler, which takes seconds; nothing is compiled here
 
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}

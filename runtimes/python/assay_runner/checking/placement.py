@@ -11,21 +11,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from assay_runner.subjects.dispatching import Mode
 from assay_runner.subjects.outputs import Tensors
 
 
-class Census(TorchDispatchMode):
+class Census(Mode):
     """Counts operations by the device of their result. Views and numbers on the CPU are not work and do not count."""
 
     def __init__(self) -> None:
         super().__init__()
         self.nodes: Counter[str] = Counter()
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports the compiler, which takes seconds; nothing is compiled here
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))

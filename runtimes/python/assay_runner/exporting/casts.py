@@ -14,6 +14,14 @@ from typing import Any
 import torch
 
 from assay_runner.subjects.replacing import replaced
+from assay_runner.workarounds import Fault
+
+FAULT = Fault(
+    "torch_export_stops_at_conversions",
+    "torch",
+    ("2.15.0",),
+    "torch.export stops where a module is converted to the dtype and device that it has",
+)
 
 
 @contextmanager

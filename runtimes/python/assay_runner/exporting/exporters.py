@@ -19,6 +19,7 @@ from assay_runner.exporting import axes, optimising
 from assay_runner.exporting.call import Subject, traceable
 from assay_runner.exporting.following import Place, retraced
 from assay_runner.subjects.replacing import replaced
+from assay_runner.workarounds import Fault
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,13 @@ def _by_transformers(subject: Subject) -> onnx_ir.Model:
     return retraced(trace)
 
 
-WRONG_PATCHES: Mapping[str, str] = {
-    "transformers.models.glm_ocr.modeling_glm_ocr.GlmOcrVisionAttention": "leaves the norms of queries and keys out",
+WRONG_PATCHES: Mapping[str, Fault] = {
+    "transformers.models.glm_ocr.modeling_glm_ocr.GlmOcrVisionAttention": Fault(
+        "transformers_exports_glm_ocr_without_norms",
+        "transformers",
+        ("5.17.0", "5.22.2"),
+        "what its exporter puts in the place of the vision attention leaves the norms of queries and keys out",
+    ),
 }
 """Classes whose forward transformers' exporter exchanges for one that computes something else, and what is wrong."""
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from assay_runner.subjects.dispatching import Mode
 
 Run = Callable[[Any, Sequence[Any], Mapping[str, Any]], Any]
 """Carries an operator out."""
@@ -47,16 +48,12 @@ class Book(Protocol):
         """Is told of one call, right after it."""
 
 
-class Trace(TorchDispatchMode):
+class Trace(Mode):
     """Carries operators out by `run` and tells the books of each."""
 
     def __init__(self, run: Run, books: Sequence[Book]) -> None:
         super().__init__()
         self._run, self._books = run, books
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports the compiler, which takes seconds; nothing is compiled here
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

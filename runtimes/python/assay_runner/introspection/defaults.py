@@ -10,7 +10,16 @@ from typing import Any
 from transformers import AutoConfig
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from assay_runner.workarounds import Fault
+
 from .classes import modelling_module
+
+FAULT = Fault(
+    "transformers_turns_by_sections_that_are_not_there",
+    "transformers",
+    ("5.17.0", "5.22.2"),
+    "modelling code turns by rotary sections that its default configuration does not name",
+)
 
 # Rotary sections (time, height, width) for code that turns by sections under a configuration that names none. The
 # shrinker brings them to the size of a small head. The first two are alike for those that name height and width first.

@@ -16,7 +16,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from assay_runner.workarounds import Fault
+
 from . import linux
+
+FAULT = Fault("pyarrow_starts_a_thread", "pyarrow", ("26.0.1",), "importing it starts a thread of its allocator's")
 
 PACKAGES = {
     "pyarrow": "its allocator starts a thread (jemalloc_bg_thd)",

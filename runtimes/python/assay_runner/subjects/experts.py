@@ -15,6 +15,11 @@ from typing import Any
 import torch
 
 from assay_runner.subjects.eager import EXPERTS, eager
+from assay_runner.workarounds import Fault
+
+UNGROUPED = Fault(
+    "torch_groups_no_products_in_64_bits", "torch", ("2.15.0",), "the product of grouped experts has no float64"
+)
 
 # How experts' forwards name what was chosen, and how it is read: a set of numbers of experts.
 _CHOICES: dict[str, Callable[[torch.Tensor, int], set[int]]] = {

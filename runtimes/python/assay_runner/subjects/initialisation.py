@@ -35,10 +35,10 @@ from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from assay_runner.errors import TooLarge
 from assay_runner.subjects import operators
+from assay_runner.subjects.dispatching import Mode
 from assay_runner.subjects.operators import aten
 from assay_runner.subjects.replacing import replaced
 from assay_runner.subjects.stream import Draw
@@ -104,7 +104,7 @@ def covers(t: torch.Tensor) -> bool:
     return t.numel() * t.element_size() == t.untyped_storage().nbytes()
 
 
-class Recorder(TorchDispatchMode):
+class Recorder(Mode):
     """See the module's comment. `fill` draws the steps of one storage under a key."""
 
     def __init__(self, fill: Callable[[Pending, str], None], allowance_bytes: int | None = None) -> None:
@@ -116,10 +116,6 @@ class Recorder(TorchDispatchMode):
         self._fill = fill
         self._forced = 0
         self._allowance = allowance_bytes
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports the compiler, which takes seconds; nothing is compiled here
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

@@ -10,24 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from assay_runner.subjects.dispatching import Mode
 
 LEAST_BYTES = 1 << 20  # a smaller tensor is not worth a file
 
 _EMPTY = (torch.ops.aten.empty.memory_format, torch.ops.aten.new_empty.default, torch.ops.aten.empty_like.default)
 
 
-class Files(TorchDispatchMode):
+class Files(Mode):
     """Inside, new tensors of a megabyte and more are in files of a folder. A file has no name once its tensor
     is there: it goes with the tensor."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # else the first operation imports the compiler
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         made = func(*args, **(kwargs or {}))

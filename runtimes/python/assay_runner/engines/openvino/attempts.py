@@ -8,6 +8,7 @@ from typing import Any
 from assay_runner.engines.contract import infers
 from assay_runner.engines.formats import ONNX, Attempt, Form
 from assay_runner.subjects import generation
+from assay_runner.workarounds import Fault
 
 STATEFUL = Form("openvino-stateful", "torch", "engines.openvino.stateful.write", ("openvino",), one_call=False)
 DIRECT = Form("openvino-direct", "torch", "engines.openvino.direct.first_good", ("openvino",))
@@ -16,6 +17,7 @@ NARROW = Form("openvino-narrow", "torch", "engines.openvino.narrow.write", ("ope
 # OpenVINO's CPU compiles parts of a graph to code of their own ("snippets"). For some graphs of attention that code is
 # wrong, and for others it is never finished.
 _NO_SNIPPETS = {"SNIPPETS_MODE": "DISABLE"}
+SNIPPETS = Fault("openvino_snippets_are_wrong", "openvino", ("2026.4.1",), "snippets break some graphs of attention")
 
 _USUAL: Mapping[str, tuple[Attempt, ...]] = {
     "": (Attempt(ONNX), Attempt(ONNX, _NO_SNIPPETS), Attempt(DIRECT)),

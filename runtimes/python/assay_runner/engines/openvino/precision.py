@@ -12,6 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay_runner.errors import UnsupportedDType
+from assay_runner.workarounds import Fault
+
+FAULT = Fault(
+    "openvino_takes_other_precisions",
+    "openvino",
+    ("2026.4.1",),
+    "a CPU without fp16 that is asked for it refuses nothing",
+)
 
 
 @dataclass(frozen=True)

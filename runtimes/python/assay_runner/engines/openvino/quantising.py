@@ -20,6 +20,14 @@ from assay_runner.errors import LibraryAbsent
 from assay_runner.exporting.quieting import quiet
 from assay_runner.machine import instructions
 from assay_runner.subjects.replacing import replaced
+from assay_runner.workarounds import Fault
+
+FAULTS = (
+    Fault(
+        "nncf_runs_on_all_cores", "nncf", ("3.4.0",), "models are run to be quantised, with no bound of their threads"
+    ),
+    Fault("openvino_sums_of_8_bits_overflow", "openvino", ("2026.4.1",), "without VNNI int8 products overflow unseen"),
+)
 
 SETS = 32  # of inputs to see the ranges of activations on
 FEW = 8  # of inputs to fit scales on, which takes far longer for each

@@ -10,6 +10,7 @@ import onnx_ir
 
 from assay_runner.exporting import steps
 from assay_runner.exporting.steps import Step, clips, editing, gathers
+from assay_runner.workarounds import Fault
 
 from . import convolutions, elements, integers, spatial
 
@@ -92,22 +93,54 @@ def negations_by_subtracting(model: onnx_ir.Model) -> int:
     return done
 
 
+_WEB, _SEEN = "onnxruntime-web", ("1.30.0",)
+
+_GATHERS = Fault(
+    "webnn_gathers_elements_by_constants_only", _WEB, _SEEN, "WebNN gathers elements by constant indices only"
+)
+
 STEPS = (
-    Step("gathers of one value are known", "WebNN gathers elements by constant indices only", gathers_of_one_value),
-    Step("elements gathered of the flat tensor", "WebNN gathers elements by constant indices only", elements.gather),
-    Step("elements scattered by comparing", "WebNN scatters by constant indices only", elements.scatter),
+    Step("gathers of one value are known", _GATHERS, gathers_of_one_value),
+    Step("elements gathered of the flat tensor", _GATHERS, elements.gather),
+    Step(
+        "elements scattered by comparing",
+        Fault("webnn_scatters_by_constants_only", _WEB, _SEEN, "WebNN scatters by constant indices only"),
+        elements.scatter,
+    ),
+    # Not seen any more with ONNX Runtime Web 1.30 in Chromium on a CPU; WebNN has other back ends.
     Step("slices in steps are gathers", "WebNN's slices need steps that divide the size", spatial.strided_slices),
-    Step("pads of edges are gathers", "WebNN's back ends lack them", spatial.edge_pads),
+    Step(
+        "pads of edges are gathers",
+        Fault("webnn_pads_no_edges", _WEB, _SEEN, "WebNN's back ends lack them"),
+        spatial.edge_pads,
+    ),
     Step(
         "transposed convolutions are plain",
-        "WebNN's back ends have no groups or padding in them",
+        Fault(
+            "webnn_transposes_no_grouped_convolutions",
+            _WEB,
+            _SEEN,
+            "WebNN's back ends have no groups or padding in them",
+        ),
         convolutions.plain,
     ),
-    Step("resizes are products of matrices", "WebNN resizes by one rule only", spatial.resizes),
+    Step(
+        "resizes are products of matrices",
+        Fault("webnn_resizes_by_one_rule", _WEB, _SEEN, "WebNN resizes by one rule only"),
+        spatial.resizes,
+    ),
     Step("places of the largest by comparing", "WebGPU gives them in 64 bits only", largest_by_comparing),
     Step("gathers along one axis", "WebGPU's GatherND needs 64-bit indices", gathers_along_one_axis),
-    Step("whole numbers negated by subtracting", "WebGPU cannot negate integers", negations_by_subtracting),
-    Step("clips by comparing", "neither platform can clip integers", clips.to_limits),
+    Step(
+        "whole numbers negated by subtracting",
+        Fault("webgpu_negates_no_whole_numbers", _WEB, _SEEN, "WebGPU cannot negate integers"),
+        negations_by_subtracting,
+    ),
+    Step(
+        "clips by comparing",
+        Fault("webnn_clips_no_whole_numbers", _WEB, _SEEN, "neither platform can clip integers"),
+        clips.to_limits,
+    ),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", integers.narrow)
 

@@ -27,27 +27,62 @@ from assay_runner.exporting.steps import (
     ties,
     wraps,
 )
+from assay_runner.workarounds import Fault
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the table."""
+    """One step of the table: there for the fault of a library, or for a reason of its own."""
 
     name: str
-    why: str
+    reason: Fault | str
     apply: Callable[[onnx_ir.Model], int]
 
+    @property
+    def why(self) -> str:
+        """The reason in words."""
+        return self.reason.wrong if isinstance(self.reason, Fault) else self.reason
+
+
+_OPENVINO, _SEEN = "openvino", ("2026.4.1",)
+_QNN, _QNN_SEEN = "onnxruntime-qnn", ("2.7.0",)
 
 STEPS = (
     Step("constants folded", "masks and positions of fixed shapes need no computing", folding.fold),
-    Step("gathers of everything are reshapes", "QNN cannot gather booleans", gathers.to_reshapes),
-    Step("sums over products are matrix products", "QNN has no Einsum", einsums.to_products),
-    Step("windows of pools clipped", "OpenVINO refuses a window larger than its image", pools.clip),
-    Step("circular pads are slices", "OpenVINO cannot pad with values from the other end", wraps.to_slices),
-    Step("spectra along the first axis", "OpenVINO transforms along no other axis", spectra.along_the_first),
-    Step("sorting without ties", "OpenVINO leaves equal values in no fixed order", ties.to_places),
+    Step(
+        "gathers of everything are reshapes",
+        Fault("qnn_gathers_no_truth_values", _QNN, _QNN_SEEN, "QNN cannot gather booleans"),
+        gathers.to_reshapes,
+    ),
+    Step("sums over products are matrix products", einsums.FEW, einsums.to_products),
+    Step(
+        "windows of pools clipped",
+        Fault("openvino_refuses_large_windows", _OPENVINO, _SEEN, "OpenVINO refuses a window larger than its image"),
+        pools.clip,
+    ),
+    Step(
+        "circular pads are slices",
+        Fault("openvino_has_no_circular_pads", _OPENVINO, _SEEN, "OpenVINO cannot pad with values from the other end"),
+        wraps.to_slices,
+    ),
+    Step(
+        "spectra along the first axis",
+        Fault("openvino_transforms_along_one_axis", _OPENVINO, _SEEN, "OpenVINO transforms along no other axis"),
+        spectra.along_the_first,
+    ),
+    Step(
+        "sorting without ties",
+        Fault("openvino_orders_no_ties", _OPENVINO, _SEEN, "OpenVINO leaves equal values in no fixed order"),
+        ties.to_places,
+    ),
     Step("splits that undo a join removed", "OpenVINO fails on some, and all cost copies", joins.undo),
-    Step("small powers are products", "QNN's HTP cannot finalise an RMS norm written with Pow", powers.to_products),
+    Step(
+        "small powers are products",
+        Fault(
+            "qnn_finishes_no_norm_of_powers", _QNN, _QNN_SEEN, "QNN's HTP cannot finalise an RMS norm written with Pow"
+        ),
+        powers.to_products,
+    ),
     Step("idle nodes removed", "they change nothing and cost a copy on engines that keep them", idle.remove),
     Step("idle guards against NaN removed", "no row of these softmaxes can be fully masked unnoticed", nans.remove),
     Step("indices in 32 bits", "accelerators have no 64-bit integers", indices.narrow),

@@ -10,6 +10,9 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.exporting.steps import editing
+from assay_runner.workarounds import Fault
+
+FEW = Fault("qnn_knows_few_einsums", "onnxruntime-qnn", ("2.7.0",), "QNN knows few forms of Einsum")
 
 
 @dataclass(frozen=True)

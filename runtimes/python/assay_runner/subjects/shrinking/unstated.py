@@ -11,8 +11,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assay_runner.workarounds import Fault
+
 from .rules import FEEDFORWARD, HEADS, WINDOW
 
+FAULT = Fault(
+    "transformers_reads_what_configurations_lack",
+    "transformers",
+    ("5.17.0", "5.22.2"),
+    "modelling code reads names that its own configuration has not",
+)
 LACKS = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 UNSET = re.compile(r"Could not find a `(\w+)` argument in the config, or it is not set")
 
