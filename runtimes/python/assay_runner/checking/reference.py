@@ -128,6 +128,13 @@ def _wide(
         return Reference(label, None, f"the reference ({label}) failed: {_line(err)}")
 
 
+@contextmanager
+def wide(built: building.Built, dtype: torch.dtype, forward: Forward) -> Iterator[Callable[[Inputs], Tensors]]:
+    """Inside, what gives the model's outputs in another dtype; whatever stops it is raised."""
+    with widened(built.model, dtype), experts.looped(built.model):
+        yield lambda inputs: forward(built.model, _cast(inputs, dtype))
+
+
 def _other_attention(
     built: building.Built,
     why: str,

@@ -1,0 +1,112 @@
+"""The samples beside the first that a model can be judged on, each with what is expected of it.
+
+Not every sample that a rule makes means something to every model: what the model itself refuses, what gives no numbers
+or other shapes, and where the last bit decides (`steadiness`) is left out, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from assay_runner.checking import numerics, steadiness
+from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.samples import Sample
+
+TIES = "the last bit decides what it gives: ties"
+
+Run = Callable[[Mapping[str, torch.Tensor]], Tensors]
+
+
+@dataclass(frozen=True)
+class Further:
+    """A sample, and the outputs that are expected of it, all of them; and how many times as sensitive to rounding it is
+    as the first one."""
+
+    sample: Sample
+    expected: Tensors
+    sensitivity: float = 1.0
+
+    def compared(self, found: Tensors, dtype: str = "fp32") -> numerics.Comparison:
+        """What was found, against what is expected, where no mask hides it."""
+        return numerics.compare(self.sample.visible(found), self.sample.visible(self.expected), dtype)
+
+    def moved(self, model: torch.nn.Module, run: Run, given: Tensors) -> float:
+        """How far what a model gives of it, in a run, is moved by roundings."""
+        visible = self.sample.visible
+        return steadiness.moved(model, lambda: visible(run(self.sample.tensors)), visible(given))
+
+    def limit(self, limit: float, dtype: str) -> float:
+        """How far outputs may be off in a dtype: in a narrow one, farther where the sample is more sensitive."""
+        return limit if dtype == "fp32" else limit * self.sensitivity
+
+
+def known(
+    samples: Iterable[Sample], run: Run, first: Tensors | None = None
+) -> tuple[list[Further], list[dict[str, str]]]:
+    """The samples with what a run gives of each, and those that are left out. first is what the first sample gives,
+    where the others must have its shapes."""
+    found, left = [], []
+    for sample in samples:
+        expected, why = _expected(sample, run, first)
+        if expected is None:
+            left.append({"name": sample.name, "why": why})
+        else:
+            found.append(Further(sample, expected))
+    return found, left
+
+
+def _expected(sample: Sample, run: Run, first: Tensors | None) -> tuple[Tensors | None, str]:
+    try:
+        found = run(sample.tensors)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the model does not take such inputs
+        return None, f"the model refuses it: {type(error).__name__}: {error}".splitlines()[0][:200]
+    if first is not None and _shapes(found) != _shapes(first):
+        return None, "it gives other shapes"
+    if any(bool(t.isnan().any()) for t in sample.visible(found).values()):
+        return None, "it gives what is not a number"
+    return found, ""
+
+
+def _shapes(tensors: Tensors) -> dict[str, torch.Size]:
+    return {name: t.shape for name, t in tensors.items()}
+
+
+def steady(
+    known: Sequence[Further], model: torch.nn.Module, run: Run, first: Further, limit: float
+) -> tuple[list[Further], list[dict[str, str]]]:
+    """Those of the samples whose answers mean something, with their sensitivity, and the others."""
+    found, left = [], []
+    least = first.moved(model, run, first.expected) if known else 0.0
+    for row in known:
+        movement = row.moved(model, run, row.expected)
+        if steadiness.steady(movement, limit):
+            found.append(replace(row, sensitivity=steadiness.sensitivity(movement, least)))
+        else:
+            left.append({"name": row.sample.name, "why": TIES})
+    return found, left
+
+
+def judged(numbers: dict[str, Any], found: list[dict[str, Any]], left: list[dict[str, str]]) -> dict[str, Any]:
+    """The numerics of a report with those of the samples: they pass if all do, and the furthest off counts."""
+    more: dict[str, Any] = {"samples": found, "left_out": left}
+    if (wrong := worst(found)) is not None:
+        more |= {"pass": False, "sample": wrong["name"]}
+        more |= {
+            key: wrong[key] for key in ("max_rel", "tolerance", "snr_db", "least_snr_db", "output") if key in wrong
+        }
+    return numbers | more
+
+
+def worst(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The sample that does not pass and is furthest off, if there is one."""
+    wrong = [row for row in rows if not row.get("pass", True)]
+    return max(wrong, key=_far, default=None)
+
+
+def _far(row: Mapping[str, Any]) -> float:
+    error = row.get("max_rel")
+    return float("inf") if error is None else error

@@ -1,0 +1,84 @@
+"""Answers that the last bit decides are recognised, and others are not taken for such."""
+
+import pytest
+import torch
+
+from assay_runner.checking import steadiness
+from assay_runner.checking.further import TIES, Further, known, steady
+from assay_runner.subjects.samples import Sample
+
+
+class Choosing(torch.nn.Module):
+    """Gives the row of a table that has the best score."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.score, self.table = torch.nn.Linear(4, 1, bias=False), torch.nn.Embedding(8, 4)
+
+    def forward(self, x):
+        best = self.score(x).squeeze(-1).argmax(-1)
+        return {"y": self.table(best + torch.zeros_like(best))}
+
+
+def test_equal_scores_prove_nothing():
+    model, blank, drawn = Choosing().eval(), torch.zeros(1, 8, 4), torch.randn(1, 8, 4)
+
+    def run(x):
+        with torch.inference_mode():
+            return model(x)
+
+    assert not steadiness.steady(steadiness.moved(model, lambda: run(blank), run(blank)), 1e-3)
+    assert steadiness.steady(steadiness.moved(model, lambda: run(drawn), run(drawn)), 1e-3)
+    rows = [Further(Sample(name, {"x": x}), run(x)) for name, x in (("blank", blank), ("drawn", drawn))]
+    kept, left = steady(rows, model, lambda given: run(given["x"]), rows[1], 1e-3)
+    assert [row.sample.name for row in kept] == ["drawn"]
+    assert left == [{"name": "blank", "why": TIES}]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (torch.ones(2), "refuses"),
+        (torch.ones(4), "other shapes"),
+        (torch.full((3,), torch.nan), "not a number"),
+        (torch.ones(3), ""),
+    ],
+)
+def test_what_a_model_does_not_take_is_left_out(given, why):
+    def run(tensors):
+        if tensors["x"].shape[0] < 3:
+            raise ValueError("too short")
+        return {"y": tensors["x"] * 2}
+
+    found, left = known([Sample("one", {"x": given})], run, {"y": torch.zeros(3)})
+    assert [row.expected["y"].tolist() for row in found] == ([] if why else [[2, 2, 2]])
+    assert bool(left) == bool(why)
+    assert not left or why in left[0]["why"]
+
+
+class Cancelling(torch.nn.Module):
+    """Takes what two layers give from each other: the nearer they are, the more their rounding counts."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.one, self.two = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return {"y": self.one(x) - x[:, :1] * self.one(x) + self.two(x) * 1e-4}
+
+
+def test_what_cancels_is_allowed_more_in_a_narrow_dtype():
+    model, apart, near = Cancelling().eval(), torch.full((1, 4), 0.1), torch.ones(1, 4)
+
+    def run(given):
+        with torch.inference_mode():
+            return model(given["x"])
+
+    rows = [Further(Sample(str(i), {"x": x}), run({"x": x})) for i, x in enumerate((apart, near))]
+    kept, _ = steady(rows, model, run, rows[0], 1.0)
+    assert kept[0].sensitivity == 1.0
+    assert kept[1].sensitivity > 100
+    assert kept[1].limit(1e-3, "fp32") == 1e-3
+    assert kept[1].limit(1e-2, "fp16") == 1e-2 * kept[1].sensitivity
