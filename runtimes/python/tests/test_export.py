@@ -91,7 +91,7 @@ def test_masks_become_constants_where_that_is_asked_for(bert, tmp_path):
     assert graph.steps[0] == {
         "name": "constant inputs",
         "count": 1,
-        "why": "attention_mask say how the other inputs are laid out: fixed, like the shapes",
+        "why": "attention_mask: fixed like the shapes, since they say how the other inputs are laid out",
     }
     assert "Where" not in graph.operators
 
@@ -225,7 +225,7 @@ def test_ways_that_do_not_differ_are_tried_once():
     ids, mask = torch.tensor([[1]]), torch.tensor([[1]])
     assert count(False, input_ids=ids) < count(False, input_ids=ids, attention_mask=mask)
     assert count(False, input_ids=ids, attention_mask=mask) < len(ways.WAYS)
-    assert count(True, input_ids=ids, attention_mask=mask) == len(ways.WAYS)
+    assert count(True, input_ids=ids, attention_mask=mask) > count(False, input_ids=ids, attention_mask=mask)
 
 
 def test_a_failure_names_its_operator_or_line():

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
+from assay_runner.checking.further import Further
 from assay_runner.exporting import buffers, casts, constants, masks, mixtures, plainer, values
 from assay_runner.exporting.following import Known, Place
 from assay_runner.exporting.graph import Options
+from assay_runner.exporting.layout_answers import Layouts
 from assay_runner.exporting.notes import Notes
 from assay_runner.subjects import outputs
 from assay_runner.subjects.outputs import Tensors
@@ -28,6 +30,9 @@ class Subject:
     call: Mapping[str, Any]
     expected: Tensors
     options: Options = field(default_factory=Options)
+    further: Sequence[Further] = ()  # other calls that the graph must be right for
+    layouts: Layouts | None = None  # how what it makes of its layout is followed
+    opened: bool = False  # a mask that hides nothing opens what is closed otherwise, as in an ordinary call
     chosen: bool = False  # what the model decides by values is fixed to what it is in this call
     notes: Notes = field(default_factory=Notes, compare=False)
 
@@ -36,6 +41,29 @@ class Subject:
         found = constants.companions(self.tensors, kinds)
         free = {name: t for name, t in self.tensors.items() if name not in found}
         return replace(self, tensors=free, call={**self.call, **found})
+
+    def listened(self) -> Subject:
+        """The same with what the model asks of its layout, found out by calls of it; itself where it asks nothing."""
+        layouts = Layouts(self.model, self.run)
+        if self.options.dynamic or not layouts.any:
+            return self
+        layouts.listen(self.samples())
+        return replace(self, layouts=layouts)
+
+    def samples(self) -> list[Mapping[str, torch.Tensor]]:
+        """The inputs of every sample, the first before the others."""
+        return [self.tensors, *(row.sample.tensors for row in self.further)]
+
+    def shown(self, name: str) -> Subject:
+        """The same call with another of its samples as the one that is traced."""
+        row = next(row for row in self.further if row.sample.name == name)
+        return replace(self, tensors=row.sample.tensors, expected=row.expected)
+
+    def run(self, tensors: Mapping[str, torch.Tensor]) -> Any:
+        """One ordinary call with other inputs."""
+        torch.manual_seed(self.options.seed)
+        with torch.inference_mode():
+            return self.model(**tensors, **self.call)
 
 
 @contextmanager
@@ -48,7 +76,13 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
 
     def forward(**kwargs: Any) -> Tensors:
         torch.manual_seed(subject.options.seed)
-        with Known(traced), plainer.Functions(), masks.decided() if fixed else nullcontext(), beside(kwargs):
+        with (
+            Known(traced),
+            plainer.Functions(),
+            masks.decided(subject.opened) if fixed else nullcontext(),
+            subject.layouts.followed() if fixed and subject.layouts else nullcontext(),
+            beside(kwargs),
+        ):
             found = outputs.flatten(own(**{**subject.call, **kwargs}))
         return {name: found[name].clone() for name in subject.expected}
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
 from assay_runner.checking import numerics
+from assay_runner.checking.further import Further, worst
 from assay_runner.exporting.call import Subject
 from assay_runner.subjects import generation
 from assay_runner.subjects.outputs import Tensors
@@ -19,8 +20,35 @@ REFERENCE = "torch cpu fp32"
 
 
 def check(path: Path, subject: Subject, names: Sequence[str]) -> dict[str, Any]:
-    """What ONNX Runtime makes of a graph whose outputs have these names."""
-    return held(lambda: dict(zip(names, ran(path, subject.tensors).values(), strict=True)), subject.expected)
+    """What ONNX Runtime makes of a graph whose outputs have these names, on every sample that it takes."""
+    import onnxruntime
+
+    return sampled(f"onnxruntime {onnxruntime.__version__}", lambda: Graph(path, names), subject)
+
+
+def sampled(engine: str, load: Callable[[], Runnable], subject: Subject) -> dict[str, Any]:
+    """What an engine makes of a graph on the sample that was traced, and on the others that it takes: the `check`."""
+    try:
+        graph = load()
+        first = judged(engine, graph.run(subject.tensors), subject.expected)
+        samples = [_sample(graph, subject, further) for further in subject.further] if first["pass"] else []
+    except Exception as error:  # noqa: BLE001 - engines raise types of their own
+        return {"engine": engine, "error": f"{type(error).__name__}: {error}".strip()[-500:]}
+    if (wrong := worst(samples)) is not None:
+        first |= {"max_rel": wrong["max_rel"], "pass": False, "sample": wrong["name"]}
+    return first | ({"samples": samples} if samples else {})
+
+
+def _sample(graph: Runnable, subject: Subject, further: Further) -> dict[str, Any]:
+    """A sample's row. What differs from the first in an input that the graph has not, it does not take."""
+    given = further.sample.tensors
+    fixed = [
+        name for name, t in subject.tensors.items() if name not in graph.inputs and not torch.equal(t, given[name])
+    ]
+    if fixed:
+        return {"name": further.sample.name, "fixed": fixed}
+    found = further.compared(graph.run(given)).report(LIMIT, REFERENCE)
+    return {"name": further.sample.name, "max_rel": found["max_rel"], "pass": found["pass"]}
 
 
 def judged(engine: str, found: Tensors, expected: Tensors, reference: str = REFERENCE) -> dict[str, Any]:
@@ -47,16 +75,36 @@ def continued(engine: str, made: Mapping[str, np.ndarray], expected: Tensors) ->
     return judged(engine, *generation.comparable(found, expected))
 
 
+class Runnable(Protocol):
+    """A graph that is loaded: the names of its inputs, and what it gives, by the names of the model's outputs."""
+
+    inputs: Collection[str]
+
+    def run(self, tensors: Mapping[str, torch.Tensor]) -> Tensors:
+        """One inference. Inputs that the graph has not are ignored."""
+
+
+class Graph:
+    """A graph in ONNX, loaded by ONNX Runtime on the CPU."""
+
+    def __init__(self, path: Path, names: Sequence[str] | None = None, optimised: bool = True) -> None:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads = torch.get_num_threads()
+        if not optimised:
+            options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+        self._names = names or [output.name for output in self._session.get_outputs()]
+        self.inputs = [given.name for given in self._session.get_inputs()]
+
+    def run(self, tensors: Mapping[str, torch.Tensor]) -> Tensors:
+        """What it gives, in the graph's order and by its names, or by those that were given for them."""
+        results = self._session.run(None, {name: tensors[name].numpy() for name in self.inputs})
+        return {name: torch.from_numpy(array) for name, array in zip(self._names, results, strict=True)}
+
+
 def ran(path: Path, tensors: Mapping[str, torch.Tensor], optimised: bool = True) -> Tensors:
     """What ONNX Runtime gives on the CPU, in the graph's order and by its names."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.intra_op_num_threads = torch.get_num_threads()
-    if not optimised:
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    feeds = {i.name: tensors[i.name].numpy() for i in session.get_inputs()}
-    names = [output.name for output in session.get_outputs()]
-    return {name: torch.from_numpy(array) for name, array in zip(names, session.run(None, feeds), strict=True)}
+    return Graph(path, optimised=optimised).run(tensors)

@@ -12,9 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
+
+import torch
 
 from assay_runner.exporting.following import known
 from assay_runner.subjects.replacing import replaced
+from assay_runner.workarounds import Fault
+
+FAULT = Fault(
+    "transformers_masks_of_ones_open_attention",
+    "transformers",
+    ("5.22.2",),
+    "a causal model whose layers do not say so attends to later tokens where its mask hides nothing",
+)
 
 # What the library asks before it reads a mask's values, by the module that asks.
 _ASKED: tuple[tuple[str, str, Callable[..., bool]], ...] = (
@@ -24,10 +35,34 @@ _ASKED: tuple[tuple[str, str, Callable[..., bool]], ...] = (
 
 
 @contextmanager
-def decided() -> Iterator[None]:
-    """Inside, transformers decides on a mask that is known, or absent, as in an ordinary call."""
+def decided(opened: bool = False) -> Iterator[None]:
+    """Inside, transformers decides on a mask that is known, or absent, as in an ordinary call. opened: on one that is
+    traced too: it is left out where it hides nothing, and with it whatever else the attention was to leave out."""
     with ExitStack() as stack:
         for name, asked, answer in _ASKED if find_spec("transformers") else ():
             if find_spec(name) is not None:  # releases before 4.53 write masks elsewhere, and leave none out
                 stack.enter_context(replaced(import_module(name), asked, lambda own, answer=answer: answer))
+        if opened and find_spec("transformers.masking_utils"):
+            stack.enter_context(_opened())
         yield
+
+
+@contextmanager
+def _opened() -> Iterator[None]:
+    """Inside, a mask for attention lets everything through where the mask that it was made of hides nothing."""
+    from transformers import masking_utils
+
+    functions = masking_utils.ALL_MASK_ATTENTION_FUNCTIONS
+    own = functions["sdpa"]
+
+    def opened(*args: Any, **kwargs: Any) -> torch.Tensor | None:
+        made, given = own(*args, **kwargs), kwargs.get("attention_mask")
+        if made is None or given is None or known(given) or not kwargs.get("allow_is_causal_skip", True):
+            return made
+        return made | (given != 0).all()
+
+    functions["sdpa"] = opened
+    try:
+        yield
+    finally:
+        functions["sdpa"] = own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 _MOST_PLACES = 5
@@ -12,8 +13,8 @@ class Notes:
 
     def __init__(self) -> None:
         self._mixtures: set[str] = set()
-        self._read: set[str] = set()
-        self._sources: set[str] = set()
+        self.choices: dict[str, frozenset[str]] = {}
+        """Lines that read a value, with the inputs from which it follows."""
 
     def mixture(self, layer: str) -> None:
         """A layer's loop over chosen experts was traced over all."""
@@ -21,8 +22,15 @@ class Notes:
 
     def read(self, place: str, sources: frozenset[str]) -> None:
         """A line read a value that follows from these inputs, and got the one of this call."""
-        self._read.add(place)
-        self._sources |= sources
+        self.choices[place] = self.choices.get(place, frozenset()) | sources
+
+    def forget(self, places: Collection[str]) -> None:
+        """What was read at these lines does not matter."""
+        self.choices = {place: sources for place, sources in self.choices.items() if place not in places}
+
+    def settled(self, inputs: Collection[str]) -> None:
+        """These inputs have one value: what follows from them alone is not a choice."""
+        self.choices = {place: sources for place, sources in self.choices.items() if not sources <= set(inputs)}
 
     def steps(self) -> list[dict[str, Any]]:
         """As a graph's manifest has them."""
@@ -37,9 +45,9 @@ class Notes:
         }
 
     def _fixed(self) -> dict[str, Any]:
-        places = sorted(self._read)
+        places = sorted(self.choices)
         at = ", ".join(places[:_MOST_PLACES]) + (" and more" if len(places) > _MOST_PLACES else "")
-        by = ", ".join(sorted(self._sources))
+        by = ", ".join(sorted(frozenset().union(*self.choices.values())))
         return {
             "name": "fixed choices",
             "count": len(places),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import onnx_ir
 
 from assay_runner.checking import reference
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.exporting import axes, comparison, naming, steps, traces, writing
+from assay_runner.exporting import axes, choices, comparison, constants, naming, settled, steps, traces, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
 from assay_runner.exporting.notes import Notes
@@ -26,7 +26,7 @@ class Trials:
 
     tried: list[dict[str, str]] = field(default_factory=list)
     errors: list[Exception] = field(default_factory=list)
-    wrong: list[float | None] = field(default_factory=list)
+    wrong: list[dict[str, Any]] = field(default_factory=list)  # the checks of graphs that ran
     unrun: tuple[Any, Graph] | None = None  # a graph that the checking engine could not run
 
     def failed(self, way: Way, error: Exception) -> None:
@@ -40,8 +40,9 @@ class Trials:
             self.unrun = self.unrun or (model, graph)
             said = f"{graph.check['engine']} cannot run it: {graph.check['error']}"
         else:
-            self.wrong.append(graph.check["max_rel"])
-            said = f"its numbers are wrong by {graph.check['max_rel']}"
+            self.wrong.append(graph.check)
+            sample = graph.check.get("sample")
+            said = f"its numbers are wrong by {graph.check['max_rel']}" + (f" on inputs {sample}" if sample else "")
         self.tried.append({"exporter": way.label(), "error": said[:300]})
 
     def failure(self) -> BaseException:
@@ -50,15 +51,25 @@ class Trials:
         if blamed := next(filter(None, map(blame.blamed, self.errors)), None):
             return blamed
         if self.wrong:
-            best = min(self.wrong, key=lambda error: float("inf") if error is None else error)
-            size = "without bound" if best is None else f"by {best:.2g}"
-            return WrongExport(
-                f"the exported graph's numbers differ from the model's {size}, with every exporter", best, self.tried
-            )
+            return self._wrong()
         place = next(filter(None, map(traces.where, self.errors)), "")
         first = self.tried[0]
         stopped = f"{first['exporter']} stopped{f' at {place}' if place else ''}: {first['error']}"
         return ExportFailed(f"no exporter could write this model as a graph; {stopped}", place, self.tried)
+
+    def _wrong(self) -> WrongExport:
+        """Of the graphs that ran, the nearest: one that is right on the sample it was traced with before any other."""
+        best = min(self.wrong, key=lambda check: (not check.get("sample"), _size(check)))
+        size = "without bound" if best["max_rel"] is None else f"by {best['max_rel']:.2g}"
+        if sample := best.get("sample"):
+            said = f"the exported graph is right only for the sample it was exported with: it is off {size} on inputs "
+            return WrongExport(said + sample, best["max_rel"], self.tried)
+        said = f"the exported graph's numbers differ from the model's {size}, with every exporter"
+        return WrongExport(said, best["max_rel"], self.tried)
+
+
+def _size(check: Mapping[str, Any]) -> float:
+    return float("inf") if check["max_rel"] is None else check["max_rel"]
 
 
 Export = Callable[[Way, Subject, Path], tuple[Any, Graph]]
@@ -68,7 +79,7 @@ Export = Callable[[Way, Subject, Path], tuple[Any, Graph]]
 def first_good(subject: Subject, folder: Path) -> Graph:
     """Writes the first graph in ONNX that passes its check. Where none does, one that the checking engine could not
     run is kept: that is no proof against it."""
-    trials = Trials()
+    trials, subject = Trials(), subject.listened()
     if graph := first_passing(subject, folder, possible(subject), _export, trials):
         return graph
     if trials.unrun is None:
@@ -80,7 +91,7 @@ def first_good(subject: Subject, folder: Path) -> Graph:
 
 def only_passing(subject: Subject, folder: Path, ways: Sequence[Way], export: Export) -> Graph:
     """Writes the first model that passes its check, in a form that no engine is needed to judge."""
-    trials = Trials()
+    trials, subject = Trials(), subject.listened()
     graph = first_passing(subject, folder, possible(subject, ways), export, trials)
     if graph is None:
         raise trials.failure()
@@ -90,6 +101,8 @@ def only_passing(subject: Subject, folder: Path, ways: Sequence[Way], export: Ex
 def first_passing(subject: Subject, folder: Path, ways: Sequence[Way], export: Export, trials: Trials) -> Graph | None:
     """The first graph that passes its check; the trials have what the others said."""
     for way in ways:
+        if way.opened and not trials.wrong:
+            continue
         try:
             model, graph = export(way, subject, folder)
         except Exception as error:  # noqa: BLE001 - what stops one exporter, the next one may not meet
@@ -117,38 +130,63 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
     with quiet():
         naming.settle(model, fixed.tensors)
         axes.named(model)
-        done = frozen(subject, fixed) + steps.apply(model)
+        done = steps.apply(model)
+        idle = settle(subject, fixed, {value.name for value in model.graph.inputs})
     writing.write(model, folder)
     names = list(subject.expected)
     found = writing.describe(model.graph.outputs)
+    check = comparison.check(folder / writing.FILE, subject, names)
+    if check.get("pass"):
+        with quiet():
+            choices.settle(
+                fixed.notes, subject.run, [subject.tensors, *(row.sample.tensors for row in subject.further)]
+            )
     return model, Graph(
         file=writing.FILE,
         opset=model.opset_imports[""],
         inputs=writing.describe(model.graph.inputs),
         outputs=[{**row, "name": name} for row, name in zip(found, names, strict=True)],
         exporter=way.exporter.name(),
-        steps=done,
+        steps=frozen(subject, fixed, idle) + done,
         tried=[],
         operators=writing.operators(model),
-        check=comparison.check(folder / writing.FILE, subject, names),
+        check=check,
     )
+
+
+def settle(subject: Subject, fixed: Subject, kept: Collection[str]) -> list[str]:
+    """The inputs that a graph has not, that decided something in it, and that could have changed nothing."""
+    if subject.options.dynamic:
+        return []
+    decided = frozenset().union(*fixed.notes.choices.values())
+    layout = constants.companions(subject.tensors, frozenset({constants.LAYOUT}))
+    names = [name for name in layout if name not in kept and (name not in fixed.tensors or name in decided)]
+    found = [name for name in names if settled.settled(subject.run, subject.tensors, name)]
+    fixed.notes.settled(found)
+    return found
 
 
 def exported(way: Way, subject: Subject) -> tuple[Any, Subject]:
     """What an exporter makes of the subject, and the subject as it saw it."""
     options = replace(subject.options, dynamic=way.dynamic)
-    fixed = replace(subject.fixed(way.constants), options=options, chosen=way.chosen, notes=Notes())
+    shown = subject.shown(way.shown) if way.shown else subject
+    fixed = replace(shown.fixed(way.constants), options=options, chosen=way.chosen, opened=way.opened, notes=Notes())
     # What exporters leave in a model, tensors without numbers above all, is forgotten afterwards.
     with reference.forgetting(subject.model), way.kernels(subject.model), quiet():
         return way.exporter.export(fixed), fixed
 
 
-def frozen(subject: Subject, fixed: Subject) -> list[dict[str, Any]]:
+def frozen(subject: Subject, fixed: Subject, idle: Collection[str] = ()) -> list[dict[str, Any]]:
     """The steps that were done while a model was traced: which inputs became constants, and what was noted."""
-    names = [name for name in subject.tensors if name not in fixed.tensors]
-    step = {
+    names = [name for name in subject.tensors if name not in fixed.tensors and name not in idle]
+    constant = {
         "name": "constant inputs",
         "count": len(names),
-        "why": f"{', '.join(names)} say how the other inputs are laid out: fixed, like the shapes",
+        "why": f"{', '.join(names)}: fixed like the shapes, since they say how the other inputs are laid out",
     }
-    return ([step] if names else []) + fixed.notes.steps()
+    same = {
+        "name": settled.STEP,
+        "count": len(idle),
+        "why": f"{', '.join(idle)}: with these shapes the model gives the same for every value that it takes",
+    }
+    return [step for step in (constant, same) if step["count"]] + fixed.notes.steps()

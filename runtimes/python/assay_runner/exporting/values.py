@@ -29,7 +29,7 @@ from assay_runner.exporting.traces import short
 
 _T = torch.Tensor
 # What gives numbers, a tensor whose shape depends on values, or one that is drawn.
-_READ = frozenset(
+READ = frozenset(
     {_T.__bool__, _T.__int__, _T.__float__, _T.__index__, _T.item, _T.tolist, _T.__contains__, torch.equal}
     | {torch.allclose, _T.allclose, _T.equal, torch.nonzero, _T.nonzero, torch.unique, _T.unique}
     | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere, torch.multinomial}
@@ -55,7 +55,7 @@ class Valued(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
-        if (func in _READ or _places(func, args, kwargs)) and _reads_traced(args):
+        if (func in READ or asks_places(func, args, kwargs)) and _reads_traced(args):
             args, kwargs = pytree.tree_map(self._value, (args, kwargs))
             with _apart():
                 return func(*args, **kwargs)
@@ -182,6 +182,6 @@ def _reads_traced(args: tuple) -> bool:
     return bool(tensors) and all(hasattr(tensor, _VALUE) for tensor in tensors)
 
 
-def _places(func: Any, args: tuple, kwargs: dict) -> bool:
+def asks_places(func: Any, args: tuple, kwargs: dict) -> bool:
     """Whether `where` is asked for the places of a mask."""
     return func is _WHERE and len(args) == 1 and not kwargs

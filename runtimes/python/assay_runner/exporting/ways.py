@@ -10,6 +10,7 @@ import torch
 
 from assay_runner.exporting import constants, exporters
 from assay_runner.exporting.call import Subject
+from assay_runner.subjects import samples
 from assay_runner.subjects.eager import ATTENTION, EXPERTS, eager
 
 
@@ -23,11 +24,14 @@ class Way:
     plain: bool = False
     dynamic: bool = False
     chosen: bool = False
+    opened: bool = False  # see `masks.decided`; tried only where a graph ran and was wrong
+    shown: str = ""  # the sample that is traced instead of the first
 
     def label(self) -> str:
         """How the way is named among those that were tried."""
         more = [f"constant {kind}" for kind in sorted(self.constants)]
         more += ["plain kernels"] * self.plain + ["free axes"] * self.dynamic + ["fixed choices"] * self.chosen
+        more += ["masks opened"] * self.opened + [f"inputs {self.shown}"] * bool(self.shown)
         return ", ".join([self.exporter.name(), *more])
 
     def kernels(self, model: torch.nn.Module) -> AbstractContextManager[None]:
@@ -44,7 +48,12 @@ def table(first: exporters.Exporter, second: exporters.Exporter) -> tuple[Way, .
     return (
         Way(first, frozenset(), dynamic=True),
         Way(second, frozenset(), dynamic=True),
+        Way(first, frozenset()),
+        Way(first, frozenset(), opened=True),
+        Way(first, frozenset(), chosen=True, shown=samples.PADDED),
         Way(first, _LAYOUT),
+        Way(first, _LAYOUT, opened=True),
+        Way(first, _LAYOUT, chosen=True, shown=samples.PADDED),
         Way(first, _ALL),
         Way(second, _LAYOUT),
         Way(first, _ALL, plain=True),
@@ -62,5 +71,10 @@ def possible(subject: Subject, ways: Sequence[Way] | None = None) -> list[Way]:
     fixed ones are the last resort."""
     least = _ALL if subject.options.constant_masks else frozenset()
     has = {kind for kind in _ALL if constants.companions(subject.tensors, frozenset({kind}))}
-    asked = [way for way in ways or WAYS if way.exporter.here() and (subject.options.dynamic or not way.dynamic)]
+    names = {row.sample.name for row in subject.further}
+    asked = [
+        way
+        for way in ways or WAYS
+        if way.exporter.here() and (subject.options.dynamic or not way.dynamic) and way.shown in {"", *names}
+    ]
     return list(dict.fromkeys(replace(way, constants=(way.constants | least) & has) for way in asked))

@@ -41,6 +41,7 @@ NAMES = (
     Name("torch.utils._python_dispatch", "_disable_current_modes", "exporting: calls unseen"),
     Name("torch.utils._pytree", "tree_flatten", "exporting/following, exporting/values: leaves of arguments"),
     Name("onnxscript.rewriter", "_DEFAULT_REWRITE_RULES", "exporting/optimising: rules that take long"),
+    Name("onnxscript.rewriter._matcher", "math", "exporting/optimising: nothing but zero is zero"),
     Name("transformers.cache_utils", "DynamicLayer", "engines/qnn/slots, engines/web/encoder_stages: what a past is"),
     Name("transformers.exporters.exporter_onnx", "OnnxExporter", "exporting/exporters: transformers' own exporter"),
     Name("transformers.exporters.exporter_openvino", "OpenVINOExporter", "engines/openvino: its own form"),
@@ -51,6 +52,8 @@ NAMES = (
     Name("transformers.exporters.utils", "_PATCHES", "exporting/exporters: patches that are wrong"),
     Name("transformers.masking_utils", "is_torchdynamo_exporting", "exporting/masks: masks that hide nothing"),
     Name("transformers.masking_utils", "is_tracing", "exporting/masks: masks that hide nothing"),
+    Name("transformers.masking_utils", "ALL_MASK_ATTENTION_FUNCTIONS", "exporting/masks: masks that are traced"),
+    Name("transformers.vision_utils", "_interpolation_axis_taps_weights", "exporting/grids: positions between others"),
 )
 
 

@@ -72,6 +72,11 @@ def onnxscript_has_no_all_true():
     return False
 
 
+def onnxscript_takes_a_small_epsilon_for_zero():
+    program = _exported(lambda x: torch.sqrt(x + 1e-8), torch.ones(3))
+    return "Add" not in {node.op_type for node in program.model.graph.all_nodes()}
+
+
 def onnxscript_matches_in_square_time():
     return _looks(200) > 3 * _looks(100)
 

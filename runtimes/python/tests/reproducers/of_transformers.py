@@ -94,3 +94,20 @@ def transformers_turns_by_sections_that_are_not_there():
     except TypeError:
         return True
     return False
+
+
+def transformers_masks_of_ones_open_attention():
+    from transformers import Aimv2TextConfig, Aimv2TextModel
+
+    config = Aimv2TextConfig(
+        vocab_size=50, hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, eos_token_id=49
+    )
+    torch.manual_seed(0)
+    model = Aimv2TextModel(config).eval()
+    ids = torch.tensor([[5, 6, 7, 8, 49]])
+    found = []
+    for kind in ("sdpa", "eager"):
+        model.set_attn_implementation(kind)
+        with torch.no_grad():
+            found.append(model(ids, attention_mask=torch.ones_like(ids)).last_hidden_state)
+    return bool((found[0] - found[1]).abs().max() > 1e-3)

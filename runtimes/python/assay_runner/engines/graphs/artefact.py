@@ -15,19 +15,24 @@ import numpy as np
 import torch
 
 from assay_runner.checking import control, numerics, reference
+from assay_runner.checking.further import Further, known, steady
 from assay_runner.engines.contract import Arrays, Exported
 from assay_runner.engines.formats import ONNX, Form
 from assay_runner.engines.torch import engine
 from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.exporting import comparison
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Options
 from assay_runner.exporting.store import Entry, Store, key_of
-from assay_runner.subjects import checkpoints, identity, inputs, layered, mapped, stream
+from assay_runner.subjects import checkpoints, experts, identity, inputs, layered, mapped, samples, stream
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
+from assay_runner.subjects.samples import Sample
 
 INPUTS = "inputs.npz"
 REFERENCE = "reference.npz"
+SAMPLE_INPUTS, SAMPLE_REFERENCE = "inputs{}.npz", "reference{}.npz"  # of the samples beside the first
+_LARGE = 50_000_000  # parameters: beyond it a run takes long, and samples that may prove nothing are left out
 _LIBRARIES = ("torch", "transformers", "onnx", "onnxscript", "onnx-ir", "timm", "numpy")
 _FAILURES = {kind.__name__: kind for kind in (ExportFailed, WrongExport)}
 
@@ -49,6 +54,16 @@ class Artefact:
         """Why outputs cannot be compared with the reference; "" where they can."""
         return self.entry.manifest.get("silent", "")
 
+    @property
+    def sampled(self) -> bool:
+        """Whether there are samples beside the first."""
+        return bool(self.entry.manifest.get("samples"))
+
+    @property
+    def left_out(self) -> list[dict[str, str]]:
+        """The samples that say nothing of this model, each with the reason."""
+        return self.entry.manifest.get("left_out", [])
+
     def __getitem__(self, name: str) -> Any:
         return self.entry.manifest[name]
 
@@ -63,7 +78,27 @@ class Artefact:
 
     def reference(self) -> Tensors:
         """What torch gave, on the CPU in float32."""
-        with np.load(self.entry.path(REFERENCE), allow_pickle=False) as arrays:
+        return self._tensors(REFERENCE)
+
+    def further(self) -> list[Further]:
+        """The samples beside the first, with what torch gave."""
+        return [
+            Further(
+                Sample(row["name"], self._tensors(SAMPLE_INPUTS.format(index)), tuple(row["masks"])),
+                self._tensors(SAMPLE_REFERENCE.format(index)),
+                row["sensitivity"],
+            )
+            for index, row in enumerate(self.entry.manifest.get("samples", []))
+        ]
+
+    def fixed(self, given: Mapping[str, torch.Tensor]) -> list[str]:
+        """Which inputs have one value in the graph, and another one here."""
+        names = {spec["name"] for spec in self["graph"]["inputs"]}
+        first = self._tensors(INPUTS)
+        return [name for name, t in given.items() if name not in names and not torch.equal(t, first[name])]
+
+    def _tensors(self, file: str) -> Tensors:
+        with np.load(self.entry.path(file), allow_pickle=False) as arrays:
             return {name: torch.from_numpy(arrays[name]) for name in arrays.files}
 
 
@@ -130,11 +165,34 @@ class Exporter:
         known = reference.compute(built, True, [tensors], session.forward, session.rebuilt, session.available)
         return known.outputs[0] if known.outputs else session.forward(built.model, tensors), known.label
 
+    def _further(
+        self, built: building.Built, point: Mapping[str, Any], expected: Tensors, form: Form
+    ) -> tuple[list[Further], list[dict[str, str]]]:
+        """The samples beside the first. A generation is judged by its tokens alone, and a model that only just fits
+        into memory is run once."""
+        session = self.session
+        if form.narrow or not form.one_call:
+            return [], []
+        made = samples.make(session.recipe, point, session.seed, session.dtype)
+        large = built.parameters > _LARGE
+
+        def run(given: Mapping[str, torch.Tensor]) -> Tensors:
+            return session.forward(built.model, given)
+
+        with experts.looped(built.model), reference.forgetting(built.model):
+            found, left = known((one for one in made if not large or one.name not in samples.EDGES), run, expected)
+            if large:
+                return found, left
+            first = Further(Sample("", dict(session.inputs(point))), expected)
+            found, ties = steady(found, built.model, run, first, comparison.LIMIT)
+            return found, left + ties
+
     def _written(self, built: building.Built, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
         session, emit = self.session, self._emit
         tensors = session.inputs(point)
         with emit.in_phase("reference"):
             expected, label = self._expected(built, tensors, form)
+            further, left = self._further(built, point, expected, form)
         facts = {
             "subject_hash": identity.digest(session.recipe, built.weights, point, session.seed),
             "type": session.recipe.get("type"),
@@ -150,15 +208,22 @@ class Exporter:
             "weights_digest": built.weights["weights"] if "missing" in built.weights else "",
             "versions": versions(form.libraries),
             "reference": label,
+            "samples": [
+                {"name": row.sample.name, "masks": row.sample.masks, "sensitivity": row.sensitivity} for row in further
+            ],
+            "left_out": left,
         }
         try:
             with emit.in_phase("convert"):
                 call = session.recipe.get("call", {})
-                graph = form.write(Subject(built.model, tensors, call, expected, self._options), folder)
+                graph = form.write(Subject(built.model, tensors, call, expected, self._options, further), folder)
         except (ExportFailed, WrongExport) as error:
             return facts | {"failed": {"type": type(error).__name__, "message": str(error)}}
         for name, arrays in ((INPUTS, tensors), (REFERENCE, expected)):  # so that anyone can check it elsewhere
             np.savez(folder / name, **{key: t.numpy() for key, t in arrays.items()})
+        for index, row in enumerate(further):
+            for name, arrays in ((SAMPLE_INPUTS, row.sample.tensors), (SAMPLE_REFERENCE, row.expected)):
+                np.savez(folder / name.format(index), **{key: t.numpy() for key, t in arrays.items()})
         with emit.in_phase("control"):
             damaged = self._control(built.model, point, tensors, expected)
         return facts | {"graph": asdict(graph), "control": damaged}

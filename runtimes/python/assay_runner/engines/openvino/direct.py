@@ -8,7 +8,7 @@ float32. Everything else is as for ONNX.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +22,7 @@ from assay_runner.exporting.exporters import Exporter
 from assay_runner.exporting.following import Place, retraced
 from assay_runner.exporting.graph import Graph
 from assay_runner.exporting.ways import Way
+from assay_runner.subjects.outputs import Tensors
 
 FILE = "model.xml"
 
@@ -33,7 +34,9 @@ def first_good(subject: Subject, folder: Path) -> Graph:
 
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[Any, Graph]:
     model, graph = written(way, subject, folder)
-    return model, replace(graph, check=_check(folder / FILE, subject, [row["name"] for row in graph.outputs]))
+    names = [row["name"] for row in graph.outputs]
+    check = comparison.sampled(version(), lambda: _Loaded(folder / FILE, subject, names), subject)
+    return model, replace(graph, check=check)
 
 
 def written(way: Way, subject: Subject, folder: Path) -> tuple[Any, Graph]:
@@ -74,19 +77,19 @@ def _described(port: Any, name: str) -> dict[str, Any]:
     return {"name": name, "shape": shape, "dtype": str(port.get_element_type().to_dtype())}
 
 
-def _check(path: Path, subject: Subject, names: Sequence[str]) -> dict[str, Any]:
-    """What OpenVINO's CPU makes of a model whose outputs have these names."""
-    import openvino as ov
+class _Loaded:
+    """A model in OpenVINO's format on its CPU, in float32."""
 
-    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()}
-    try:
-        compiled = ov.Core().compile_model(path, "CPU", settings)
-        feeds = [subject.tensors[_name(port, subject.tensors)].numpy() for port in compiled.inputs]
-        results = compiled(feeds)
-    except RuntimeError as error:
-        return {"engine": version(), "error": str(error).strip()[-500:]}
-    found = {name: torch.from_numpy(results[i]) for i, name in enumerate(names)}
-    return comparison.judged(version(), found, subject.expected)
+    def __init__(self, path: Path, subject: Subject, names: Sequence[str]) -> None:
+        import openvino as ov
+
+        settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": torch.get_num_threads()}
+        self._compiled, self._names = ov.Core().compile_model(path, "CPU", settings), names
+        self.inputs = [_name(port, subject.tensors) for port in self._compiled.inputs]
+
+    def run(self, tensors: Mapping[str, torch.Tensor]) -> Tensors:
+        results = self._compiled([tensors[name].numpy() for name in self.inputs])
+        return {name: torch.from_numpy(results[i].copy()) for i, name in enumerate(self._names)}
 
 
 def _by_transformers(subject: Subject) -> Any:

@@ -1,0 +1,276 @@
+"""Lets a tracer follow what a model makes of its layout: grids of images, and where they stand in a text.
+
+transformers computes these by loops over numbers, in functions of their own (`vision_utils`, `get_rope_index`). While a
+model is traced they are answered by `grids`, in tensors, so that grids, masks and marks stay inputs of the graph.
+Before that the library's own answers, for every sample there is, are compared with those of `grids`: a function that
+is not answered alike is left as it is, and what it needs has to be a constant.
+
+Packed images do not see each other. The library splits attention by their lengths; a graph of fixed shapes has a mask
+instead, laid over attention in the modules that are told the lengths.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from assay_runner.exporting import grids
+from assay_runner.exporting.following import known
+from assay_runner.exporting.grids import Counting
+from assay_runner.subjects.replacing import replaced
+
+_SEGMENTS = "_assay_segments"  # on the lengths that a model is told: which segment each patch is in
+_ROPE = "get_rope_index"
+_ATTENTION = "scaled_dot_product_attention"
+
+Answer = Callable[["Calls", Any, inspect.BoundArguments], Any]
+
+
+@dataclass
+class Calls:
+    """What the library's functions answered in an ordinary call, in order, by their names."""
+
+    answers: dict[str, list[Any]] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+
+    def keep(self, name: str, answer: Any) -> Any:
+        """One more answer."""
+        self.answers.setdefault(name, []).append(answer)
+        return answer
+
+    def next(self, name: str) -> Any:
+        """The answer to the same call as this one; a tracer may go through a model several times."""
+        given = self.answers[name]
+        index = self.asked.get(name, 0) % len(given)
+        self.asked[name] = index + 1
+        return given[index]
+
+
+def _position_ids(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+    count = own.shape[0]
+    arguments = given.arguments
+    temporal = arguments.get("include_temporal", False)
+    return grids.position_ids(count, arguments["grid_thw"], arguments["spatial_merge_size"], temporal)
+
+
+def _interpolation(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+    arguments = dict(given.arguments)
+    grid, side = arguments.pop("grid_thw"), arguments.pop("num_grid_per_side")
+    merge = arguments.pop("spatial_merge_size", 1)
+    return grids.interpolation(own[0].shape[0], grid, side, merge=merge, **arguments)
+
+
+def _nearest(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+    return grids.nearest_position_ids(
+        own.shape[0], given.arguments["target_sizes"], given.arguments["num_patches_per_side"]
+    )
+
+
+def _lengths(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+    """One length over all, with the segments beside it."""
+    count = int(own[-1])
+    found = grids.patches(given.arguments["grid_thw"], count)
+    whole = given.arguments.get("merge_temporal", False)
+    return _marked(own, count, found.image if whole else found.start)
+
+
+def _attention_lengths(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+    return _lengths(calls, own[0], given), own[1]
+
+
+def _windows(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+    arguments = given.arguments
+    merge, blocks = arguments["spatial_merge_size"], own[0].shape[0]
+    order, window = grids.windows(
+        blocks, arguments["grid_thw"], merge, arguments["window_size"], arguments["patch_size"]
+    )
+    patches = window[:, None].expand(blocks, merge * merge).reshape(-1)
+    return order, _marked(own[1], blocks * merge * merge, patches)
+
+
+def _marked(own: torch.Tensor, count: int, segments: torch.Tensor) -> torch.Tensor:
+    lengths = torch.tensor([0, count], dtype=own.dtype)
+    setattr(lengths, _SEGMENTS, segments)
+    return lengths
+
+
+FUNCTIONS: Mapping[str, Answer] = {
+    "get_vision_position_ids": _position_ids,
+    "get_vision_interpolation_indices_and_weights": _interpolation,
+    "get_vision_nearest_position_ids": _nearest,
+    "get_vision_cu_seqlens": _lengths,
+    "get_vision_attention_seqlens": _attention_lengths,
+    "get_vision_window_index": _windows,
+}
+"""Functions of transformers.vision_utils → their answer in tensors, of what they answered in an ordinary call."""
+
+
+class Layouts:
+    """What a model asks of its layout, and how that is answered while it is traced."""
+
+    def __init__(self, model: torch.nn.Module, run: Callable[[Mapping[str, torch.Tensor]], Any]) -> None:
+        self._model, self._run = model, run
+        self._modules = {sys.modules[type(module).__module__] for module in model.modules()}
+        self._ropes = [module for module in model.modules() if callable(getattr(type(module), _ROPE, None))]
+        self._calls = Calls()
+        self._counting: Counting | None = None
+
+    @property
+    def any(self) -> bool:
+        """Whether the model has such functions at all."""
+        return bool(self._ropes) or any(self._functions())
+
+    def _functions(self) -> Iterator[tuple[Any, str]]:
+        library = sys.modules.get("transformers.vision_utils")
+        for module, name in product(self._modules, FUNCTIONS if library else ()):
+            if getattr(module, name, None) is getattr(library, name, None) is not None:
+                yield module, name
+
+    def listen(self, samples: Sequence[Mapping[str, torch.Tensor]]) -> None:
+        """Runs the model and keeps what it was answered for the first sample. All say how positions are counted."""
+        self._calls = self._heard(samples[0])
+        heard = self._calls.answers.get(_ROPE, [])
+        for given in samples[1:] if heard else ():
+            heard = heard + self._heard(given).answers.get(_ROPE, [])
+        self._counting = _counting(heard)
+
+    def _heard(self, given: Mapping[str, torch.Tensor]) -> Calls:
+        calls = Calls()
+        with ExitStack() as stack:
+            for module, name in self._functions():
+                stack.enter_context(replaced(module, name, lambda own, name=name: _kept(calls, name, own)))
+            for module in self._ropes:
+                stack.enter_context(replaced(module, _ROPE, lambda own: _kept(calls, _ROPE, own, whole=True)))
+            self._run(given)
+        return calls
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Inside, the functions answer tensors with tensors, if their arguments are traced."""
+        if not self._calls.answers:
+            yield
+            return
+        self._calls.asked.clear()
+        segments = _Segments()
+        with ExitStack() as stack:
+            for module, name in self._functions():
+                stack.enter_context(replaced(module, name, lambda own, name=name: self._answering(name, own)))
+            if self._counting:
+                for module in self._ropes:
+                    stack.enter_context(replaced(module, _ROPE, self._rope))
+            for module in self._model.modules():
+                stack.enter_context(segments.watching(module))
+            stack.enter_context(segments)
+            yield
+
+    def _answering(self, name: str, own: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(own)
+
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs)
+            given.arguments.pop("kwargs", None)
+            if known(next(iter(given.arguments.values()))):
+                return own(*args, **kwargs)
+            return FUNCTIONS[name](self._calls, self._calls.next(name), given)
+
+        return answer
+
+    def _rope(self, own: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(own)
+
+        def answer(*args: Any, **kwargs: Any) -> Any:
+            given = signature.bind(*args, **kwargs).arguments
+            tensors = [value for value in given.values() if isinstance(value, torch.Tensor)]
+            if all(map(known, tensors)):
+                return own(*args, **kwargs)
+            return _positions(self._counting, given)
+
+        return answer
+
+
+def _kept(calls: Calls, name: str, own: Callable[..., Any], whole: bool = False) -> Callable[..., Any]:
+    signature = inspect.signature(own)
+
+    def answer(*args: Any, **kwargs: Any) -> Any:
+        found = own(*args, **kwargs)
+        calls.keep(name, (signature.bind(*args, **kwargs).arguments, found) if whole else found)
+        return found
+
+    return answer
+
+
+def _counting(heard: Sequence[tuple[Mapping[str, Any], Any]]) -> Counting | None:
+    """The way to count that gives every answer that was heard; None where none does."""
+    ways = (Counting(frames, padding, merge) for frames, padding, merge in product((False, True), (0, 1), (1, 2, 4)))
+    return next((how for how in ways if heard and all(_agrees(how, *row) for row in heard)), None)
+
+
+def _agrees(how: Counting, given: Mapping[str, Any], answer: Any) -> bool:
+    try:
+        found = _positions(how, given)
+    except (KeyError, RuntimeError, IndexError):
+        return False
+    return all(a.shape == b.shape and bool((a == b).all()) for a, b in zip(found, answer, strict=True))
+
+
+_MARKS = {1: "image_grid_thw", 2: "video_grid_thw"}
+
+
+def _positions(how: Counting, given: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """As `get_rope_index`: the positions, and by how much they end beyond the tokens."""
+    marks = given["mm_token_type_ids"]
+    visible = given.get("attention_mask")
+    visible = torch.ones_like(marks) if visible is None else visible
+    found = {mark: given[name] for mark, name in _MARKS.items() if given.get(name) is not None}
+    positions = grids.rope_index(how, marks, visible, found)
+    hidden = torch.where(visible.bool(), positions, torch.full_like(positions, -1))
+    return positions, (hidden.amax((0, 2)) + 1 - visible.bool().to(torch.int64).sum(1))[:, None]
+
+
+class _Segments(TorchFunctionMode):
+    """Lays a mask over attention inside modules that are told lengths with segments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._now: list[torch.Tensor | None] = []
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        segments = self._now[-1] if self._now else None
+        if segments is not None and getattr(func, "__name__", "") == _ATTENTION:  # exporters put others in its place
+            query, key, value, *rest = args
+            given = rest[0] if rest else kwargs.get("attn_mask")
+            if given is None and query.shape[-2] == key.shape[-2] == segments.shape[0]:
+                kwargs = {**kwargs, "attn_mask": grids.same_segment(segments)}
+                args = (query, key, value)
+                kwargs |= dict(zip(("dropout_p", "is_causal"), rest[1:], strict=False))
+        return func(*args, **kwargs)
+
+    @contextmanager
+    def watching(self, module: torch.nn.Module) -> Iterator[None]:
+        """Inside, a call of the module that names lengths is known here."""
+
+        def before(_: Any, args: tuple, kwargs: dict[str, Any]) -> None:
+            told = (getattr(value, _SEGMENTS, None) for value in (*args, *kwargs.values()))
+            self._now.append(next((value for value in told if value is not None), None))
+
+        def after(*_: Any) -> None:
+            self._now.pop()
+
+        hooks = (
+            module.register_forward_pre_hook(before, with_kwargs=True),
+            module.register_forward_hook(after, always_call=True),
+        )
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()

@@ -1,0 +1,94 @@
+"""Layouts in tensors are those that transformers computes in loops."""
+
+import pytest
+import torch
+
+from assay_runner.exporting import grids
+from assay_runner.exporting.grids import Counting
+
+vision = pytest.importorskip("transformers.vision_utils")
+
+GRIDS = [
+    torch.tensor([[1, 4, 4]]),
+    torch.tensor([[2, 2, 4]]),
+    torch.tensor([[1, 2, 8], [1, 6, 4]]),
+    torch.tensor([[3, 4, 6], [1, 8, 2], [2, 2, 2]]),
+]
+
+
+def count(grid):
+    return int(grid.prod(1).sum())
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("merge", [1, 2])
+@pytest.mark.parametrize("temporal", [False, True])
+def test_position_ids(grid, merge, temporal):
+    own = vision.get_vision_position_ids(grid, merge, include_temporal=temporal)
+    assert torch.equal(grids.position_ids(count(grid), grid, merge, temporal), own)
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_position_ids_of_images_with_merges_of_their_own(grid):
+    merge = torch.tensor([1, 2, 2])[: len(grid)]
+    assert torch.equal(grids.position_ids(count(grid), grid, merge), vision.get_vision_position_ids(grid, merge))
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("align", [False, True])
+def test_interpolation(grid, mode, align):
+    options = {"mode": mode, "align_corners": align}
+    own = vision.get_vision_interpolation_indices_and_weights(grid, 7, spatial_merge_size=2, **options)
+    found = grids.interpolation(count(grid), grid, 7, merge=2, **options)
+    assert torch.equal(found[0], own[0])
+    assert torch.equal(found[1], own[1])
+
+
+@pytest.mark.parametrize("grid", [*GRIDS, torch.tensor([[1, 10, 12], [2, 6, 10]])])
+@pytest.mark.parametrize("window", [56, 112])
+def test_windows(grid, window):
+    own, lengths = vision.get_vision_window_index(grid, 2, window, 14)
+    order, first = grids.windows(count(grid) // 4, grid, 2, window, 14)
+    assert torch.equal(order, own)
+    ends = (first[1:] != first[:-1]).nonzero().flatten() + 1
+    assert [0, *(ends * 4).tolist(), count(grid)] == lengths.tolist()
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_frames_are_segments(grid):
+    found = grids.patches(grid, count(grid))
+    ends = (found.start[1:] != found.start[:-1]).nonzero().flatten() + 1
+    assert [0, *ends.tolist(), count(grid)] == vision.get_vision_cu_seqlens(grid).tolist()
+    assert [0, *torch.bincount(found.image).cumsum(0).tolist()] == vision.get_vision_cu_seqlens(grid, True).tolist()
+
+
+@pytest.mark.parametrize("sizes", [torch.tensor([[4, 4]]), torch.tensor([[3, 5], [7, 2]])])
+def test_nearest_position_ids(sizes):
+    own = vision.get_vision_nearest_position_ids(sizes, 70)
+    assert torch.equal(grids.nearest_position_ids(int(sizes.prod(1).sum()), sizes, 70), own)
+
+
+def rope(name):
+    """A model's own way to count positions, without the model."""
+    transformers = pytest.importorskip("transformers")
+    auto = transformers.models.auto.configuration_auto.CONFIG_MAPPING
+    if name not in auto:
+        pytest.skip(f"this transformers has no {name}")
+    config = auto[name]()
+    with torch.device("meta"):
+        model = transformers.AutoModel.from_config(config)
+    return model.get_rope_index, config.vision_config.spatial_merge_size
+
+
+@pytest.mark.parametrize(("name", "frames"), [("qwen2_vl", True), ("qwen3_vl", False), ("glm4v", True)])
+def test_positions_of_texts_with_images(name, frames):
+    own, merge = rope(name)
+    grid = torch.tensor([[1, 2 * merge, merge], [1, merge, 3 * merge]])
+    marks = torch.tensor([[0, 0, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 0, 0]])
+    for mask in ([[1] * 8] * 2, [[1] * 6 + [0] * 2, [1] * 7 + [0]], [[0] + [1] * 7, [0, 0] + [1] * 6]):
+        mask = torch.tensor(mask)
+        expected, _ = own(torch.zeros_like(marks), marks, image_grid_thw=grid, attention_mask=mask)
+        ways = [Counting(by, padding, merge) for by in (frames,) for padding in (0, 1)]
+        found = [grids.rope_index(how, marks, mask, {1: grid}) for how in ways]
+        assert any(torch.equal(one, expected) for one in found), (expected, found)

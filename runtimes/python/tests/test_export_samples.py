@@ -1,0 +1,117 @@
+"""Graphs are judged on inputs that they have not seen."""
+
+import pytest
+import torch
+
+from assay_runner.checking.further import Further
+from assay_runner.engines.formats import ONNX
+from assay_runner.errors import WrongExport
+from assay_runner.exporting import comparison, optimising
+from assay_runner.exporting.call import Subject
+from assay_runner.exporting.graph import Options
+from assay_runner.subjects.samples import PADDED, Sample
+
+WORDS = torch.tensor([[3, 1, 2, 5]])
+MASK = torch.ones(1, 4, dtype=torch.int64)
+HIDDEN = torch.tensor([[1, 1, 0, 0]])
+
+
+class Plain(torch.nn.Module):
+    """A model of one function."""
+
+    config = None
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, **kwargs):
+        return {"y": self.function(**kwargs)}
+
+
+def exported(function, folder, first, **others):
+    """A function as a graph, judged on other inputs by their names."""
+    further = [
+        Further(Sample(name.replace("_", " "), {**first, **more}), {"y": function(**{**first, **more})})
+        for name, more in others.items()
+    ]
+    return ONNX.write(Subject(Plain(function), first, {}, {"y": function(**first)}, Options(), further), folder)
+
+
+def steps(graph):
+    return {step["name"]: step["why"] for step in graph.steps}
+
+
+def by_its_numbers(input_ids):
+    """What is baked in where a value decides: the first id says how much is added."""
+    return input_ids.float() + [0.0, 0.5, 1.0, 7.0, 9.0, 11.0][int(input_ids[0, 0])]
+
+
+def test_a_graph_that_holds_numbers_of_its_sample_is_wrong(tmp_path):
+    with pytest.raises(
+        WrongExport, match=r"right only for the sample it was exported with.*on inputs from another seed"
+    ):
+        exported(by_its_numbers, tmp_path, {"input_ids": WORDS}, from_another_seed={"input_ids": WORDS.flip(1)})
+
+
+def test_without_another_sample_nobody_would_know(tmp_path):
+    graph = exported(by_its_numbers, tmp_path, {"input_ids": WORDS})
+    assert graph.check["pass"]
+    assert "input_ids" in steps(graph)["fixed choices"]
+
+
+def asks_for_padding(input_ids, attention_mask):
+    """Saves work where nothing is hidden."""
+    x = input_ids.float()
+    return x * 2 if attention_mask.all() else x * 2 * attention_mask
+
+
+def test_the_way_for_padded_inputs_serves_the_others_too(tmp_path):
+    first = {"input_ids": WORDS, "attention_mask": MASK}
+    graph = exported(asks_for_padding, tmp_path, first, padded_at_the_end={"attention_mask": HIDDEN})
+    assert [row["name"] for row in graph.inputs] == ["input_ids", "attention_mask"]
+    assert graph.check["samples"] == [{"name": PADDED, "max_rel": 0.0, "pass": True}]
+    assert not {"constant inputs", "fixed choices"} & set(steps(graph))
+
+
+def in_a_loop(input_ids, attention_mask):
+    """Needs the mask's numbers one by one."""
+    x = input_ids.float()
+    return torch.cat([x[:, i : i + 1] * (2 + i) for i, seen in enumerate(attention_mask[0].tolist()) if seen], dim=1)
+
+
+def test_a_mask_that_has_to_be_a_constant_is_named(tmp_path):
+    first = {"input_ids": WORDS, "attention_mask": MASK}
+    other = torch.tensor([[1, 1, 1, 2]])
+    graph = exported(lambda **given: in_a_loop(**given) * given["attention_mask"].tolist()[0][3], tmp_path, first,
+                     marked_twice={"attention_mask": other})  # fmt: skip
+    assert "attention_mask" in steps(graph)["constant inputs"]
+    assert graph.check["samples"] == [{"name": "marked twice", "fixed": ["attention_mask"]}]
+
+
+def test_an_input_that_can_have_one_value_only_takes_nothing_away(tmp_path):
+    def cut(pixel_values, image_sizes):
+        height, width = image_sizes[0].tolist()
+        rows = [pixel_values[:, i : i + 1, :width] * (i + 1) for i in range(height)]
+        return torch.cat(rows, dim=1).reshape(1, 4, 4)
+
+    first = {"pixel_values": torch.rand(1, 4, 4), "image_sizes": torch.tensor([[4, 4]])}
+    graph = exported(cut, tmp_path, first, from_another_seed={"pixel_values": torch.rand(1, 4, 4)})
+    assert "image_sizes" in steps(graph)["settled inputs"]
+    assert "constant inputs" not in steps(graph)
+
+
+def test_an_epsilon_of_1e_8_is_not_nothing(tmp_path):
+    def norm(x):
+        return x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-8)
+
+    graph = exported(norm, tmp_path, {"x": torch.rand(1, 4)}, zeros={"x": torch.zeros(1, 4)})
+    assert graph.check["pass"]
+    assert comparison.ran(tmp_path / graph.file, {"x": torch.zeros(1, 4)})["y"].tolist() == [[0.0] * 4]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "close"), [(1e-8, 0.0, False), (0.0, 0.0, True), (1 + 1e-9, 1.0, True), (0, 1, False)]
+)
+def test_only_zero_is_zero(a, b, close):
+    assert optimising._Strict.isclose(a, b, rel_tol=1e-5, abs_tol=1e-8) is close
