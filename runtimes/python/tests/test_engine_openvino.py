@@ -30,7 +30,7 @@ def test_check(exports, recipe, dtype):
     assert report["placement"]["counters"][0]["us"] > 0
     assert report["export"]["via"] == "onnx"
     assert report["export"]["check"]["pass"]
-    assert emit.phases[-3:] == ["convert", "compile", "run"]
+    assert emit.phases[-4:] == ["convert", "compile", "run", "samples"]
     if dtype in numerics.LEAST_SNR_DB:
         assert 20 <= report["numerics"]["snr_db"] < 100
         assert "i8" in report["context"]["precisions"]

@@ -6,8 +6,8 @@ import onnx_ir
 import pytest
 from qnn_graphs import CASES, EMULATED, built, feeds, near, on_cpu, on_htp
 
-from assay_runner.engines.qnn.backend import QNN
 from assay_runner.engines.qnn import rewrites
+from assay_runner.engines.qnn.backend import QNN
 
 
 def rewritten(case):

@@ -6,8 +6,8 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner.checking import consistency, numerics, reference
-from assay_runner.engines.graphs import artefact, driver
-from assay_runner.engines.torch import engine
+from assay_runner.engines.graphs import artefact, driver, sampling
+from assay_runner.engines.torch import checks, engine
 
 LOGITS = torch.tensor([0.6, -0.3, 0.1])
 SOUND = torch.tensor([5.7e-7, -2e-7, 1e-7])  # what a vocoder makes of drawn weights
@@ -74,7 +74,7 @@ def test_targets_that_agree_on_nothing():
 @pytest.fixture
 def whispering(monkeypatch):
     """A model that gives a second output close to zero, as its reference has it and as it comes out."""
-    computed, ran = reference.compute, engine._run
+    computed, ran = reference.compute, checks._run
 
     def compute(*args):
         known = computed(*args)
@@ -82,7 +82,7 @@ def whispering(monkeypatch):
         return known
 
     monkeypatch.setattr(reference, "compute", compute)
-    monkeypatch.setattr(engine, "_run", lambda *args: (lambda seen, ms: ({**seen, "sound": OFF}, ms))(*ran(*args)))
+    monkeypatch.setattr(checks, "_run", lambda *args: (lambda seen, ms: ({**seen, "sound": OFF}, ms))(*ran(*args)))
     forward = engine.Session.forward
     monkeypatch.setattr(engine.Session, "forward", lambda *args: {**forward(*args), "sound": SOUND})
 
@@ -97,9 +97,9 @@ def test_the_torch_engine_names_it(whispering):
 
 def _engine(exports, monkeypatch, spoil, **cell):
     """A check of ONNX Runtime whose reference and outputs are spoilt after the graph was made."""
-    kept, made = artefact.Artefact.reference, driver._tensors
+    kept, made = artefact.Artefact.reference, sampling.tensors
     monkeypatch.setattr(artefact.Artefact, "reference", lambda self: spoil(kept(self), SOUND))
-    monkeypatch.setattr(driver, "_tensors", lambda compiled: spoil(made(compiled), OFF))
+    monkeypatch.setattr(sampling, "tensors", lambda compiled: spoil(made(compiled), OFF))
     emit = Emit()
     asked = job(torch_recipes.BERT, **{"engine": "onnxruntime", **cell})
     driver.run(asked | {"options": {"exports": exports}}, emit)

@@ -10,7 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 
 from assay_runner.checking import noise, reference
-from assay_runner.engines.torch import engine
+from assay_runner.engines.torch import checks, engine
 from assay_runner.subjects.programs.building import Built
 
 THERE = torch.device("meta")  # any device that torch takes without a driver
@@ -232,8 +232,8 @@ def test_a_check_on_a_device_is_about_the_noise_of_its_reference(dtype):
         for name, parameter in list(layer.named_parameters()):
             setattr(layer, name, nn.Parameter(Held(parameter.data), requires_grad=False))
         placed = {"x": x["x"].to(THERE)}
-        seen, _ = engine._run(session, built, placed)
-        counted = engine._census(session, built, placed)
+        seen, _ = checks._run(session, built, placed)
+        counted = checks._census(session, built, placed)
         found = {name: t.to("cpu") for name, t in seen.items()}
     assert device.drawn == []
     assert torch.allclose(found["y"].float(), known.outputs[0]["y"], atol=3e-2)

@@ -10,7 +10,7 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner.checking import control, noise
-from assay_runner.engines.torch import engine
+from assay_runner.engines.torch import checks, engine
 from assay_runner.errors import AbsentDevice, BadRecipe, NotInRelease, TooLarge, Unsuited, UnsupportedDType
 from assay_runner.subjects import models
 from assay_runner.subjects.programs import building
@@ -24,9 +24,10 @@ def run(*args, **kwargs):
     return emit
 
 
-@pytest.mark.parametrize(("kind", "dtype", "times"), [("check", "fp32", 1), ("check", "fp16", 3), ("time", "fp16", 0)])
+@pytest.mark.parametrize(("kind", "dtype", "times"), [("check", "fp32", 2), ("check", "fp16", 10), ("time", "fp16", 0)])
 def test_noise_is_shared_where_it_is_compared_and_never_where_it_is_timed(monkeypatch, kind, dtype, times):
-    """In the reference, and where it is of another kind in the run and the control too."""
+    """In the reference, once more for the samples beside the first, and where it is of another kind in every run too:
+    one, six samples, the control."""
     entered, right = [], noise.Drawn.__enter__
     monkeypatch.setattr(noise.Drawn, "__enter__", lambda self: entered.append(self) or right(self))
     run(torch_recipes.BERT, kind=kind, dtype=dtype)
@@ -39,8 +40,9 @@ def test_check(recipe, dtype):
     emit = run(recipe, dtype=dtype)
     report = emit.reports[0]
     numerics = report["numerics"]
-    assert emit.phases == ["import", "build", "reference", "run", "control"]
+    assert emit.phases == ["import", "build", "reference", "run", *["samples"] * bool(numerics["samples"]), "control"]
     assert numerics["pass"], numerics
+    assert all(row["pass"] for row in numerics["samples"]), numerics
     assert numerics["reference"] == ("cpu fp64" if dtype == "fp32" else "cpu fp32")
     assert numerics["max_rel"] > 0
     assert numerics["control"]["pass"], numerics
@@ -103,20 +105,20 @@ def test_what_a_control_lacks_is_in_its_note():
 
 def test_a_damaged_model_fails(monkeypatch):
     # The model that is run is damaged after its reference was computed.
-    right = engine._run
+    right = checks._run
 
     def damaged(session, built, placed):
         with control.zeroed(control.targets(built.model, "zero-attention")):
             return right(session, built, placed)
 
-    monkeypatch.setattr(engine, "_run", damaged)
+    monkeypatch.setattr(checks, "_run", damaged)
     numerics = run(torch_recipes.BERT).reports[0]["numerics"]
     assert not numerics["pass"]
     assert numerics["max_rel"] > 0.1
 
 
 def test_numbers_that_are_none_fail(monkeypatch):
-    right = engine._run
+    right = checks._run
 
     def poisoned(session, built, placed):
         seen, ms = right(session, built, placed)
@@ -124,7 +126,7 @@ def test_numbers_that_are_none_fail(monkeypatch):
         logits.view(-1)[7] = float("nan")
         return {"logits": logits}, ms
 
-    monkeypatch.setattr(engine, "_run", poisoned)
+    monkeypatch.setattr(checks, "_run", poisoned)
     report = run(torch_recipes.BERT).reports[0]
     assert not report["finite"]
     assert not report["numerics"]["pass"]

@@ -14,10 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from assay_runner.checking import numerics
+from assay_runner.checking import further, numerics
 from assay_runner.engines import timing
 from assay_runner.engines.backends import backend
 from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Placement
@@ -27,12 +26,15 @@ from assay_runner.exporting.graph import Options, opset
 from assay_runner.exporting.store import Store
 from assay_runner.machine import memory
 from assay_runner.process import linux
-from assay_runner.subjects import front_ends, generation, inputs, outputs
+from assay_runner.subjects import front_ends, generation, inputs, outputs, samples
 from assay_runner.subjects.outputs import Tensors
 
+from . import sampling
 from .artefact import Artefact, Exporter, versions
 from .choosing import Chooser, Running
 from .files import FileExporter
+
+Rows = tuple[list[dict[str, Any]], list[dict[str, str]]]
 
 INSIDE = "inference only; inputs bound before"
 WHOLE = "front end and inference; raw input bound before"
@@ -70,6 +72,8 @@ class Session:
         self.torch = self.exporter.session
         self.points = self.torch.points
         self.host = memory.Host()
+        self._first: tuple[Compiled | None, Tensors] = (None, {})
+        self._samples: tuple[Compiled | None, Rows] = (None, ([], []))
         self.asked = Asked(
             platform=str(self.cell.get("platform") or ""),
             device=str(self.cell.get("device") or ""),
@@ -102,8 +106,17 @@ class Session:
     def feeds(self, artefact: Artefact, point: Mapping[str, Any], other: int = 0) -> Arrays:
         """The graph's inputs at a point, as arrays."""
         made = inputs.make(self.torch.recipe, point, self.torch.seed + other, torch.float32)
-        feeds = {spec["name"]: _plain(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
+        feeds = {spec["name"]: sampling.plain(made[spec["name"]].numpy()) for spec in artefact["graph"]["inputs"]}
         return feeds | inputs.raw(self.torch.recipe, point, self.torch.seed + other)
+
+    def _calibrating(self, artefact: Artefact, point: Mapping[str, Any], number: int) -> Arrays:
+        """Inputs to calibrate with: every second set is padded, as the inputs of users are."""
+        feeds, seed = self.feeds(artefact, point, other=2 + number), self.torch.seed + 2 + number
+        if number % 2 == 0:
+            return feeds
+        made = samples.make(self.torch.recipe, point, seed, torch.float32)
+        padded = next((one.tensors for one in made if one.name == samples.PADDED), {})
+        return feeds | {name: sampling.plain(t.numpy()) for name, t in padded.items() if name in feeds}
 
     def chooser(self) -> Chooser:
         """What chooses among the engine's attempts. A dtype with noise of its own says nothing about them."""
@@ -127,14 +140,38 @@ class Session:
         """How far the numbers of a first run are off where they are wrong, None where without bound; 0 otherwise."""
         if running.run_ms is None or running.artefact.silent:
             return 0.0
-        found, expected = generation.comparable(_tensors(running.compiled), running.artefact.reference())
+        found, expected = generation.comparable(self.first(running), running.artefact.reference())
         compared = numerics.compare(found, expected, self.asked.dtype).report(self.limit or 0.0, "")
+        if compared["pass"]:
+            compared = further.judged(compared, *self.samples(running))
         return 0.0 if compared["pass"] else compared["max_rel"]
+
+    def first(self, running: Running) -> Tensors:
+        """What the first run gave: read before another one writes over it."""
+        if self._first[0] is not running.compiled:
+            self._first = running.compiled, sampling.tensors(running.compiled.outputs())
+        return self._first[1]
+
+    def samples(self, running: Running) -> Rows:
+        """How far the runs of the other samples are off, and which of them say nothing."""
+        if self._samples[0] is not running.compiled:
+            self.first(running)
+            self._samples = running.compiled, self._sampled(running)
+        return self._samples[1]
+
+    def _sampled(self, running: Running) -> Rows:
+        if self.cell.get("front_end") or not running.artefact.sampled:  # a front end is given the material of inputs
+            return [], []
+        clock = self.clock(running.compiled)
+        least = numerics.LEAST_SNR_DB.get(self.asked.dtype)
+        judge = sampling.Judge(self.asked.dtype, self.limit, least)
+        with self.emit.in_phase("samples"):
+            return sampling.rows(running.artefact, running.compiled, judge, clock.once)
 
     def compiled(self, artefact: Artefact, point: Mapping[str, Any], attempt: Attempt) -> Compiled:
         """The artefact on its engine, each step in its phase."""
         exported = replace(
-            artefact.exported(lambda n: [self.feeds(artefact, point, other=2 + i) for i in range(n)]),
+            artefact.exported(lambda n: [self._calibrating(artefact, point, i) for i in range(n)]),
             front_end=front_ends.of_graph(self.torch.recipe, artefact["graph"]["inputs"]),
         )
         made_for = self._backend(attempt)
@@ -207,16 +244,6 @@ def _share(ms: float | None, items: int) -> float | None:
     return None if ms is None else ms / items
 
 
-def _plain(array: np.ndarray) -> np.ndarray:
-    """The array in one piece of memory. np.ascontiguousarray would make a list of a single number."""
-    return np.asarray(array, order="C")
-
-
-def _tensors(compiled: Compiled) -> Tensors:
-    """What a run gave, as torch's tensors, so that the same code compares it."""
-    return {name: torch.from_numpy(_plain(array)) for name, array in compiled.outputs().items()}
-
-
 def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
     def start(artefact: Artefact, compiled: Compiled) -> float:
         linux.reset_peak()
@@ -228,7 +255,7 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         artefact, compiled = running.artefact, running.compiled
         if running.run_ms is None:
             return session.report(running, {}, compiled.placement()) | {"outputs": artefact["graph"]["outputs"]}
-        found, expected = _tensors(compiled), artefact.reference()
+        found, expected = session.first(running), artefact.reference()
         outputs.keep(session.job, session.emit.index or 0, found)
         report = session.report(running, found, compiled.placement())
         report["phases_ms"] = {"run": running.run_ms} | compiled.phases()
@@ -241,7 +268,8 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         compared = numerics.compare(*generation.comparable(found, expected), session.asked.dtype)
         if compared.unchecked:
             return report | {"constant": None, "numerics_note": compared.unchecked}
-        report["numerics"] = _numerics(session, artefact, found, expected, compared)
+        numbers = _numerics(session, artefact, found, expected, compared)
+        report["numerics"] = further.judged(numbers, *session.samples(running))
         if (around := compiled.around({name: t.numpy() for name, t in found.items()})) is not None:
             report["numerics"]["around"] = around
         return report
@@ -286,7 +314,7 @@ def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
             samples = clock.sample(rule, warm.last_ms)
             emit.timed("end")
         by_device = _by_device(compiled)
-        report = session.report(running, _tensors(compiled), None)
+        report = session.report(running, sampling.tensors(compiled.outputs()), None)
         return report | {
             "samples_ms": [ms / compiled.items for ms in samples.ms],
             "device_samples_ms": by_device,

@@ -1,8 +1,8 @@
 """The torch engine: runs `check` and `time` jobs, as docs/protocol.md has them.
 
 A `Session` is what both kinds share: threads, device, model, inputs, context.
-`check` runs each point once and compares it with a reference and with a damaged
-model; `time` loads once and samples each point. Wrong numbers are reported, not
+`check` (in `checks`) runs each point once and compares it with a reference and with a
+damaged model; `time` loads once and samples each point. Wrong numbers are reported, not
 raised; every exception that reaches the caller is a failure with its own type.
 """
 
@@ -14,13 +14,14 @@ from typing import Any
 
 import torch
 
-from assay_runner.checking import control, numerics, placement, reference
+from assay_runner.checking import numerics, placement, reference
+from assay_runner.checking.further import Further
 from assay_runner.engines import preimporting, timing
-from assay_runner.engines.torch import kernels
+from assay_runner.engines.torch import checks, sampling
 from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
 from assay_runner.machine import context, devices, memory
 from assay_runner.process import linux
-from assay_runner.subjects import experts, front_ends, generation, identity, inputs, outputs
+from assay_runner.subjects import front_ends, generation, identity, inputs, outputs
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
 
@@ -29,7 +30,7 @@ INSIDE = "forward only; inputs resident on the device"
 
 def run(job: Mapping[str, Any], emit: Any) -> None:
     """Runs a job and reports through emit."""
-    kinds: dict[str, Callable[[Session], None]] = {"check": check, "time": measure}
+    kinds: dict[str, Callable[[Session], None]] = {"check": checks.check, "time": measure}
     if job.get("kind") not in kinds:
         raise BadRecipe(f"the torch engine has no job {job.get('kind')!r}: it has {', '.join(kinds)}")
     kinds[job["kind"]](Session(job, emit))
@@ -124,6 +125,16 @@ class Session:
         """A point's inputs on the CPU; other chooses another stream."""
         return inputs.make(self.recipe, point, self.seed + other, self.dtype)
 
+    def samples(self, built: building.Built, point: Mapping[str, Any]) -> tuple[list[Further], list[dict[str, str]]]:
+        """What the reference gives of the other samples of a point. A tiny model's only: what a model does with its
+        inputs does not change with its size. On the CPU in fp32 the reference is the same code, and masks are what it
+        may still take another way for."""
+        size = self.cell.get("size") or self.recipe.get("size")
+        if size != "tiny" or self.cell.get("mode") == generation.MODE or self.recipe.get("program"):
+            return [], []
+        made = sampling.make(self.recipe, point, self.seed, self.dtype, masked=not self.narrow)
+        return sampling.expected(built, torch.float32 if self.narrow else torch.float64, made, self.forward)
+
     def placed(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """The same tensors on the device."""
         return {name: t.to(self.device.torch) for name, t in tensors.items()}
@@ -170,103 +181,6 @@ class Session:
             "generation": built.model.generation() if hasattr(built.model, "generation") else None,
             "context": self.watch.report(self.threads, self.precision),
         }
-
-
-def check(session: Session) -> None:
-    """Runs each point once, against a reference and against a damaged model."""
-    emit, cell_inputs = session.emit, [session.inputs(p) for p in session.points]
-    built = session.built()
-    with emit.in_phase("reference"):
-        how = session.forward, session.rebuilt, session.available
-        known = reference.compute(built, session.narrow, cell_inputs, *how)
-    session.to_device(built)
-    for index, point in enumerate(session.points):
-        emit.index = index
-        expected = known.outputs[index] if known.outputs else None
-        last = index == len(session.points) - 1
-        emit.point(index, _checked(session, built, point, cell_inputs[index], known, expected, last))
-
-
-def _checked(
-    session: Session,
-    built: building.Built,
-    point: Mapping[str, Any],
-    tensors: Mapping[str, torch.Tensor],
-    known: reference.Reference,
-    expected: Tensors | None,
-    last: bool,
-) -> dict[str, Any]:
-    linux.reset_peak()  # each point has a peak of its own, and the reference is the harness's; the model counts in all
-    placed = session.placed(tensors)
-    watched = experts.watching(built.model), kernels.watching(built.model)
-    # The phase is not "first": the reference and other points have run before.
-    with watched[0] as mixture, watched[1] as chosen, session.emit.in_phase("run"):
-        seen, run_ms = _run(session, built, placed)
-    found = outputs.home(seen)
-    outputs.keep(session.job, session.emit.index or 0, found)
-    report = session.report(built, point, seen) | {"experts": mixture.report(), "kernels": chosen or None}
-    report["phases_ms"] = {"run": run_ms}
-    report["finite"] = numerics.finite(found, expected)
-    report["constant"] = outputs.constant(found)
-    if not session.device.cpu:
-        report["placement"] |= _census(session, built, placed)
-    if expected is None:
-        report["numerics_note"] = known.note or "no reference could be computed"
-        return report
-    limit = session.tolerance
-    if report["generation"]:
-        report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
-    compared = numerics.compare(*generation.comparable(found, expected), session.dtype_name)
-    if compared.unchecked:
-        return report | {"constant": None, "numerics_note": compared.unchecked}
-    report["numerics"] = compared.report(limit, known.label)
-    report["numerics"]["note"] = known.note
-    report["numerics"]["output_hash"] = outputs.digest(found)
-    report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
-    return report
-
-
-def _run(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor]) -> tuple[Tensors, float]:
-    torch.manual_seed(session.seed)
-    seen: Tensors = {}
-
-    def call() -> None:
-        seen.update(outputs.flatten(built.model(**placed, **session.recipe.get("call", {}))))
-
-    with torch.inference_mode(), session.drawing(built.model):
-        return seen, timing.once(call, session.device)
-
-
-def _census(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-    drawing = session.drawing(built.model)  # outermost: the census sees what the model asks for
-    with placement.fallbacks() as elsewhere, torch.inference_mode(), drawing, placement.Census() as census:
-        built.model(**placed, **session.recipe.get("call", {}))
-    return {"nodes": dict(census.nodes), "left_over": elsewhere}
-
-
-def _control(
-    session: Session,
-    built: building.Built,
-    point: Mapping[str, Any],
-    placed: Mapping[str, torch.Tensor],
-    expected: Tensors,
-    limit: float,
-    last: bool,
-) -> dict[str, Any] | None:
-    kind = (session.recipe.get("control") or {}).get("kind") or "none"
-    if kind == "none":
-        return None
-    with session.emit.in_phase("control"), session.drawing(built.model):
-        return control.measure(
-            built.model,
-            kind,
-            lambda: session.forward(built.model, placed),
-            lambda: session.forward(built.model, session.placed(session.inputs(point, other=1))),
-            expected,
-            limit,
-            restore=not last,
-            dtype=session.dtype_name,
-        ).report()
 
 
 def measure(session: Session) -> None:

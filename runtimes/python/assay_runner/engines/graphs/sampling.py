@@ -1,0 +1,89 @@
+"""Runs a compiled graph on the samples beside the first, and compares what it gives.
+
+Each sample is run once, after the first and through the same compiled model. Rows of a report say by how much each was
+off, or which inputs of it the graph has fixed, so that it could not be given. A quantised model is judged by its noise,
+and not on the samples of first and last values: the ranges that it was quantised for are those of ordinary inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from assay_runner.checking import numerics
+from assay_runner.checking.further import Further
+from assay_runner.engines.contract import Arrays, Compiled
+from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.samples import EDGES
+
+from .artefact import Artefact
+
+_SLACK_DB = 3.0  # noise of rounded weights differs by that much between inputs: a wrong graph has none of these levels
+_MOST = 10.0  # times as sensitive as the first sample: what passes then would prove little
+
+
+@dataclass(frozen=True)
+class Judge:
+    """By what samples are judged: a tolerance, or the least ratio of signal to noise."""
+
+    dtype: str
+    limit: float | None
+    least_db: float | None
+
+    def row(self, further: Further, found: Tensors) -> dict[str, Any]:
+        """A sample's row."""
+        sample = further.sample
+        if self.least_db is not None:
+            least = self.least_db - _SLACK_DB - 20 * math.log10(further.sensitivity)
+            snr = numerics.signal_to_noise_db(sample.visible(found), sample.visible(further.expected), self.dtype)
+            return {"name": sample.name, "snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
+        told = further.compared(found, self.dtype).report(further.limit(self.limit or 0.0, self.dtype), "")
+        return {"name": sample.name, **{key: told[key] for key in ("max_rel", "tolerance", "pass", "output")}}
+
+    def unfit(self, further: Further) -> str:
+        """Why a sample says nothing here; "" where it does."""
+        if self.least_db is not None and further.sample.name in EDGES:
+            return "a quantised model has the ranges of ordinary inputs"
+        if self.dtype != "fp32" and further.sensitivity > _MOST:
+            return f"too sensitive to rounding for {self.dtype}"
+        return ""
+
+
+def rows(
+    artefact: Artefact, compiled: Compiled, judge: Judge, once: Callable[[], Any]
+) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """A row for each sample, and those that say nothing here. once runs what is bound, and awaits it."""
+    found, left = [], list(artefact.left_out)
+    for further in artefact.further():
+        if why := judge.unfit(further):
+            left.append({"name": further.sample.name, "why": why})
+        else:
+            found.append(_row(artefact, compiled, judge, once, further))
+    return found, left
+
+
+def _row(
+    artefact: Artefact, compiled: Compiled, judge: Judge, once: Callable[[], Any], further: Further
+) -> dict[str, Any]:
+    names = [spec["name"] for spec in artefact["graph"]["inputs"]]
+    if fixed := artefact.fixed(further.sample.tensors):
+        return {"name": further.sample.name, "fixed": fixed, "pass": True}
+    compiled.bind({name: plain(further.sample.tensors[name].numpy()) for name in names})
+    once()
+    return judge.row(further, tensors(compiled.outputs()))
+
+
+def plain(array: np.ndarray) -> np.ndarray:
+    """The array in one piece of memory. np.ascontiguousarray would make a list of a single number."""
+    return np.asarray(array, order="C")
+
+
+def tensors(arrays: Arrays) -> Tensors:
+    """What a run gave, as torch's tensors, so that the same code compares it. They are copies: the next run may write
+    into the same memory."""
+    return {name: torch.from_numpy(np.array(array, order="C")) for name, array in arrays.items()}

@@ -1,0 +1,143 @@
+"""Checks a model on torch: each point once, against a reference, on other samples, and against a damaged model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from assay_runner.checking import control, further, numerics, placement, reference
+from assay_runner.checking.further import Further
+from assay_runner.engines import timing
+from assay_runner.engines.torch import kernels, sampling
+from assay_runner.process import linux
+from assay_runner.subjects import experts, generation, outputs
+from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.programs import building
+
+if TYPE_CHECKING:
+    from assay_runner.engines.torch.engine import Session
+
+
+def check(session: Session) -> None:
+    """Runs each point once, against a reference and against a damaged model."""
+    emit, cell_inputs = session.emit, [session.inputs(p) for p in session.points]
+    built = session.built()
+    with emit.in_phase("reference"):
+        how = session.forward, session.rebuilt, session.available
+        known = reference.compute(built, session.narrow, cell_inputs, *how)
+        others = [session.samples(built, point) for point in session.points] if known.outputs else []
+    session.to_device(built)
+    for index, point in enumerate(session.points):
+        emit.index = index
+        expected = known.outputs[index] if known.outputs else None
+        last = index == len(session.points) - 1
+        more = others[index] if others else ([], [])
+        emit.point(index, _checked(session, built, point, cell_inputs[index], known, expected, more, last))
+
+
+def _checked(
+    session: Session,
+    built: building.Built,
+    point: Mapping[str, Any],
+    tensors: Mapping[str, torch.Tensor],
+    known: reference.Reference,
+    expected: Tensors | None,
+    more: tuple[list[Further], list[dict[str, str]]],
+    last: bool,
+) -> dict[str, Any]:
+    linux.reset_peak()  # each point has a peak of its own, and the reference is the harness's; the model counts in all
+    placed = session.placed(tensors)
+    watched = experts.watching(built.model), kernels.watching(built.model)
+    # The phase is not "first": the reference and other points have run before.
+    with watched[0] as mixture, watched[1] as chosen, session.emit.in_phase("run"):
+        seen, run_ms = _run(session, built, placed)
+    found = outputs.home(seen)
+    outputs.keep(session.job, session.emit.index or 0, found)
+    report = session.report(built, point, seen) | {"experts": mixture.report(), "kernels": chosen or None}
+    report["phases_ms"] = {"run": run_ms}
+    report["finite"] = numerics.finite(found, expected)
+    report["constant"] = outputs.constant(found)
+    if not session.device.cpu:
+        report["placement"] |= _census(session, built, placed)
+    if expected is None:
+        report["numerics_note"] = known.note or "no reference could be computed"
+        return report
+    limit = session.tolerance
+    if report["generation"]:
+        report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
+    compared = numerics.compare(*generation.comparable(found, expected), session.dtype_name)
+    if compared.unchecked:
+        return report | {"constant": None, "numerics_note": compared.unchecked}
+    report["numerics"] = compared.report(limit, known.label)
+    report["numerics"]["note"] = known.note
+    report["numerics"]["output_hash"] = outputs.digest(found)
+    report["numerics"] = _sampled(session, built, tensors, report["numerics"], *more)
+    report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
+    return report
+
+
+def _sampled(
+    session: Session,
+    built: building.Built,
+    tensors: Mapping[str, torch.Tensor],
+    numbers: dict[str, Any],
+    known: list[Further],
+    left: list[dict[str, str]],
+) -> dict[str, Any]:
+    """The numerics with those of the other samples."""
+
+    def run(given: Mapping[str, torch.Tensor]) -> Tensors:
+        with session.drawing(built.model):
+            return session.forward(built.model, session.placed(given))
+
+    if not known:
+        return further.judged(numbers, [], left)
+    with session.emit.in_phase("samples"):
+        trial = sampling.Trial(built.model, run, tensors, session.dtype_name, session.tolerance)
+        found, ties = trial.rows(known)
+    return further.judged(numbers, found, left + ties)
+
+
+def _run(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor]) -> tuple[Tensors, float]:
+    torch.manual_seed(session.seed)
+    seen: Tensors = {}
+
+    def call() -> None:
+        seen.update(outputs.flatten(built.model(**placed, **session.recipe.get("call", {}))))
+
+    with torch.inference_mode(), session.drawing(built.model):
+        return seen, timing.once(call, session.device)
+
+
+def _census(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    drawing = session.drawing(built.model)  # outermost: the census sees what the model asks for
+    with placement.fallbacks() as elsewhere, torch.inference_mode(), drawing, placement.Census() as census:
+        built.model(**placed, **session.recipe.get("call", {}))
+    return {"nodes": dict(census.nodes), "left_over": elsewhere}
+
+
+def _control(
+    session: Session,
+    built: building.Built,
+    point: Mapping[str, Any],
+    placed: Mapping[str, torch.Tensor],
+    expected: Tensors,
+    limit: float,
+    last: bool,
+) -> dict[str, Any] | None:
+    kind = (session.recipe.get("control") or {}).get("kind") or "none"
+    if kind == "none":
+        return None
+    with session.emit.in_phase("control"), session.drawing(built.model):
+        return control.measure(
+            built.model,
+            kind,
+            lambda: session.forward(built.model, placed),
+            lambda: session.forward(built.model, session.placed(session.inputs(point, other=1))),
+            expected,
+            limit,
+            restore=not last,
+            dtype=session.dtype_name,
+        ).report()

@@ -1,0 +1,79 @@
+"""Runs a model on the samples beside the first, and compares what it gives with the same reference.
+
+A tiny model only: the samples are about what a model does with its inputs, which its size does not change. A sample on
+which the model is off is tried before it counts (`steadiness`): for ties, and for how sensitive it is to rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from assay_runner.checking import further, reference, steadiness
+from assay_runner.checking.further import TIES, Further
+from assay_runner.subjects import samples
+from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.programs import building
+from assay_runner.subjects.samples import Sample
+
+Forward = Callable[[torch.nn.Module, Mapping[str, torch.Tensor]], Tensors]
+
+
+def make(
+    recipe: Mapping[str, Any], point: Mapping[str, Any], seed: int, dtype: torch.dtype, masked: bool
+) -> list[Sample]:
+    """A point's samples; masked: those only in which something is hidden. Padding is also looked at in two rows of
+    different length, which no graph of one takes."""
+    found = [one for one in samples.make(recipe, point, seed, dtype) if one.masks or not masked]
+    if int(point.get("batch") or 1) > 1 or all(sample.name != samples.PADDED for sample in found):
+        return found
+    rows = samples.make(recipe, {**point, "batch": 2}, seed, dtype)
+    padded = next((sample for sample in rows if sample.name == samples.PADDED), None)
+    return found if padded is None else [*found, Sample("two rows, padded at the end", padded.tensors, padded.masks)]
+
+
+def expected(
+    built: building.Built, dtype: torch.dtype, made: list[Sample], forward: Forward
+) -> tuple[list[Further], list[dict[str, str]]]:
+    """What the reference gives of each; those that it refuses are left out."""
+    with reference.wide(built, dtype, forward) as run:
+        return further.known(made, run)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model on its device: how it is run, on which first sample, and how far it may be off."""
+
+    model: torch.nn.Module
+    run: Callable[[Mapping[str, torch.Tensor]], Tensors]
+    first: Mapping[str, torch.Tensor]
+    dtype: str
+    limit: float
+
+    def rows(self, known: list[Further]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+        """A row for each sample, and those that turned out to say nothing."""
+        found, left = [], []
+        for one in known:
+            got = self.run(one.sample.tensors)
+            row = self._row(one, got)
+            if not row["pass"]:
+                movement = one.moved(self.model, self.run, got)
+                if not steadiness.steady(movement, self.limit) and self.dtype == "fp32":
+                    left.append({"name": one.sample.name, "why": TIES})
+                    continue
+                row = self._row(replace(one, sensitivity=steadiness.sensitivity(movement, self._least())), got)
+            found.append(row)
+        return found, left
+
+    def _row(self, one: Further, got: Tensors) -> dict[str, Any]:
+        limit = one.limit(self.limit, self.dtype)
+        told = one.compared(got, self.dtype).report(limit, "")
+        kept = ("max_rel", "tolerance", "pass", "output")
+        return {"name": one.sample.name, **{key: told[key] for key in kept}}
+
+    def _least(self) -> float:
+        first = Further(Sample("", dict(self.first)), self.run(self.first))
+        return first.moved(self.model, self.run, first.expected)
