@@ -18,9 +18,37 @@ type Numerics struct {
 	// Negligible are outputs too close to zero to judge, with their largest
 	// magnitude: they are left out of the comparison.
 	Negligible map[string]float64 `json:"negligible,omitempty"`
+	// Samples are the other inputs that the model was run on, Sample the one of
+	// them that is furthest off where one is wrong, and LeftOut those that say
+	// nothing about this model.
+	Samples []Sample `json:"samples,omitempty"`
+	Sample  string   `json:"sample,omitempty"`
+	LeftOut []Skip   `json:"left_out,omitempty"`
 	// Around is what a library that runs the model makes by itself, before and
 	// after it, against what transformers makes of the same.
 	Around []Around `json:"around,omitempty"`
+}
+
+// Sample is one further set of inputs, and how far the outputs are off on it.
+type Sample struct {
+	Name   string   `json:"name"` // "padded at the end"
+	MaxRel *float64 `json:"max_rel,omitempty"`
+	SNRdB  *float64 `json:"snr_db,omitempty"`
+	// Tolerance and LeastSNRdB are the model's, or wider in a narrow dtype where
+	// this sample is more sensitive to rounding than the first.
+	Tolerance  float64  `json:"tolerance,omitempty"`
+	LeastSNRdB *float64 `json:"least_snr_db,omitempty"`
+	Output     string   `json:"output,omitempty"` // the worst
+	Pass       bool     `json:"pass"`
+	// Fixed are the inputs that have another value here than in the graph, which
+	// does not take them: it was not run.
+	Fixed []string `json:"fixed,omitempty"`
+}
+
+// Skip is a sample that was left out, with the reason.
+type Skip struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
 }
 
 // Around is one thing that a library makes around a model.

@@ -170,19 +170,21 @@ func TestVerdicts(t *testing.T) {
 		want   cell.Verdict
 		says   string
 	}{
-		"right":          {runner.Report{Finite: &yes, Constant: &no, Numerics: passed}, cell.Works, ""},
-		"not finite":     {runner.Report{Finite: &no, Numerics: passed}, cell.Fails, "NaN"},
-		"constant":       {runner.Report{Finite: &yes, Constant: &yes, Numerics: passed}, cell.Fails, "same everywhere"},
-		"wrong":          {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.5), Tolerance: 1e-3, Reference: "cpu fp64"}}, cell.Fails, "differs from cpu fp64"},
-		"other pixels":   {runner.Report{Numerics: &cell.Numerics{Pass: true, Around: []cell.Around{{What: "pixel_values, before the model", Pass: new(bool)}}}}, cell.Fails, ""},
-		"half compared":  {runner.Report{Numerics: &cell.Numerics{Pass: true, Around: []cell.Around{{What: "text, after the model"}}}}, cell.Partial, "not compared: text, after the model"},
-		"not checked":    {runner.Report{NumericsNote: "56 GiB needed"}, cell.Partial, "56 GiB needed"},
-		"left over":      {runner.Report{Numerics: passed, Placement: &cell.Placement{Device: "cpu", Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Partial, "2 operations on cuda:0"},
-		"a blind check":  {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-mlp", Change: new(1e-9)}}}, cell.Partial, "zero-mlp"},
-		"fixed choices":  {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.FixedChoices, Why: "input_ids decide"}}}}, cell.Partial, "input_ids decide"},
-		"fixed axes":     {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.FixedAxes, Why: "batch of pixel_values"}}}}, cell.Partial, "batch of pixel_values"},
-		"other steps":    {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: "constants folded"}}}}, cell.Works, ""},
-		"wrong and left": {runner.Report{Numerics: &cell.Numerics{MaxRel: new(1.0)}, Placement: &cell.Placement{Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Fails, "differs"},
+		"right":           {runner.Report{Finite: &yes, Constant: &no, Numerics: passed}, cell.Works, ""},
+		"not finite":      {runner.Report{Finite: &no, Numerics: passed}, cell.Fails, "NaN"},
+		"constant":        {runner.Report{Finite: &yes, Constant: &yes, Numerics: passed}, cell.Fails, "same everywhere"},
+		"wrong":           {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.5), Tolerance: 1e-3, Reference: "cpu fp64"}}, cell.Fails, "differs from cpu fp64"},
+		"other pixels":    {runner.Report{Numerics: &cell.Numerics{Pass: true, Around: []cell.Around{{What: "pixel_values, before the model", Pass: new(bool)}}}}, cell.Fails, ""},
+		"half compared":   {runner.Report{Numerics: &cell.Numerics{Pass: true, Around: []cell.Around{{What: "text, after the model"}}}}, cell.Partial, "not compared: text, after the model"},
+		"not checked":     {runner.Report{NumericsNote: "56 GiB needed"}, cell.Partial, "56 GiB needed"},
+		"left over":       {runner.Report{Numerics: passed, Placement: &cell.Placement{Device: "cpu", Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Partial, "2 operations on cuda:0"},
+		"a blind check":   {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-mlp", Change: new(1e-9)}}}, cell.Partial, "zero-mlp"},
+		"fixed choices":   {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.FixedChoices, Why: "input_ids decide"}}}}, cell.Partial, "input_ids decide"},
+		"constant mask":   {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.ConstantInputs, Why: "attention_mask: fixed"}}}}, cell.Partial, "attention_mask"},
+		"wrong elsewhere": {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.2), Tolerance: 1e-3, Reference: "cpu fp32", Sample: "padded at the end"}}, cell.Fails, "on inputs other than the first: padded at the end"},
+		"fixed axes":      {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.FixedAxes, Why: "batch of pixel_values"}}}}, cell.Partial, "batch of pixel_values"},
+		"other steps":     {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: "constants folded"}}}}, cell.Works, ""},
+		"wrong and left":  {runner.Report{Numerics: &cell.Numerics{MaxRel: new(1.0)}, Placement: &cell.Placement{Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Fails, "differs"},
 	} {
 		v, note, f := verdict(cell.Cell{Type: "x"}.Normal(), tc.report)
 		said := note

@@ -202,9 +202,9 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	case p.Constant != nil && *p.Constant:
 		return wrong("the output is the same everywhere: it does not depend on its input")
 	case n != nil && !n.Pass && n.LeastSNRdB != nil:
-		return wrong("the output's signal-to-noise ratio against %s is %s dB, less than %.0f", n.Reference, decibel(n.SNRdB), *n.LeastSNRdB)
+		return wrong("the output's signal-to-noise ratio against %s is %s dB, less than %.0f%s", n.Reference, decibel(n.SNRdB), *n.LeastSNRdB, onSample(n))
 	case n != nil && !n.Pass:
-		return wrong("the output differs from %s by %s of its largest value, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
+		return wrong("the output differs from %s by %s of its largest value, more than %.2g%s", n.Reference, number(n.MaxRel), n.Tolerance, onSample(n))
 	case n != nil && len(around(n, false)) > 0:
 		return wrong("the library does something different around the model from what transformers does: %s", strings.Join(around(n, false), "; "))
 	case strayed(c, p.Placement) != "":
@@ -222,6 +222,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case len(around(n, true)) > 0:
 		return cell.Partial, "not compared: " + strings.Join(around(n, true), "; "), nil
+	case p.Export != nil && p.Export.Step(cell.ConstantInputs) != nil:
+		return cell.Partial, "the graph does not take every input of the model: " + p.Export.Step(cell.ConstantInputs).Why, nil
 	case p.Export != nil && p.Export.Step(cell.FixedChoices) != nil:
 		return cell.Partial, "the graph is valid only for inputs that lead to the same choices: " + p.Export.Step(cell.FixedChoices).Why, nil
 	case p.Export != nil && p.Export.Step(cell.FixedAxes) != nil:
@@ -230,6 +232,15 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, fmt.Sprintf("the check is weak here: %s changes the output by only %s", n.Control.Kind, number(n.Control.Change)), nil
 	}
 	return cell.Works, "", nil
+}
+
+// onSample says on which inputs the output is wrong, where they are not the
+// first ones.
+func onSample(n *cell.Numerics) string {
+	if n.Sample == "" {
+		return ""
+	}
+	return ", on inputs other than the first: " + n.Sample
 }
 
 // unjudged names the outputs that are too close to zero to judge.
