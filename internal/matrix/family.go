@@ -29,7 +29,7 @@ func (m Matrix) Families() []FamilyRow {
 		last := &rows[len(rows)-1]
 		last.Models++
 		for i, s := range r.Squares {
-			last.Counts[i].Verdicts[s.Verdict]++
+			last.Counts[i].Verdicts[s.Shown()]++
 		}
 	}
 	return rows
@@ -43,12 +43,13 @@ func newFamilyRow(family string, platforms []platform.Name) FamilyRow {
 	return row
 }
 
-// Count returns how many squares have each verdict.
+// Count returns how many squares have each verdict, what ran apart from what
+// should work.
 func (m Matrix) Count() map[cell.Verdict]int {
 	counts := map[cell.Verdict]int{}
 	for _, r := range m.Rows {
 		for _, s := range r.Squares {
-			counts[s.Verdict]++
+			counts[s.Shown()]++
 		}
 	}
 	return counts

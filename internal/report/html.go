@@ -153,7 +153,7 @@ func column(i int, n platform.Name) columnView {
 func problemViews(list []Problem) []problemView {
 	var out []problemView
 	for _, p := range list {
-		l := lookOf(p.Verdict)
+		l := lookOf(matrix.Shown(p.Verdict, p.Evidence))
 		kind := string(p.Class)
 		if p.Conditions != "" {
 			kind = p.Conditions
@@ -165,7 +165,7 @@ func problemViews(list []Problem) []problemView {
 		if p.Imported {
 			evidence = strings.TrimSpace(evidence + " imported")
 		}
-		out = append(out, problemView{matrix.Name(p.Model), p.Target, string(p.Verdict), l.mark, l.word, evidence, kind, p.Why, p.Hint})
+		out = append(out, problemView{matrix.Name(p.Model), p.Target, string(l.verdict), l.mark, l.word, evidence, kind, p.Why, p.Hint})
 	}
 	return out
 }
@@ -247,7 +247,7 @@ func rowOf(r matrix.Row) rowView {
 	var verdicts []string
 	for _, s := range r.Squares {
 		v.Squares = append(v.Squares, squareOf(r, s))
-		verdicts = append(verdicts, string(s.Verdict))
+		verdicts = append(verdicts, string(s.Shown()))
 		find = append(find, string(s.Class), s.Conditions)
 		if s.Verdict == cell.Fails || s.Verdict == cell.Partial {
 			find = append(find, s.Why)

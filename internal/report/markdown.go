@@ -103,7 +103,7 @@ func problemsMarkdown(b *strings.Builder, list []Problem) {
 	}
 	b.WriteString("\n## What does not work, and why\n\n")
 	for _, p := range list {
-		fmt.Fprintf(b, "- %s **%s** on %s (%s): %s\n", lookOf(p.Verdict).mark, escapeMarkdown(matrix.Name(p.Model)), code(p.Target), p.Evidence, escapeMarkdown(reason(p)))
+		fmt.Fprintf(b, "- %s **%s** on %s (%s): %s\n", lookOf(matrix.Shown(p.Verdict, p.Evidence)).mark, escapeMarkdown(matrix.Name(p.Model)), code(p.Target), p.Evidence, escapeMarkdown(reason(p)))
 		if p.Hint != "" {
 			fmt.Fprintf(b, "  - %s\n", escapeMarkdown(p.Hint))
 		}

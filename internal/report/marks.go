@@ -21,6 +21,8 @@ type look struct {
 var looks = []look{
 	{cell.Works, "✓", "works", "ran, and its output was checked against a reference"},
 	{cell.Partial, "◐", "partial", "ran, but some of it elsewhere, or the check could not be made"},
+	{matrix.ShouldWork, "○", "should work", "did not run: it was converted for the platform, or a table of operators or past results say so"},
+	{matrix.ShouldWorkPartly, "◌", "should work partly", "did not run, and by the same evidence some of it would run elsewhere"},
 	{cell.Fails, "✗", "fails", "was tried and failed; the reason is given"},
 	{cell.Unavailable, "–", "unavailable", "no such device on the machines that were tried"},
 	{matrix.Unknown, "?", "unknown", "was tried, but the machine broke before the model could show anything"},
@@ -126,7 +128,7 @@ func departs(s matrix.Square, at matrix.At) string {
 // short is the square in a narrow table: mark, then either the number or the
 // size, and what departs from plain measurement.
 func short(s matrix.Square, m Metric, hosts letters) string {
-	l := lookOf(s.Verdict)
+	l := lookOf(s.Shown())
 	if !isSet(s) {
 		return l.mark
 	}
@@ -162,14 +164,14 @@ func number(s matrix.Square, m Metric) string {
 	case ran && (m == ByLatency || m == ByLoad):
 		return "not timed"
 	}
-	return lookOf(s.Verdict).mark
+	return lookOf(s.Shown()).mark
 }
 
 // reason is why a problem is one, in one line.
 func reason(p Problem) string {
 	var parts []string
 	if p.Conditions != "" {
-		parts = append(parts, fmt.Sprintf("%s: %s", lookOf(p.Verdict).word, p.Conditions))
+		parts = append(parts, fmt.Sprintf("%s: %s", lookOf(matrix.Shown(p.Verdict, p.Evidence)).word, p.Conditions))
 	}
 	if p.Class != "" {
 		parts = append(parts, string(p.Class))

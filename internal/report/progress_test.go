@@ -41,6 +41,16 @@ func TestLines(t *testing.T) {
 	golden(t, "progress.txt", b.Bytes())
 }
 
+func TestALineSaysWhatDidNotRun(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	p := &lines{w: &b, now: func() time.Time { return swept }, total: 1, done: 1}
+	p.say(cell.Result{Cell: cell.Cell{Type: "whisper", Target: "rocm"}, Verdict: cell.Works, Evidence: cell.Derived}, swept)
+	if got := b.String(); !strings.HasPrefix(got, "1/1 ○ whisper on rocm: should work (") {
+		t.Errorf("it says %q", got)
+	}
+}
+
 // shared is a buffer that a bar's own goroutine may write to.
 type shared struct {
 	mu sync.Mutex

@@ -111,7 +111,7 @@ type textResults struct {
 }
 
 func (p *textResults) Result(r cell.Result) {
-	p.counts[r.Verdict]++
+	p.counts[shown(r)]++
 	p.print(resultLines(printable(r)))
 }
 
@@ -144,19 +144,22 @@ func (p *textResults) print(s string) {
 	}
 }
 
+// shown is the verdict of a result as people are shown it.
+func shown(r cell.Result) cell.Verdict { return matrix.Shown(r.Verdict, r.Evidence) }
+
 // resultLines is a result as one line, with its reasons under it.
 func resultLines(r cell.Result) string {
 	if r.Verdict == cell.Unavailable {
 		return unavailableLine(r)
 	}
-	l := lookOf(r.Verdict)
+	l := lookOf(shown(r))
 	c := r.Cell
 	line := strings.Join([]string{
-		ink(r.Verdict, l.mark),
+		ink(shown(r), l.mark),
 		pad(bold.Render(called(c)), 24),
 		pad(c.Target, 10),
 		pad(setting(c), 20),
-		ink(r.Verdict, pad(l.word, 7)),
+		ink(shown(r), pad(l.word, 7)),
 		pad(evidenceWord(r), 8),
 	}, " ")
 	line += " " + strings.Join(append(facts(r), insteadOf(r)...), "  ")

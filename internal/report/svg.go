@@ -27,12 +27,12 @@ const svgStyle = `
 text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:#1a2130;font-size:13px}
 .ground{fill:#fff;stroke:#dfe3ea}.title{font-size:21px;font-weight:700}.soft{fill:#5b6678}.small{font-size:10.5px}.fam{font-size:11px;font-weight:600;letter-spacing:.05em;fill:#5b6678}
 .head{font-weight:600;font-size:12.5px}.mark{font-weight:700;font-size:14px}.mid{text-anchor:middle}
-.works{fill:#d5f0dd;stroke:#8fd0a5}.partial{fill:#fbecc0;stroke:#dcbd62}.fails{fill:#fad9d5;stroke:#e59d95}.unavailable{fill:#eceff3;stroke:#d3d9e1}.unknown{fill:#e7e2f8;stroke:#b9acea}.not-run{fill:none;stroke:none}
-.t-works{fill:#0c5a2c}.t-partial{fill:#6a4a00}.t-fails{fill:#8c1c13}.t-unavailable{fill:#667184}.t-unknown{fill:#4b3b9c}.t-not-run{fill:#8a94a4}
+.works{fill:#d5f0dd;stroke:#8fd0a5}.partial{fill:#fbecc0;stroke:#dcbd62}.should-work{fill:#f3fbf5;stroke:#8fd0a5;stroke-dasharray:3 2}.should-work-partly{fill:#fdf8e8;stroke:#dcbd62;stroke-dasharray:3 2}.fails{fill:#fad9d5;stroke:#e59d95}.unavailable{fill:#eceff3;stroke:#d3d9e1}.unknown{fill:#e7e2f8;stroke:#b9acea}.not-run{fill:none;stroke:none}
+.t-works{fill:#0c5a2c}.t-partial{fill:#6a4a00}.t-should-work{fill:#0c5a2c}.t-should-work-partly{fill:#6a4a00}.t-fails{fill:#8c1c13}.t-unavailable{fill:#667184}.t-unknown{fill:#4b3b9c}.t-not-run{fill:#8a94a4}
 .sq{stroke-width:0}.weak{stroke-width:1.2;stroke-dasharray:4 2.5;fill-opacity:.55}
 @media (prefers-color-scheme:dark){text{fill:#e7ebf2}.ground{fill:#161b23;stroke:#29313d}.soft,.fam{fill:#96a1b3}
-.works{fill:#153f27;stroke:#2c6b45}.partial{fill:#453810;stroke:#755f1d}.fails{fill:#4b1d1a;stroke:#83342e}.unavailable{fill:#1e2530;stroke:#303947}.unknown{fill:#2b2550;stroke:#4b3f88}
-.t-works{fill:#8fe3ae}.t-partial{fill:#f2d479}.t-fails{fill:#ffaaa1}.t-unavailable{fill:#8c97a9}.t-unknown{fill:#c2b6ff}.t-not-run{fill:#667184}}
+.works{fill:#153f27;stroke:#2c6b45}.partial{fill:#453810;stroke:#755f1d}.should-work{fill:#12231a;stroke:#2c6b45}.should-work-partly{fill:#262113;stroke:#755f1d}.fails{fill:#4b1d1a;stroke:#83342e}.unavailable{fill:#1e2530;stroke:#303947}.unknown{fill:#2b2550;stroke:#4b3f88}
+.t-works{fill:#8fe3ae}.t-partial{fill:#f2d479}.t-should-work{fill:#8fe3ae}.t-should-work-partly{fill:#f2d479}.t-fails{fill:#ffaaa1}.t-unavailable{fill:#8c97a9}.t-unknown{fill:#c2b6ff}.t-not-run{fill:#667184}}
 `
 
 // drawing is an SVG under construction; y is where the next row goes.
@@ -118,7 +118,7 @@ func (g *drawing) row(r matrix.Row, m Metric) {
 }
 
 func (g *drawing) square(i int, r matrix.Row, s matrix.Square, m Metric) {
-	verdict := html.EscapeString(string(s.Verdict))
+	verdict := html.EscapeString(string(s.Shown()))
 	x, class := g.middle(i)-g.width/2+svgGap/2, "sq "+verdict
 	if gradeOf(s.Evidence).short != "" {
 		class += " weak"

@@ -29,8 +29,12 @@ var (
 	bold  = lipgloss.NewStyle().Bold(true)
 	faint = lipgloss.NewStyle().Faint(true)
 	inks  = map[cell.Verdict]lipgloss.Style{
-		cell.Works:       lipgloss.NewStyle().Foreground(lipgloss.Green),
-		cell.Partial:     lipgloss.NewStyle().Foreground(lipgloss.Yellow),
+		cell.Works:   lipgloss.NewStyle().Foreground(lipgloss.Green),
+		cell.Partial: lipgloss.NewStyle().Foreground(lipgloss.Yellow),
+
+		matrix.ShouldWork:       lipgloss.NewStyle().Foreground(lipgloss.Green).Faint(true),
+		matrix.ShouldWorkPartly: lipgloss.NewStyle().Foreground(lipgloss.Yellow).Faint(true),
+
 		cell.Fails:       lipgloss.NewStyle().Foreground(lipgloss.Red),
 		cell.Unavailable: faint,
 		matrix.Unknown:   lipgloss.NewStyle().Foreground(lipgloss.Magenta),

@@ -218,7 +218,7 @@ func problemsText(b *strings.Builder, list []Problem) {
 	}
 	fmt.Fprintf(b, "\n%s\n", bold.Render("Why"))
 	for _, p := range list {
-		fmt.Fprintf(b, "  %s %s on %s  %s\n", ink(p.Verdict, lookOf(p.Verdict).mark), matrix.Name(p.Model), p.Target, reason(p))
+		fmt.Fprintf(b, "  %s %s on %s  %s\n", ink(p.Verdict, lookOf(matrix.Shown(p.Verdict, p.Evidence)).mark), matrix.Name(p.Model), p.Target, reason(p))
 		if p.Hint != "" {
 			fmt.Fprintf(b, "      %s\n", faint.Render("→ "+oneLine(p.Hint)))
 		}

@@ -2,7 +2,7 @@
 (() => {
   const $ = (s, e = document) => e.querySelector(s), $$ = (s, e = document) => [...e.querySelectorAll(s)];
   const root = document.documentElement, find = $("#find"), table = $(".matrix"), rows = $$("tr[data-name]", table);
-  const rank = ["works", "partial", "fails", "unknown", "unavailable", "not-run"];
+  const rank = ["works", "partial", "should-work", "should-work-partly", "fails", "unknown", "unavailable", "not-run"];
 
   const filter = () => {
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);
