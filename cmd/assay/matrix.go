@@ -11,6 +11,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/history"
 	"assay/internal/matrix"
+	"assay/internal/platform"
 	"assay/internal/report"
 	"assay/internal/session"
 
@@ -26,8 +27,14 @@ func (f *matrixFlags) add(c *cobra.Command) {
 	fs := c.Flags()
 	fs.StringVar(&f.metric, "metric", "verdict", "what cells show: verdict, latency, load, memory, speedup")
 	fs.StringVar(&f.by, "by", "model", "rows: model or family")
-	fs.StringVar(&f.out, "out", "", "also write report.html, report.md, report.json and matrix.svg into this folder")
-	fs.StringVar(&f.format, "format", "text", "print text, json, md, html or svg")
+	fs.StringVar(&f.out, "out", "", "also write "+listed(report.Files(), "and")+" into this folder")
+	fs.StringVar(&f.format, "format", "text", "print "+listed(report.Formats(), "or"))
+}
+
+// listed joins names as a sentence does: "a, b and c".
+func listed[S ~string](names []S, last string) string {
+	most := len(names) - 1
+	return platform.Join(names[:most]) + " " + last + " " + string(names[most])
 }
 
 // check says what is wrong with the flags before anything is run.

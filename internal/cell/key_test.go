@@ -8,12 +8,21 @@ import (
 	"assay/internal/platform"
 )
 
+// everySpecial has every special setting at its last value, which is not the default.
+func everySpecial() Special {
+	var s Special
+	for _, x := range special {
+		*x.Of(&s) = x.Values[len(x.Values)-1]
+	}
+	return s
+}
+
 // whole is a cell in which every field that can be has a value other than the default.
 func whole() Cell {
 	return Cell{
 		Type: "bert", Checkpoint: "owner/name", Revision: "v1", Task: "fill-mask", Platform: platform.OpenVINO, Device: "GPU", Engine: platform.EngOpenVINO,
 		Browser: "chrome", Size: Full, Weights: Hub, DType: platform.FP16, Batch: 2, Seq: 3, Image: 4, Threads: 5, Seed: 6,
-		Mode: Generate, Special: Special{ForThroughput, DynamicShapes, "torch", WarmStart, InPage, "16", "4"},
+		Mode: Generate, Special: everySpecial(),
 	}
 }
 

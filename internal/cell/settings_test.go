@@ -52,9 +52,8 @@ func TestSomeEngineHasEverySetting(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	s := Special{ForThroughput, DynamicShapes, "torch", WarmStart, InPage, "16", "4"}
-	want := []string{"throughput", "dynamic", "torch", "warm", "front end in page", "block 16", "accuracy 4"}
-	if d := cmp.Diff(want, s.Words()); d != "" {
+	want := []string{"throughput", "dynamic", "transformers.js", "warm", "front end in page", "block 128", "accuracy 4"}
+	if d := cmp.Diff(want, everySpecial().Words()); d != "" {
 		t.Error(d)
 	}
 	if words := (Special{}).Words(); words != nil {

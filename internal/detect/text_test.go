@@ -94,7 +94,7 @@ func TestOnly(t *testing.T) {
 	if got := r.Only("rocm", "cpu"); len(got.Platforms) != 2 || got.Platforms[0].Platform != "cpu" {
 		t.Errorf("got %v", got.Platforms)
 	}
-	if len(r.Only().Platforms) != 8 {
+	if len(r.Only().Platforms) != len(platform.Names()) {
 		t.Error("no names must mean all platforms")
 	}
 }

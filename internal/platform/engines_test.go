@@ -1,7 +1,9 @@
 package platform
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,6 +84,27 @@ func TestEngineRows(t *testing.T) {
 			if !slices.Contains(dtypes, d) {
 				t.Errorf("%s has the dtype %s, which nobody knows", e, d)
 			}
+		}
+	}
+}
+
+// TestLibrariesAreReported: the runner reports the version of every library that an
+// engine names; one that it does not look for would seem not to be installed.
+func TestLibrariesAreReported(t *testing.T) {
+	t.Parallel()
+	const file = "../../runtimes/python/assay_runner/process/libraries.py"
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(source), "\nDISTRIBUTIONS = (")
+	listed, _, closed := strings.Cut(rest, "\n)")
+	if !found || !closed {
+		t.Fatalf("%s has no DISTRIBUTIONS", file)
+	}
+	for _, name := range Libraries() {
+		if !strings.Contains(listed, `"`+name+`"`) {
+			t.Errorf("%s is not in DISTRIBUTIONS of %s", name, file)
 		}
 	}
 }

@@ -40,6 +40,9 @@ func TestSharedTables(t *testing.T) {
 		Spellings  map[string]DType `json:"spellings"`
 	}{Schema: 1, Otherwise: otherwise, Spellings: spellings}
 	for _, p := range All() {
+		if len(p.Engines) == 0 {
+			t.Fatalf("no row of engines runs on %s", p.Name)
+		}
 		e := p.Engines[0]
 		tables.Platforms = append(tables.Platforms, row{p.Name, p.Title, p.Device, e, e.Traits().Pages, p.DTypes, append([]Name{}, p.Fallback...)})
 	}

@@ -18,6 +18,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/matrix"
+	"assay/internal/platform"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -40,26 +41,29 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// documents are the golden files of documents, at least one of each format.
+var documents = []struct {
+	name   string
+	format Format
+	change func(*Options)
+}{
+	{"matrix.txt", Text, nil},
+	{"matrix-detail.txt", Text, func(o *Options) { o.Detail = true }},
+	{"matrix-latency.txt", Text, func(o *Options) { o.Metric = ByLatency }},
+	{"matrix-speedup.txt", Text, func(o *Options) { o.Metric = BySpeedup }},
+	{"matrix-family.txt", Text, func(o *Options) { o.Family = true }},
+	{"matrix.md", Markdown, nil},
+	{"matrix-family.md", Markdown, func(o *Options) { o.Family = true; o.Metric = ByMemory }},
+	{"matrix.html", HTML, nil},
+	{"matrix.svg", SVG, nil},
+	{"matrix-family.svg", SVG, func(o *Options) { o.Family = true }},
+	{"matrix-latency.svg", SVG, func(o *Options) { o.Metric = ByLatency }},
+	{"matrix.json", JSON, nil},
+}
+
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name   string
-		format Format
-		change func(*Options)
-	}{
-		{"matrix.txt", Text, nil},
-		{"matrix-detail.txt", Text, func(o *Options) { o.Detail = true }},
-		{"matrix-latency.txt", Text, func(o *Options) { o.Metric = ByLatency }},
-		{"matrix-speedup.txt", Text, func(o *Options) { o.Metric = BySpeedup }},
-		{"matrix-family.txt", Text, func(o *Options) { o.Family = true }},
-		{"matrix.md", Markdown, nil},
-		{"matrix-family.md", Markdown, func(o *Options) { o.Family = true; o.Metric = ByMemory }},
-		{"matrix.html", HTML, nil},
-		{"matrix.svg", SVG, nil},
-		{"matrix-family.svg", SVG, func(o *Options) { o.Family = true }},
-		{"matrix-latency.svg", SVG, func(o *Options) { o.Metric = ByLatency }},
-		{"matrix.json", JSON, nil},
-	} {
+	for _, tt := range documents {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
@@ -71,10 +75,23 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+func TestEveryFormatHasAGoldenFile(t *testing.T) {
+	t.Parallel()
+	has := map[Format]bool{}
+	for _, row := range documents {
+		has[row.format] = true
+	}
+	for _, f := range Formats() {
+		if !has[f] {
+			t.Errorf("%s has no row in documents, the table of golden files", f)
+		}
+	}
+}
+
 // A store that holds nothing yet still gives a report.
 func TestEmptyDocuments(t *testing.T) {
 	t.Parallel()
-	for _, f := range []Format{Text, Markdown, HTML, SVG, JSON} {
+	for _, f := range Formats() {
 		var b bytes.Buffer
 		if err := Write(&b, f, NewDocument(nil, Options{})); err != nil {
 			t.Errorf("%s: %v", f, err)
@@ -83,7 +100,7 @@ func TestEmptyDocuments(t *testing.T) {
 			t.Errorf("%s", b.String())
 		}
 	}
-	if err := Write(io.Discard, "pdf", Document{}); err == nil || !strings.Contains(err.Error(), "text, json, md, html, svg") {
+	if err := Write(io.Discard, "pdf", Document{}); err == nil || !strings.Contains(err.Error(), platform.Join(Formats())) {
 		t.Errorf("unknown format: %v", err)
 	}
 }
@@ -258,7 +275,7 @@ func TestPrintersReportErrors(t *testing.T) {
 			t.Errorf("printer %d swallowed the error", i)
 		}
 	}
-	for _, f := range []Format{Text, Markdown, HTML, SVG, JSON} {
+	for _, f := range Formats() {
 		if err := Write(brokenPipe{}, f, fixtureDocument(nil)); err == nil {
 			t.Errorf("%s swallowed the error", f)
 		}

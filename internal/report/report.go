@@ -154,6 +154,15 @@ func Formats() []Format {
 	return out
 }
 
+// Files lists the names of a report's files, the one to open first.
+func Files() []string {
+	out := make([]string, len(files))
+	for i, x := range files {
+		out[i] = x.name
+	}
+	return out
+}
+
 // ParseFormat returns the format that a user named.
 func ParseFormat(s string) (Format, error) {
 	if !slices.Contains(Formats(), Format(s)) {

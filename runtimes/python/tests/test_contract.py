@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch_recipes
+from torch_emit import Emit, job
 
 from assay_runner import jobs
 from assay_runner.engines import backends, contract, preimporting
@@ -54,6 +56,24 @@ def test_nothing_is_asked_of_an_engine_that_the_contract_does_not_hold():
             guessed.append(node.lineno)
     assert {"run", "clock", "memory", "around"} <= asked <= {*dir(contract.Compiled), "key"}
     assert guessed == []
+
+
+def test_a_backend_is_given_the_cell(tmp_path, monkeypatch):
+    """A setting that only one engine has needs nothing but the engine."""
+
+    class Given(Exception):
+        pass
+
+    class Curious(contract.Backend):
+        prepare = compile = None
+
+        def __init__(self, asked, store):
+            raise Given(asked.cell["own_setting"])
+
+    monkeypatch.setattr(driver, "backend", lambda engine: Curious)
+    asked = job(torch_recipes.BERT, platform="cpu", engine="onnxruntime", own_setting="b")
+    with pytest.raises(Given, match="b"):
+        driver.run(asked | {"options": {"exports": str(tmp_path)}}, Emit())
 
 
 def test_a_child_accepts_the_engines_of_the_table():

@@ -35,6 +35,7 @@ class Asked:
     warm: bool = False  # what is compiled when first needed is compiled before the first request
     blocks: Mapping[str, int] = field(default_factory=dict)  # of weights of few bits, by the cell's names; 0 is usual
     options: Mapping[str, Any] = field(default_factory=dict)  # the job's
+    cell: Mapping[str, Any] = field(default_factory=dict)  # as a whole: for settings that only one engine has
     settings: Mapping[str, str] = field(default_factory=dict)  # of the engine's own, beside its usual ones
 
 

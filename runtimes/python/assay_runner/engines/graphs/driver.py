@@ -85,6 +85,7 @@ class Session:
             warm=self.cell.get("start") == "warm",
             blocks={name: int(self.cell.get(name) or 0) for name in ("block", "accuracy")},
             options=self.options,
+            cell=self.cell,
         )
         with emit.in_phase("import"):
             engine = backend(str(self.cell["engine"]))
