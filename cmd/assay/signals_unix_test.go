@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +47,18 @@ func checkNoneLeft(t *testing.T, p *program) {
 	}
 }
 
+// waitForChild waits until the program has started another process: only then
+// does a pause say which phase it is in, however busy the machine is. Where
+// processes cannot be seen it does not wait long.
+func waitForChild(p *program) {
+	for deadline := time.Now().Add(20 * time.Second); len(left(p)) < 2 && time.Now().Before(deadline); {
+		if runtime.GOOS != "linux" {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 // TestInterrupt: Ctrl-C in every phase stops cleanly with status 130, keeps
 // what is finished and leaves no process.
 func TestInterrupt(t *testing.T) {
@@ -72,6 +85,9 @@ func TestInterrupt(t *testing.T) {
 			p.ok(t, "test", "--plan", p.noops(t, "nothing", 1)) // unpacked, so that phases come in time
 			run := p.start(t, tc.command, "--plan", p.noops(t, tc.task, 12))
 			run.after(t, tc.results)
+			if tc.name != "starting" {
+				waitForChild(p)
+			}
 			time.Sleep(tc.pause)
 			if err := run.Process.Signal(tc.signal); err != nil {
 				t.Fatal(err)
