@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from assay_runner.errors import WrongNumbers
 from assay_runner.process import libraries
@@ -26,7 +27,7 @@ from assay_runner.subjects.programs import continuing
 
 from . import feeding
 from .engines import Point, Silent
-from .errors import Unsupported
+from .errors import BadInput, Unsupported
 from .feeding import Arrays
 from .platforms import Target
 from .subjects import SEED, Subject
@@ -68,11 +69,19 @@ class _Graphs:
         compiled = running.compiled
         if new is not None:
             _lengthened(compiled, new)
+        if new is None:
+            _refuse_fixed(running.artefact, given)
         names = [spec["name"] for spec in running.artefact["graph"]["inputs"]]
         left = () if new is None else (PROMPT,)
         compiled.bind({name: np.asarray(given[name], order="C") for name in (*names, *left) if name in given})
         compiled.run()
         return dict(compiled.outputs())
+
+
+def _refuse_fixed(artefact: Any, given: Arrays) -> None:
+    """Raises where an input has another value than the one that stands in the graph."""
+    if fixed := artefact.fixed({name: torch.from_numpy(np.array(array)) for name, array in given.items()}):
+        raise BadInput(f"the graph does not take {', '.join(fixed)}: it holds for the values that it was exported with")
 
 
 def _lengthened(compiled: Any, new: int) -> None:

@@ -92,6 +92,7 @@ def test_masks_become_constants_where_that_is_asked_for(bert, tmp_path):
         "name": "constant inputs",
         "count": 1,
         "why": "attention_mask: fixed like the shapes, since they say how the other inputs are laid out",
+        "inputs": ["attention_mask"],
     }
     assert "Where" not in graph.operators
 

@@ -9,6 +9,9 @@ import pytest
 
 import assay
 from assay import on_graph
+from assay_runner.engines.formats import ONNX
+from assay_runner.engines.graphs import artefact
+from assay_runner.exporting.store import Entry
 
 SOUND = np.sin(np.arange(16000) / 20).astype(np.float32)
 PICTURE = np.random.default_rng(0).integers(0, 255, (50, 70, 3)).astype(np.uint8)
@@ -118,3 +121,13 @@ def test_natural_inputs(name, x):
         assert found == expected
     else:
         assert [row["label"] for row in found] == [row["label"] for row in expected]
+
+
+def test_an_input_that_stands_in_the_graph_is_refused(tmp_path):
+    steps = [{"name": "constant inputs", "inputs": ["attention_mask"]}, {"name": "dead nodes removed"}]
+    np.savez(tmp_path / "inputs.npz", attention_mask=np.ones((1, 4), np.int64), input_ids=np.ones((1, 4), np.int64))
+    kept = artefact.Artefact(Entry(tmp_path, {"graph": {"steps": steps}}, False), ONNX)
+    ones, ids = np.ones((1, 4), np.int64), np.arange(4)[None]
+    on_graph._refuse_fixed(kept, {"input_ids": ids, "attention_mask": ones})
+    with pytest.raises(assay.BadInput, match="does not take attention_mask"):
+        on_graph._refuse_fixed(kept, {"input_ids": ids, "attention_mask": ones * 0})

@@ -183,10 +183,12 @@ def frozen(subject: Subject, fixed: Subject, idle: Collection[str] = ()) -> list
         "name": "constant inputs",
         "count": len(names),
         "why": f"{', '.join(names)}: fixed like the shapes, since they say how the other inputs are laid out",
+        "inputs": names,
     }
     same = {
         "name": settled.STEP,
         "count": len(idle),
         "why": f"{', '.join(idle)}: with these shapes the model gives the same for every value that it takes",
+        "inputs": list(idle),
     }
     return [step for step in (constant, same) if step["count"]] + fixed.notes.steps()

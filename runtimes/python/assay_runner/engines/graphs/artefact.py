@@ -92,10 +92,10 @@ class Artefact:
         ]
 
     def fixed(self, given: Mapping[str, torch.Tensor]) -> list[str]:
-        """Which inputs have one value in the graph, and another one here."""
-        names = {spec["name"] for spec in self["graph"]["inputs"]}
-        first = self._tensors(INPUTS)
-        return [name for name, t in given.items() if name not in names and not torch.equal(t, first[name])]
+        """Which inputs have one value in the graph, and another one here. What the model does not use may have any."""
+        names = [name for step in self["graph"]["steps"] for name in step.get("inputs", ()) if name in given]
+        first = self._tensors(INPUTS) if names else {}
+        return [name for name in names if not torch.equal(given[name], first[name])]
 
     def _tensors(self, file: str) -> Tensors:
         with np.load(self.entry.path(file), allow_pickle=False) as arrays:
