@@ -25,7 +25,7 @@ func TestIntegrationConftests(t *testing.T) {
 		red  bool
 	}{
 		"a list":        {[]string{skills, "--device", "cpu,cuda"}, "--device cpu,cuda: choose one of auto, cpu", true},
-		"no platform":   {[]string{skills, "--device", "abacus"}, "--device abacus: give one of", true},
+		"no platform":   {[]string{skills, "--device", "abacus"}, "--device abacus: choose one of", true},
 		"not an option": {[]string{skills, "--save", "x.json"}, "unrecognized arguments: --save", true},
 		"two folders":   {[]string{tests, skills, "--device", "cpu", "-k", "settings or loads"}, "test_skill_hf_bert.py::test_settings PASSED", false},
 		"swapped":       {[]string{skills, tests, "--device", "cpu,cuda", "-k", "settings"}, "not on cpu,cuda", false},

@@ -7,7 +7,7 @@ or other shapes, and where the last bit decides (`steadiness`) is left out, with
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -23,25 +23,25 @@ Run = Callable[[Mapping[str, torch.Tensor]], Tensors]
 
 @dataclass(frozen=True)
 class Further:
-    """A sample, and the outputs that are expected of it, all of them; and how many times as sensitive to rounding it is
-    as the first one."""
+    """A sample, the outputs that are expected of it, all of them, and how far they move by roundings of each dtype."""
 
     sample: Sample
     expected: Tensors
-    sensitivity: float = 1.0
+    moves: Mapping[str, float] = field(default_factory=dict)
 
     def compared(self, found: Tensors, dtype: str = "fp32") -> numerics.Comparison:
         """What was found, against what is expected, where no mask hides it."""
         return numerics.compare(self.sample.visible(found), self.sample.visible(self.expected), dtype)
 
-    def moved(self, model: torch.nn.Module, run: Run, given: Tensors) -> float:
-        """How far what a model gives of it, in a run, is moved by roundings."""
+    def moved(self, model: torch.nn.Module, run: Run, given: Tensors, dtype: str) -> float:
+        """How far what a model gives of it, in a run, is moved by roundings of a dtype."""
         visible = self.sample.visible
-        return steadiness.moved(model, lambda: visible(run(self.sample.tensors)), visible(given))
+        return steadiness.moved(model, lambda: visible(run(self.sample.tensors)), visible(given), dtype)
 
-    def limit(self, limit: float, dtype: str) -> float:
-        """How far outputs may be off in a dtype: in a narrow one, farther where the sample is more sensitive."""
-        return limit if dtype == "fp32" else limit * self.sensitivity
+    def unfit(self, dtype: str, limit: float) -> str:
+        """Why the sample says nothing of a model in a dtype; "" where it does."""
+        steady = steadiness.steady(self.moves.get(dtype, 0.0), limit, dtype)
+        return "" if steady else f"too sensitive to rounding for {dtype}"
 
 
 def known(
@@ -76,17 +76,16 @@ def _shapes(tensors: Tensors) -> dict[str, torch.Size]:
 
 
 def steady(
-    known: Sequence[Further], model: torch.nn.Module, run: Run, first: Further, limit: float
+    known: Sequence[Further], model: torch.nn.Module, run: Run, limit: float
 ) -> tuple[list[Further], list[dict[str, str]]]:
-    """Those of the samples whose answers mean something, with their sensitivity, and the others."""
+    """Those of the samples whose answers mean something, with how far they move, and the others."""
     found, left = [], []
-    least = first.moved(model, run, first.expected) if known else 0.0
     for row in known:
-        movement = row.moved(model, run, row.expected)
-        if steadiness.steady(movement, limit):
-            found.append(replace(row, sensitivity=steadiness.sensitivity(movement, least)))
-        else:
+        if not steadiness.steady(row.moved(model, run, row.expected, "fp32"), limit):
             left.append({"name": row.sample.name, "why": TIES})
+            continue
+        narrow = (dtype for dtype in steadiness.ROUNDINGS if dtype != "fp32")
+        found.append(replace(row, moves={dtype: row.moved(model, run, row.expected, dtype) for dtype in narrow}))
     return found, left
 
 

@@ -17,44 +17,40 @@ import torch
 from assay_runner.checking import numerics
 from assay_runner.subjects.outputs import Tensors
 
-ROUNDINGS = 2e-7  # of the largest: some of float32's own, as another order of sums gives
-_TRIALS = 3
+ROUNDINGS = {"fp32": 2e-7, "fp16": 2.5e-4, "bf16": 2e-3}
+"""Of the largest number: some roundings of float32, as another order of sums gives, and one of a narrow dtype."""
+_SHARES = {"fp32": 0.3}  # of the tolerance that outputs may move by
+_SHARE = 0.5
 _LEAST = 1e-4  # what is nothing at all is moved too: its ties are as good as any
-_SHARE = 0.3  # of the tolerance
+_TRIALS = 3
 
 
-def steady(movement: float, limit: float) -> bool:
+def steady(movement: float, limit: float, dtype: str = "fp32") -> bool:
     """Whether outputs that move so far mean anything."""
-    return movement <= _SHARE * limit
+    return movement <= _SHARES.get(dtype, _SHARE) * limit
 
 
-def sensitivity(movement: float, first: float) -> float:
-    """How many times as far outputs move as those of the first sample, at least one: as many times as large are errors
-    of rounding in a narrow dtype."""
-    return max(1.0, movement / max(first, ROUNDINGS))
+def moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors, dtype: str = "fp32") -> float:
+    """How far outputs move, as a comparison's max_rel, when everything inside moves by roundings of a dtype."""
+    return max(_moved(model, run, expected, seed, ROUNDINGS[dtype]) for seed in range(_TRIALS))
 
 
-def moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors) -> float:
-    """How far outputs move, as a comparison's max_rel, when everything inside moves by some roundings."""
-    return max(_moved(model, run, expected, seed) for seed in range(_TRIALS))
-
-
-def _moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors, seed: int) -> float:
-    with jittered(model, seed):
+def _moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors, seed: int, size: float) -> float:
+    with jittered(model, seed, size):
         return numerics.compare(run(), expected).max_rel
 
 
 @contextmanager
-def jittered(model: torch.nn.Module, seed: int) -> Iterator[None]:
-    """Inside, what the innermost modules give is moved by some roundings, in the same way for a seed."""
+def jittered(model: torch.nn.Module, seed: int, size: float) -> Iterator[None]:
+    """Inside, what the innermost modules give is moved by so much, in the same way for a seed."""
     draw = torch.Generator().manual_seed(seed)
 
     def move(_module: torch.nn.Module, _given: Any, result: Any) -> Any:
         if not isinstance(result, torch.Tensor) or not result.is_floating_point() or not result.numel():
             return None
         noise = torch.randn(result.shape, generator=draw, dtype=torch.float32).to(result.device, result.dtype)
-        size = result.detach().abs().max().nan_to_num(0.0, 0.0, 0.0).clamp(min=_LEAST)
-        return result + size * noise * ROUNDINGS
+        largest = result.detach().abs().max().nan_to_num(0.0, 0.0, 0.0).clamp(min=_LEAST)
+        return result + largest * noise * size
 
     with ExitStack() as stack:
         for module in model.modules():

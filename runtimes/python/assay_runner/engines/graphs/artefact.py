@@ -86,7 +86,7 @@ class Artefact:
             Further(
                 Sample(row["name"], self._tensors(SAMPLE_INPUTS.format(index)), tuple(row["masks"])),
                 self._tensors(SAMPLE_REFERENCE.format(index)),
-                row["sensitivity"],
+                row["moves"],
             )
             for index, row in enumerate(self.entry.manifest.get("samples", []))
         ]
@@ -183,8 +183,7 @@ class Exporter:
             found, left = known((one for one in made if not large or one.name not in samples.EDGES), run, expected)
             if large:
                 return found, left
-            first = Further(Sample("", dict(session.inputs(point))), expected)
-            found, ties = steady(found, built.model, run, first, comparison.LIMIT)
+            found, ties = steady(found, built.model, run, comparison.LIMIT)
             return found, left + ties
 
     def _written(self, built: building.Built, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
@@ -209,7 +208,7 @@ class Exporter:
             "versions": versions(form.libraries),
             "reference": label,
             "samples": [
-                {"name": row.sample.name, "masks": row.sample.masks, "sensitivity": row.sensitivity} for row in further
+                {"name": row.sample.name, "masks": row.sample.masks, "moves": dict(row.moves)} for row in further
             ],
             "left_out": left,
         }

@@ -7,7 +7,6 @@ and not on the samples of first and last values: the ranges that it was quantise
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +23,7 @@ from assay_runner.subjects.samples import EDGES
 from .artefact import Artefact
 
 _SLACK_DB = 3.0  # noise of rounded weights differs by that much between inputs: a wrong graph has none of these levels
-_MOST = 10.0  # times as sensitive as the first sample: what passes then would prove little
+_LIKE = "bf16"  # whose roundings are about those of weights of 8 bits
 
 
 @dataclass(frozen=True)
@@ -39,19 +38,19 @@ class Judge:
         """A sample's row."""
         sample = further.sample
         if self.least_db is not None:
-            least = self.least_db - _SLACK_DB - 20 * math.log10(further.sensitivity)
+            least = self.least_db - _SLACK_DB
             snr = numerics.signal_to_noise_db(sample.visible(found), sample.visible(further.expected), self.dtype)
             return {"name": sample.name, "snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
-        told = further.compared(found, self.dtype).report(further.limit(self.limit or 0.0, self.dtype), "")
+        told = further.compared(found, self.dtype).report(self.limit or 0.0, "")
         return {"name": sample.name, **{key: told[key] for key in ("max_rel", "tolerance", "pass", "output")}}
 
     def unfit(self, further: Further) -> str:
         """Why a sample says nothing here; "" where it does."""
         if self.least_db is not None and further.sample.name in EDGES:
             return "a quantised model has the ranges of ordinary inputs"
-        if self.dtype != "fp32" and further.sensitivity > _MOST:
-            return f"too sensitive to rounding for {self.dtype}"
-        return ""
+        if self.least_db is not None:
+            return further.unfit(_LIKE, 10 ** (-self.least_db / 20))
+        return further.unfit(self.dtype, self.limit or 0.0)
 
 
 def rows(

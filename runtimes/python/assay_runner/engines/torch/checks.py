@@ -73,7 +73,7 @@ def _checked(
     report["numerics"] = compared.report(limit, known.label)
     report["numerics"]["note"] = known.note
     report["numerics"]["output_hash"] = outputs.digest(found)
-    report["numerics"] = _sampled(session, built, tensors, report["numerics"], *more)
+    report["numerics"] = _sampled(session, built, report["numerics"], *more)
     report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
     return report
 
@@ -81,7 +81,6 @@ def _checked(
 def _sampled(
     session: Session,
     built: building.Built,
-    tensors: Mapping[str, torch.Tensor],
     numbers: dict[str, Any],
     known: list[Further],
     left: list[dict[str, str]],
@@ -95,7 +94,7 @@ def _sampled(
     if not known:
         return further.judged(numbers, [], left)
     with session.emit.in_phase("samples"):
-        trial = sampling.Trial(built.model, run, tensors, session.dtype_name, session.tolerance)
+        trial = sampling.Trial(built.model, run, session.dtype_name, session.tolerance)
         found, ties = trial.rows(known)
     return further.judged(numbers, found, left + ties)
 
