@@ -255,3 +255,19 @@ for _ in range(2):
         os._exit(0 if emit.reports[0]["numerics"]["pass"] and len(late) < 5 else 3)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 """
+
+
+def test_a_mask_that_the_device_ignores_is_noticed(monkeypatch):
+    """The first sample hides nothing, so that only the padded ones can tell."""
+    right = engine.Session.placed
+
+    def placed(session, tensors):
+        return right(session, {**tensors, "attention_mask": torch.ones_like(tensors["attention_mask"])})
+
+    monkeypatch.setattr(engine.Session, "placed", placed)
+    found = run(torch_recipes.BERT).reports[0]["numerics"]
+    wrong = [row["name"] for row in found["samples"] if not row["pass"]]
+    assert wrong == ["padded at the end", "words padded at the start", "two rows, padded at the end"]
+    assert not found["pass"]
+    assert found["sample"] in wrong
+    assert found["max_rel"] > 0.01

@@ -17,6 +17,10 @@ from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.samples import Sample
 
 TIES = "the last bit decides what it gives: ties"
+Left = dict[str, str]
+"""A sample that says nothing: its name, and why."""
+Rows = tuple[list[dict[str, Any]], list[Left]]
+"""How far each sample is off, as the protocol has it, and the samples that say nothing."""
 
 Run = Callable[[Mapping[str, torch.Tensor]], Tensors]
 
@@ -29,9 +33,17 @@ class Further:
     expected: Tensors
     moves: Mapping[str, float] = field(default_factory=dict)
 
-    def compared(self, found: Tensors, dtype: str = "fp32") -> numerics.Comparison:
-        """What was found, against what is expected, where no mask hides it."""
-        return numerics.compare(self.sample.visible(found), self.sample.visible(self.expected), dtype)
+    def row(self, found: Tensors, limit: float, dtype: str = "fp32") -> dict[str, Any] | None:
+        """What was found, against what is expected, where no mask hides it; None where no output can be judged."""
+        compared = numerics.compare(self.sample.visible(found), self.sample.visible(self.expected), dtype)
+        if compared.unchecked:
+            return None
+        told = compared.report(limit, "")
+        return {"name": self.sample.name, **{key: told[key] for key in ("max_rel", "tolerance", "pass", "output")}}
+
+    def left(self, why: str) -> Left:
+        """The sample among those that say nothing."""
+        return {"name": self.sample.name, "why": why}
 
     def moved(self, model: torch.nn.Module, run: Run, given: Tensors, dtype: str) -> float:
         """How far what a model gives of it, in a run, is moved by roundings of a dtype."""
@@ -40,13 +52,18 @@ class Further:
 
     def unfit(self, dtype: str, limit: float) -> str:
         """Why the sample says nothing of a model in a dtype; "" where it does."""
-        steady = steadiness.steady(self.moves.get(dtype, 0.0), limit, dtype)
-        return "" if steady else f"too sensitive to rounding for {dtype}"
+        return "" if steadiness.steady(self.moves.get(dtype, 0.0), limit, dtype) else sensitive(dtype)
 
 
-def known(
-    samples: Iterable[Sample], run: Run, first: Tensors | None = None
-) -> tuple[list[Further], list[dict[str, str]]]:
+NOTHING = "all outputs are too close to zero to judge"
+
+
+def sensitive(dtype: str) -> str:
+    """Why a sample that roundings of a dtype move far says nothing in it."""
+    return TIES if dtype == "fp32" else f"too sensitive to rounding for {dtype}"
+
+
+def known(samples: Iterable[Sample], run: Run, first: Tensors | None = None) -> tuple[list[Further], list[Left]]:
     """The samples with what a run gives of each, and those that are left out. first is what the first sample gives,
     where the others must have its shapes."""
     found, left = [], []
@@ -77,26 +94,23 @@ def _shapes(tensors: Tensors) -> dict[str, torch.Size]:
 
 def steady(
     known: Sequence[Further], model: torch.nn.Module, run: Run, limit: float
-) -> tuple[list[Further], list[dict[str, str]]]:
+) -> tuple[list[Further], list[Left]]:
     """Those of the samples whose answers mean something, with how far they move, and the others."""
     found, left = [], []
     for row in known:
         if not steadiness.steady(row.moved(model, run, row.expected, "fp32"), limit):
-            left.append({"name": row.sample.name, "why": TIES})
+            left.append(row.left(TIES))
             continue
         narrow = (dtype for dtype in steadiness.ROUNDINGS if dtype != "fp32")
         found.append(replace(row, moves={dtype: row.moved(model, run, row.expected, dtype) for dtype in narrow}))
     return found, left
 
 
-def judged(numbers: dict[str, Any], found: list[dict[str, Any]], left: list[dict[str, str]]) -> dict[str, Any]:
+def judged(numbers: dict[str, Any], found: list[dict[str, Any]], left: list[Left]) -> dict[str, Any]:
     """The numerics of a report with those of the samples: they pass if all do, and the furthest off counts."""
     more: dict[str, Any] = {"samples": found, "left_out": left}
     if (wrong := worst(found)) is not None:
-        more |= {"pass": False, "sample": wrong["name"]}
-        more |= {
-            key: wrong[key] for key in ("max_rel", "tolerance", "snr_db", "least_snr_db", "output") if key in wrong
-        }
+        more |= {key: value for key, value in wrong.items() if key != "name"} | {"sample": wrong["name"]}
     return numbers | more
 
 

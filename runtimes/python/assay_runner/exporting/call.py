@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from assay_runner.checking import reference
 from assay_runner.checking.further import Further
 from assay_runner.exporting import buffers, casts, constants, masks, mixtures, plainer, values
 from assay_runner.exporting.following import Known, Place
@@ -60,9 +61,9 @@ class Subject:
         return replace(self, tensors=row.sample.tensors, expected=row.expected)
 
     def run(self, tensors: Mapping[str, torch.Tensor]) -> Any:
-        """One ordinary call with other inputs."""
+        """One ordinary call with other inputs, of which nothing stays in the model."""
         torch.manual_seed(self.options.seed)
-        with torch.inference_mode():
+        with torch.inference_mode(), reference.forgetting(self.model):
             return self.model(**tensors, **self.call)
 
 

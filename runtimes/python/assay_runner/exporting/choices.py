@@ -9,7 +9,7 @@ right for all of them. And a choice that is made by a mask alone, and comes out 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -25,6 +25,8 @@ _MASKS = 24  # that are drawn
 _GET = torch.Tensor.__getitem__
 
 Run = Callable[[Mapping[str, torch.Tensor]], Any]
+Reads = dict[str, list[Any]]
+"""The lines of a model, and what each read."""
 
 
 class Reading(TorchFunctionMode):
@@ -62,15 +64,31 @@ def settle(notes: Notes, run: Run, samples: Collection[Mapping[str, torch.Tensor
     if not notes.choices:
         return
     heard = [_read(run, given) for given in samples]
-    varied = {place for place in notes.choices if len({repr(read.get(place)) for read in heard}) > 1}
+    harmless = {place for place in notes.choices if len(_answers(heard, place)) > 1}
     masked = {place for place, sources in notes.choices.items() if all(map(MASK.fullmatch, sources))}
-    if masked - varied:
-        more = [_read(run, given) for given in _masked(next(iter(samples)))]
-        varied |= {place for place in masked if len({repr(read.get(place)) for read in more}) == 1}
-    notes.forget(varied)
+    if masked - harmless:
+        more = _masked_reads(run, next(iter(samples)))
+        harmless |= {
+            place for place in masked if all(place in read for read in more) and len(_answers(more, place)) == 1
+        }
+    notes.forget(harmless)
 
 
-def _read(run: Run, given: Mapping[str, torch.Tensor]) -> dict[str, list[Any]]:
+def _answers(heard: Sequence[Reads], place: str) -> set[str]:
+    """What a line read, where it was come to at all."""
+    return {repr(read[place]) for read in heard if place in read}
+
+
+def _masked_reads(run: Run, first: Mapping[str, torch.Tensor]) -> list[Reads]:
+    """What is read with masks of all kinds. Of a model that refuses some of them nothing is known: one that read
+    nothing stands for them."""
+    try:
+        return [_read(run, given) for given in _masked(first)]
+    except Exception:  # noqa: BLE001 - whatever it is, the model does not take such a mask
+        return [{}]
+
+
+def _read(run: Run, given: Mapping[str, torch.Tensor]) -> Reads:
     with Reading() as reading:
         run({name: t.clone() for name, t in given.items()})
     return dict(reading.read)

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from assay_runner.checking import numerics
-from assay_runner.checking.further import Further, worst
+from assay_runner.checking.further import NOTHING, Further, worst
 from assay_runner.exporting.call import Subject
 from assay_runner.subjects import generation
 from assay_runner.subjects.outputs import Tensors
@@ -40,15 +40,14 @@ def sampled(engine: str, load: Callable[[], Runnable], subject: Subject) -> dict
 
 
 def _sample(graph: Runnable, subject: Subject, further: Further) -> dict[str, Any]:
-    """A sample's row. What differs from the first in an input that the graph has not, it does not take."""
+    """A sample's row. A graph is not given a sample that differs from the first in an input that it does not have."""
     given = further.sample.tensors
     fixed = [
         name for name, t in subject.tensors.items() if name not in graph.inputs and not torch.equal(t, given[name])
     ]
     if fixed:
         return {"name": further.sample.name, "fixed": fixed}
-    found = further.compared(graph.run(given)).report(LIMIT, REFERENCE)
-    return {"name": further.sample.name, "max_rel": found["max_rel"], "pass": found["pass"]}
+    return further.row(graph.run(given), LIMIT) or further.left(NOTHING)
 
 
 def judged(engine: str, found: Tensors, expected: Tensors, reference: str = REFERENCE) -> dict[str, Any]:

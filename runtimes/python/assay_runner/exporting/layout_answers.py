@@ -2,8 +2,9 @@
 
 transformers computes these by loops over numbers, in functions of their own (`vision_utils`, `get_rope_index`). While a
 model is traced they are answered by `grids`, in tensors, so that grids, masks and marks stay inputs of the graph.
-Before that the library's own answers, for every sample there is, are compared with those of `grids`: a function that
-is not answered alike is left as it is, and what it needs has to be a constant.
+How a model counts positions is found by its own answers for every sample there is; where no way to count gives them
+all, its function stays, and what it needs has to be a constant. The others are the same for all models, and tests hold
+them to the library's. Whatever is answered here, the graph must give the model's numbers on every sample.
 
 Packed images do not see each other. The library splits attention by their lengths; a graph of fixed shapes has a mask
 instead, laid over attention in the modules that are told the lengths.
@@ -31,7 +32,7 @@ _SEGMENTS = "_assay_segments"  # on the lengths that a model is told: which segm
 _ROPE = "get_rope_index"
 _ATTENTION = "scaled_dot_product_attention"
 
-Answer = Callable[["Calls", Any, inspect.BoundArguments], Any]
+Answer = Callable[[Any, inspect.BoundArguments], Any]
 
 
 @dataclass
@@ -54,27 +55,27 @@ class Calls:
         return given[index]
 
 
-def _position_ids(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+def _position_ids(own: Any, given: inspect.BoundArguments) -> Any:
     count = own.shape[0]
     arguments = given.arguments
     temporal = arguments.get("include_temporal", False)
     return grids.position_ids(count, arguments["grid_thw"], arguments["spatial_merge_size"], temporal)
 
 
-def _interpolation(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+def _interpolation(own: Any, given: inspect.BoundArguments) -> Any:
     arguments = dict(given.arguments)
     grid, side = arguments.pop("grid_thw"), arguments.pop("num_grid_per_side")
     merge = arguments.pop("spatial_merge_size", 1)
     return grids.interpolation(own[0].shape[0], grid, side, merge=merge, **arguments)
 
 
-def _nearest(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+def _nearest(own: Any, given: inspect.BoundArguments) -> Any:
     return grids.nearest_position_ids(
         own.shape[0], given.arguments["target_sizes"], given.arguments["num_patches_per_side"]
     )
 
 
-def _lengths(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+def _lengths(own: Any, given: inspect.BoundArguments) -> Any:
     """One length over all, with the segments beside it."""
     count = int(own[-1])
     found = grids.patches(given.arguments["grid_thw"], count)
@@ -82,11 +83,11 @@ def _lengths(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
     return _marked(own, count, found.image if whole else found.start)
 
 
-def _attention_lengths(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
-    return _lengths(calls, own[0], given), own[1]
+def _attention_lengths(own: Any, given: inspect.BoundArguments) -> Any:
+    return _lengths(own[0], given), own[1]
 
 
-def _windows(calls: Calls, own: Any, given: inspect.BoundArguments) -> Any:
+def _windows(own: Any, given: inspect.BoundArguments) -> Any:
     arguments = given.arguments
     merge, blocks = arguments["spatial_merge_size"], own[0].shape[0]
     order, window = grids.windows(
@@ -179,7 +180,7 @@ class Layouts:
             given.arguments.pop("kwargs", None)
             if known(next(iter(given.arguments.values()))):
                 return own(*args, **kwargs)
-            return FUNCTIONS[name](self._calls, self._calls.next(name), given)
+            return FUNCTIONS[name](self._calls.next(name), given)
 
         return answer
 

@@ -138,9 +138,7 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
     check = comparison.check(folder / writing.FILE, subject, names)
     if check.get("pass"):
         with quiet():
-            choices.settle(
-                fixed.notes, subject.run, [subject.tensors, *(row.sample.tensors for row in subject.further)]
-            )
+            choices.settle(fixed.notes, subject.run, subject.samples())
     return model, Graph(
         file=writing.FILE,
         opset=model.opset_imports[""],
@@ -155,7 +153,7 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
 
 
 def settle(subject: Subject, fixed: Subject, kept: Collection[str]) -> list[str]:
-    """The inputs that a graph has not, that decided something in it, and that could have changed nothing."""
+    """The inputs that a graph does not have, that decided something in it, and that could have changed nothing."""
     if subject.options.dynamic:
         return []
     decided = frozenset().union(*fixed.notes.choices.values())

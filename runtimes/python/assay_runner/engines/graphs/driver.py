@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from assay_runner.checking import further, numerics
+from assay_runner.checking.further import Rows
 from assay_runner.engines import timing
 from assay_runner.engines.backends import backend
 from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Placement
@@ -33,8 +34,6 @@ from . import sampling
 from .artefact import Artefact, Exporter, versions
 from .choosing import Chooser, Running
 from .files import FileExporter
-
-Rows = tuple[list[dict[str, Any]], list[dict[str, str]]]
 
 INSIDE = "inference only; inputs bound before"
 WHOLE = "front end and inference; raw input bound before"

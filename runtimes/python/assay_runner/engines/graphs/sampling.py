@@ -1,8 +1,8 @@
 """Runs a compiled graph on the samples beside the first, and compares what it gives.
 
 Each sample is run once, after the first and through the same compiled model. Rows of a report say by how much each was
-off, or which inputs of it the graph has fixed, so that it could not be given. A quantised model is judged by its noise,
-and not on the samples of first and last values: the ranges that it was quantised for are those of ordinary inputs.
+off; what could not be run or judged is listed with the reason. A quantised model is judged by its noise, and not on the
+samples of first and last values: the ranges that it was quantised for are those of ordinary inputs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from assay_runner.checking import numerics
-from assay_runner.checking.further import Further
+from assay_runner.checking.further import NOTHING, Further, Rows
 from assay_runner.engines.contract import Arrays, Compiled
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.samples import EDGES
@@ -34,15 +34,13 @@ class Judge:
     limit: float | None
     least_db: float | None
 
-    def row(self, further: Further, found: Tensors) -> dict[str, Any]:
-        """A sample's row."""
-        sample = further.sample
-        if self.least_db is not None:
-            least = self.least_db - _SLACK_DB
-            snr = numerics.signal_to_noise_db(sample.visible(found), sample.visible(further.expected), self.dtype)
-            return {"name": sample.name, "snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
-        told = further.compared(found, self.dtype).report(self.limit or 0.0, "")
-        return {"name": sample.name, **{key: told[key] for key in ("max_rel", "tolerance", "pass", "output")}}
+    def row(self, further: Further, found: Tensors) -> dict[str, Any] | None:
+        """A sample's row; None where no output can be judged."""
+        if self.least_db is None:
+            return further.row(found, self.limit or 0.0, self.dtype)
+        sample, least = further.sample, self.least_db - _SLACK_DB
+        snr = numerics.signal_to_noise_db(sample.visible(found), sample.visible(further.expected), self.dtype)
+        return {"name": sample.name, "snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
 
     def unfit(self, further: Further) -> str:
         """Why a sample says nothing here; "" where it does."""
@@ -53,28 +51,30 @@ class Judge:
         return further.unfit(self.dtype, self.limit or 0.0)
 
 
-def rows(
-    artefact: Artefact, compiled: Compiled, judge: Judge, once: Callable[[], Any]
-) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+def rows(artefact: Artefact, compiled: Compiled, judge: Judge, once: Callable[[], Any]) -> Rows:
     """A row for each sample, and those that say nothing here. once runs what is bound, and awaits it."""
     found, left = [], list(artefact.left_out)
     for further in artefact.further():
-        if why := judge.unfit(further):
-            left.append({"name": further.sample.name, "why": why})
+        if why := judge.unfit(further) or _refused(artefact, further):
+            left.append(further.left(why))
+        elif (row := judge.row(further, _ran(artefact, compiled, once, further))) is None:
+            left.append(further.left(NOTHING))
         else:
-            found.append(_row(artefact, compiled, judge, once, further))
+            found.append(row)
     return found, left
 
 
-def _row(
-    artefact: Artefact, compiled: Compiled, judge: Judge, once: Callable[[], Any], further: Further
-) -> dict[str, Any]:
+def _refused(artefact: Artefact, further: Further) -> str:
+    """Why the graph cannot be given a sample."""
+    fixed = artefact.fixed(further.sample.tensors)
+    return f"the graph does not take {', '.join(fixed)}" if fixed else ""
+
+
+def _ran(artefact: Artefact, compiled: Compiled, once: Callable[[], Any], further: Further) -> Tensors:
     names = [spec["name"] for spec in artefact["graph"]["inputs"]]
-    if fixed := artefact.fixed(further.sample.tensors):
-        return {"name": further.sample.name, "fixed": fixed, "pass": True}
     compiled.bind({name: plain(further.sample.tensors[name].numpy()) for name in names})
     once()
-    return judge.row(further, tensors(compiled.outputs()))
+    return tensors(compiled.outputs())
 
 
 def plain(array: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from assay_runner.checking import further, reference, steadiness
-from assay_runner.checking.further import TIES, Further
+from assay_runner.checking.further import NOTHING, Further, Left, Rows, sensitive
 from assay_runner.subjects import samples
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
@@ -37,7 +37,7 @@ def make(
 
 def expected(
     built: building.Built, dtype: torch.dtype, made: list[Sample], forward: Forward
-) -> tuple[list[Further], list[dict[str, str]]]:
+) -> tuple[list[Further], list[Left]]:
     """What the reference gives of each; those that it refuses are left out."""
     with reference.wide(built, dtype, forward) as run:
         return further.known(made, run)
@@ -52,19 +52,18 @@ class Trial:
     dtype: str
     limit: float
 
-    def rows(self, known: list[Further]) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    def rows(self, known: list[Further]) -> Rows:
         """A row for each sample, and those that turned out to say nothing."""
         found, left = [], []
         for one in known:
             got = self.run(one.sample.tensors)
-            told = one.compared(got, self.dtype).report(self.limit, "")
-            if told["pass"] or steadiness.steady(
-                one.moved(self.model, self.run, got, self.dtype), self.limit, self.dtype
-            ):
-                kept = ("max_rel", "tolerance", "pass", "output")
-                found.append({"name": one.sample.name, **{key: told[key] for key in kept}})
+            row = one.row(got, self.limit, self.dtype)
+            if row is None:
+                left.append(one.left(NOTHING))
+            elif row["pass"] or self._steady(one, got):
+                found.append(row)
             else:
-                left.append({"name": one.sample.name, "why": TIES})
+                left.append(one.left(sensitive(self.dtype)))
         return found, left
 
     def _steady(self, one: Further, got: Tensors) -> bool:
