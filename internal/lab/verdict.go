@@ -115,7 +115,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Context = describe(r.Context, p.Report)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
 	r.Note = joinNotes(a.widened, r.Note)
-	for _, more := range []string{unjudged(p.Numerics), out.again, a.restricted(out.level)} {
+	for _, more := range []string{rescued(r), unjudged(p.Numerics), out.again, a.restricted(out.level)} {
 		r.Note = joinNotes(r.Note, more)
 	}
 	fitted(&r, p.Report)
@@ -241,6 +241,16 @@ func onSample(n *cell.Numerics) string {
 		return ""
 	}
 	return ", on inputs other than the first: " + n.Sample
+}
+
+// rescued says that only a setting other than the engine's own gave right numbers:
+// who runs the model there as the engine comes gets wrong ones.
+func rescued(r cell.Result) string {
+	if !r.Rescued() {
+		return ""
+	}
+	first := r.Export.WrongDefault()
+	return fmt.Sprintf("with the engine's default configuration (%s) %s; they are right with %s", first.Way, first.Error, cmp.Or(r.Export.Way, "another setting"))
 }
 
 // unjudged names the outputs that are too close to zero to judge.

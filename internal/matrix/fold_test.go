@@ -117,6 +117,20 @@ func TestConditionsNameTasks(t *testing.T) {
 	}
 }
 
+// A warning beside what works does not hide why it holds under a condition.
+func TestAWarningHidesNoCondition(t *testing.T) {
+	t.Parallel()
+	warned := observe("bert", "cpu", func(x *Observation) { x.Note = "drawn at random" })
+	s := foldSquare(platform.CPU, []Observation{warned, observe("bert", "cpu", in(platform.FP16), failing(cell.ModelError))}, noon)
+	if s.Conditions != "fp32 only" || s.Why != "drawn at random; in fp16: model-error: it broke" {
+		t.Errorf("%q, %q", s.Conditions, s.Why)
+	}
+	partial := observe("bert", "cpu", verdict(cell.Partial), func(x *Observation) { x.Note = "not checked" })
+	if s := foldSquare(platform.CPU, []Observation{partial, observe("bert", "cpu", in(platform.FP16), failing(cell.ModelError))}, noon); s.Why != "not checked" {
+		t.Errorf("of a partial one: %q", s.Why)
+	}
+}
+
 func TestTinyIsARowOfTheType(t *testing.T) {
 	t.Parallel()
 	tiny := observe("bert", "cpu", func(x *Observation) { x.Cell.Checkpoint = "bert-base-uncased" })
