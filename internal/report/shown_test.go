@@ -264,4 +264,9 @@ func TestWhatDidNotRunPassesNoTest(t *testing.T) {
 	if !strings.Contains(log.String(), "○ bert on mps: should work (") {
 		t.Error(log.String())
 	}
+	var table strings.Builder
+	matrixText(&table, NewDocument(w.list, Options{Hosts: []cell.Host{cloud}}))
+	if faint := ink(cell.ShouldWork, "○ tiny drv"); !strings.Contains(table.String(), faint) || faint == ink(cell.Works, "○ tiny drv") {
+		t.Errorf("the matrix has it in the colour of what works:\n%s", table.String())
+	}
 }
