@@ -87,9 +87,13 @@ type Around struct {
 	Pass   *bool    `json:"pass"`    // nil: there was nothing to compare it with
 }
 
+// OtherInput is the kind of control that damages nothing: the outputs of another
+// input must be seen to differ. It says less than damage.
+const OtherInput = "other-input"
+
 // Control is the negative control: a damaged model must be seen as damaged.
 type Control struct {
-	Kind   string   `json:"kind"`             // zero-index, zero-attention, zero-mlp, other-input
+	Kind   string   `json:"kind"`             // zero-index, zero-attention, zero-mlp, or OtherInput
 	Change *float64 `json:"change"`           // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
 	SNRdB  *float64 `json:"snr_db,omitempty"` // of the damaged model, where that is the measure
 	Pass   bool     `json:"pass"`

@@ -24,7 +24,7 @@ type Coverage struct {
 	WithLeftOvers int `json:"with_left_overs"` // right, some operations elsewhere
 	OtherPartial  int `json:"other_partial"`   // partial for another reason: the check could not be made, or is weak
 	ShouldWork    int `json:"should_work"`     // were not run: their verdict is derived, predicted or of a compiled model
-	// OtherSetting of those that ran are right by another setting than the
+	// OtherSetting of those that ran are right only with a setting other than the
 	// engine's default, which gives wrong numbers.
 	OtherSetting int                       `json:"other_setting"`
 	WholeShare   *float64                  `json:"whole_share"` // nil without a base
