@@ -304,26 +304,20 @@ func leftOver(p *cell.Placement) string {
 	return fmt.Sprintf("%s ran on %s: %s", plural(total, "operation"), p.LeftOver[0].Where, some(names))
 }
 
-// torchDevices are how torch calls the devices of a platform.
-var torchDevices = map[platform.Name]string{platform.CPU: "cpu", platform.CUDA: "cuda", platform.ROCm: "cuda", platform.MPS: "mps"}
-
 // strayed names where work was seen that is not the cell's device.
 func strayed(c cell.Cell, p *cell.Placement) string {
-	own, known := torchDevices[c.Platform]
-	if p == nil || !known || c.Engine != platform.Torch {
+	own := c.TorchDevice()
+	if p == nil || own == "" {
 		return ""
 	}
-	elsewhere := func(device string) bool { return device != "" && !strings.HasPrefix(device, own) }
 	var out []string
 	for _, device := range strings.Split(p.Device, ",") {
-		if elsewhere(device) {
+		if device != "" && !strings.HasPrefix(device, own) {
 			out = append(out, "parameters or outputs on "+device)
 		}
 	}
-	for _, device := range slices.Sorted(maps.Keys(p.Nodes)) {
-		if elsewhere(device) {
-			out = append(out, fmt.Sprintf("%s on %s", plural(p.Nodes[device], "operation"), device))
-		}
+	for _, device := range p.Strayed(c) {
+		out = append(out, fmt.Sprintf("%s on %s", plural(p.Nodes[device], "operation"), device))
 	}
 	return strings.Join(out, ", ")
 }
@@ -331,7 +325,7 @@ func strayed(c cell.Cell, p *cell.Placement) string {
 // misplaced is partial when some work ran on the cell's device, and a failure
 // when none did.
 func misplaced(c cell.Cell, p *cell.Placement) (cell.Verdict, string, *cell.Failure) {
-	own := torchDevices[c.Platform]
+	own := c.TorchDevice()
 	for device, n := range p.Nodes {
 		if strings.HasPrefix(device, own) && n > 0 {
 			return cell.Partial, strayed(c, p), nil

@@ -109,7 +109,7 @@ func (c *Coverage) add(x Observation) *int {
 		of = &c.ShouldWork
 	case x.Export.Limited():
 		of = &c.Limited
-	case leavesOver(x):
+	case x.Placement.LeavesOver(x.Cell):
 		of = &c.WithLeftOvers
 	case x.Verdict == cell.Partial:
 		of = &c.OtherPartial
@@ -119,9 +119,6 @@ func (c *Coverage) add(x Observation) *int {
 	*of++
 	return of
 }
-
-// leavesOver says whether operations ran elsewhere than asked.
-func leavesOver(x Observation) bool { return x.Placement != nil && len(x.Placement.LeftOver) > 0 }
 
 func count(b bool) int {
 	if b {

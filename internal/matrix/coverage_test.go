@@ -37,6 +37,8 @@ func TestCoverages(t *testing.T) {
 		return x
 	}
 	wrong := cell.Exported{Way: "onnx, FUSE=NO", Earlier: []cell.ExportTry{{Way: "onnx", Error: "its numbers are wrong by 0.5"}}}
+	strayed := seen("a", "cuda", cell.Partial, "", 0, 0) // as torch tells it
+	strayed.Placement = &cell.Placement{Device: "cuda:0", Nodes: map[string]int{"cuda:0": 9, "cpu": 2}}
 	got := Coverages([]Observation{
 		seen("a", "cpu", cell.Works, "", 0, 0),
 		seen("b", "cpu", cell.Works, "", 0, 0),
@@ -47,6 +49,7 @@ func TestCoverages(t *testing.T) {
 		seen("c", "qnn", cell.Fails, cell.Export, 0, 0),
 		seen("d", "qnn", cell.Fails, cell.Environment, 0, 0),
 		seen("e", "qnn", cell.Unavailable, "", 0, 0),
+		strayed,
 		exported(seen("a", "openvino", cell.Works, "", 0, 0), wrong),
 		exported(seen("b", "openvino", cell.Partial, "", 0, 0), step(cell.ConstantInputs)),
 		exported(seen("e", "openvino", cell.Partial, "", 2, 0), step(cell.FixedChoices)),
@@ -59,6 +62,8 @@ func TestCoverages(t *testing.T) {
 	want := []Coverage{
 		{Target: "cpu", DType: platform.FP32, Size: cell.Tiny, Models: 3, Base: 2, Whole: 2, WholeShare: &one, RunShare: &one,
 			Fails: map[cell.FailureClass]int{cell.ModelError: 1}, Evidence: map[cell.Evidence]int{cell.Measured: 3}},
+		{Target: "cuda", DType: platform.FP32, Size: cell.Tiny, Models: 1, Base: 1, WithLeftOvers: 1, WholeShare: new(0.0), RunShare: &one,
+			Fails: map[cell.FailureClass]int{}, Evidence: map[cell.Evidence]int{cell.Measured: 1}},
 		{Target: "rocm", DType: platform.FP32, Size: cell.Tiny, Models: 3, ShouldWork: 2,
 			Fails: map[cell.FailureClass]int{cell.UnsupportedOperator: 1}, Evidence: map[cell.Evidence]int{cell.Derived: 2, cell.Compiled: 1}},
 		{Target: "openvino", DType: platform.FP32, Size: cell.Tiny, Models: 4, Base: 2, Whole: 1, Limited: 2, OtherPartial: 1, OtherSetting: 1,
