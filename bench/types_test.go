@@ -21,9 +21,9 @@ func TestSummed(t *testing.T) {
 		{Cell: cell.Cell{Type: "bert"}, Verdict: cell.Works, Numerics: seen},
 		{Cell: cell.Cell{Type: "t5"}, Verdict: cell.Partial, Numerics: missed},
 		{Cell: cell.Cell{Type: "vit"}, Verdict: cell.Fails},
-		{Cell: cell.Cell{Type: "no-such-type"}, Verdict: cell.Works},
+		{Cell: cell.Cell{Type: "no-such-type"}, Verdict: cell.Works, Numerics: &cell.Numerics{Control: &cell.Control{Kind: cell.OtherInput, Pass: true}}},
 	})
-	if got.all != 4 || got.run != 3 || got.works != 2 || got.auto != 3 || got.autoRun != 2 || got.controlled != 1 {
+	if got.all != 4 || got.run != 3 || got.works != 2 || got.auto != 3 || got.autoRun != 2 || got.controlled != 2 || got.damaged != 1 {
 		t.Errorf("%+v", got)
 	}
 	if got.trouble() != "these do not: vit" {

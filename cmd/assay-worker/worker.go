@@ -247,7 +247,7 @@ func (l *lines) Hear(e progress.Event) error {
 
 func (l *lines) result(r cell.Result) {
 	l.done++
-	fmt.Fprintf(l.w, "%d/%d %s on %s, %s %s batch %d: %s\n", l.done, max(l.done, l.total), r.Cell.Model(), r.Cell.Target, r.Cell.Size, r.Cell.DType, r.Cell.Batch, r.Verdict)
+	fmt.Fprintf(l.w, "%d/%d %s on %s, %s %s batch %d: %s\n", l.done, max(l.done, l.total), r.Cell.Model(), r.Cell.Target, r.Cell.Size, r.Cell.DType, r.Cell.Batch, r.Shown().Word())
 	if r.Failure != nil {
 		fmt.Fprintf(l.w, "    %s: %s\n", r.Failure.Class, r.Failure.Detail)
 	}

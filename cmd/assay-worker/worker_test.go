@@ -19,6 +19,7 @@ import (
 	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/journal"
+	"assay/internal/progress"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -253,5 +254,21 @@ func TestDetectGivenMachine(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if err := detectHere(t.Context(), nil, m, &stdout, &stderr); err != nil || !strings.Contains(stdout.String(), "H200") {
 		t.Errorf("%v\n%s%s", err, stdout.String(), stderr.String())
+	}
+}
+
+// TestLinesSayWhatDidNotRun: a verdict that no run stands behind is not said to work.
+func TestLinesSayWhatDidNotRun(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	l := &lines{w: &b}
+	c := cell.Cell{Type: "bert", Target: "rocm"}.Normal()
+	for _, e := range []cell.Evidence{cell.Derived, cell.Measured} {
+		if err := l.Hear(progress.Finished(cell.Result{Cell: c, Verdict: cell.Works, Evidence: e})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "1/1 bert on rocm, tiny fp32 batch 1: should work\n2/2 bert on rocm, tiny fp32 batch 1: works\n"; b.String() != want {
+		t.Errorf("got\n%s", b.String())
 	}
 }

@@ -128,7 +128,7 @@ func (a *app) exportCells(ctx context.Context, f *exportFlags, args []string) er
 
 func writeExported(w io.Writer, format string, all []artefact.Artefact, results []cell.Result) {
 	for _, g := range all {
-		fmt.Fprintf(w, "%s as %s %s: %s\n  %s\n  %s\n", g.Model, g.Format, g.DType, g.Verdict, g.Folder, strings.Join(g.Files, ", "))
+		fmt.Fprintf(w, "%s as %s %s: %s\n  %s\n  %s\n", g.Model, g.Format, g.DType, cell.Shown(g.Verdict, g.Evidence).Word(), g.Folder, strings.Join(g.Files, ", "))
 		fmt.Fprintf(w, "  run it with %s\n", g.Run)
 	}
 	for _, r := range results {

@@ -3,16 +3,12 @@
 package main
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"assay/internal/browser"
-	"assay/internal/detect"
-	"assay/internal/environment"
 	"assay/internal/pages"
 	"assay/internal/platform"
 	"assay/runtimes/web/page"
@@ -47,31 +43,12 @@ func TestIntegrationReproducers(t *testing.T) {
 // pagesOfPacked serves pages in the packed Chromium, WebGPU by software.
 func pagesOfPacked(t *testing.T) *pages.Host {
 	t.Helper()
-	dir, err := webEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := environment.Web{Dir: dir, Versions: map[string]string{"chromium": "the packed one"}}
-	found := browser.Find(t.Context(), detect.Live(), web)
-	if len(found) == 0 {
-		t.Skip("there is no browser")
-	}
-	pool := pages.NewPool(func(_ context.Context, target platform.Target) (browser.Options, error) {
-		o := found[0]
-		o.Software = target.Platform == platform.WebGPU
-		return o, nil
-	})
+	web := packedWeb(t)
 	packages := func(name string) (string, bool) { return web.Package(name), true }
-	host, err := pages.Serve(pool, pages.Files{Page: page.Files(), Package: packages})
+	host, err := pages.Serve(packedPool(t, web), pages.Files{Page: page.Files(), Package: packages})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		for _, closes := range []func() error{host.Close, pool.Close} {
-			if err := closes(); err != nil {
-				t.Error(err)
-			}
-		}
-	})
+	closed(t, host.Close)
 	return host
 }

@@ -14,11 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"assay/internal/browser"
-	"assay/internal/detect"
-	"assay/internal/environment"
 	"assay/internal/pages"
-	"assay/internal/platform"
 	"assay/internal/skillpages"
 	"assay/internal/trial"
 )
@@ -109,21 +105,8 @@ func mutated(t *testing.T, dir, file, was, is string) string {
 // inPacked makes trials by WebNN in the packed Chromium.
 func inPacked(t *testing.T) skillpages.Run {
 	t.Helper()
-	dir, err := webEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := environment.Web{Dir: dir, Versions: map[string]string{"chromium": "the packed one"}}
-	found := browser.Find(t.Context(), detect.Live(), web)
-	if len(found) == 0 {
-		t.Skip("there is no browser")
-	}
-	pool := pages.NewPool(func(context.Context, platform.Target) (browser.Options, error) { return found[0], nil })
-	t.Cleanup(func() {
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	web := packedWeb(t)
+	pool := packedPool(t, web)
 	return skillpages.Run{
 		Runtime: filepath.Join(web.Package("onnxruntime-web"), "dist"), Platform: "webnn", Limit: time.Minute,
 		Open: func(ctx context.Context, url string) (pages.Page, error) { return pool.Open(ctx, pages.Where{}, url) },

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"assay/internal/cell"
-	"assay/internal/environment"
 	"assay/internal/journal"
 
 	"github.com/chromedp/chromedp"
@@ -24,11 +23,7 @@ import (
 // somebody is a person with the packed Chromium.
 func somebody(t *testing.T, more ...chromedp.ExecAllocatorOption) context.Context {
 	t.Helper()
-	dir, err := webEnvironment()
-	if err != nil {
-		t.Fatal(err)
-	}
-	web := environment.Web{Dir: dir, Versions: map[string]string{"chromium": "the packed one"}}
+	web := packedWeb(t)
 	if _, err := os.Stat(web.Chromium()); err != nil {
 		t.Skipf("there is no packed Chromium for this system: %v", err)
 	}

@@ -14,13 +14,14 @@ import (
 
 // Artefact is one exported model.
 type Artefact struct {
-	Model   string       `json:"model"`
-	Format  string       `json:"format"`
-	DType   string       `json:"dtype"`
-	Folder  string       `json:"folder"`
-	Files   []string     `json:"files"`
-	Verdict cell.Verdict `json:"verdict"`
-	Run     string       `json:"run"` // how it is run
+	Model    string        `json:"model"`
+	Format   string        `json:"format"`
+	DType    string        `json:"dtype"`
+	Folder   string        `json:"folder"`
+	Files    []string      `json:"files"`
+	Verdict  cell.Verdict  `json:"verdict"`
+	Evidence cell.Evidence `json:"evidence"`
+	Run      string        `json:"run"` // how it is run
 }
 
 // OccupiedError says that a folder has something in it already.
@@ -116,7 +117,7 @@ func (w Writer) write(r cell.Result) (Artefact, error) {
 	}
 	names = append(names, checkName)
 	slices.Sort(names)
-	return Artefact{r.Cell.Model(), w.Format.Name, string(r.Cell.DType), folder, slices.Compact(names), r.Verdict, w.Format.Usage(r)}, nil
+	return Artefact{r.Cell.Model(), w.Format.Name, string(r.Cell.DType), folder, slices.Compact(names), r.Verdict, r.Evidence, w.Format.Usage(r)}, nil
 }
 
 // checkName is the file that holds the result of the check.

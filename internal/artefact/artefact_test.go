@@ -59,7 +59,7 @@ func format(t *testing.T, name string) Format {
 
 func result(verdict cell.Verdict, prepared string) cell.Result {
 	return cell.Result{
-		Cell: cell.Cell{Type: "bert", Batch: 2, Seq: 8}.Normal(), Verdict: verdict,
+		Cell: cell.Cell{Type: "bert", Batch: 2, Seq: 8}.Normal(), Verdict: verdict, Evidence: cell.Emulated,
 		Export: &cell.Exported{Key: graphKey, Prepared: prepared},
 	}
 }
@@ -86,7 +86,7 @@ func TestWriteAll(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		want := []Artefact{{"bert", tc.format, "fp32", folder, tc.want, cell.Partial, w.Format.run}}
+		want := []Artefact{{"bert", tc.format, "fp32", folder, tc.want, cell.Partial, cell.Emulated, w.Format.run}}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}

@@ -1,6 +1,9 @@
 package cell
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Exported describes the graph that ran in the model's place.
 type Exported struct {
@@ -10,6 +13,7 @@ type Exported struct {
 	Opset    int          `json:"opset"`
 	Exporter string       `json:"exporter"`
 	Via      string       `json:"via,omitempty"`     // onnx, torch where the engine converted the model itself, or transformers.js
+	Way      string       `json:"way,omitempty"`     // as in ExportTry, of what counts; "" in results of older versions
 	Earlier  []ExportTry  `json:"earlier,omitempty"` // other ways to the engine that were tried, and what they came to
 	Steps    []ExportStep `json:"steps"`             // how the graph was made friendly to accelerators
 	Check    ExportCheck  `json:"check"`
@@ -20,6 +24,25 @@ type Exported struct {
 type ExportTry struct {
 	Way   string `json:"way"` // the form of the model, and settings of the engine beside its usual ones
 	Error string `json:"error"`
+}
+
+// wrongNumbers is how the error of a way begins that ran and gave numbers other
+// than the model's (docs/protocol.md).
+const wrongNumbers = "its numbers are wrong"
+
+// WrongDefault is the first way of all, the engine's default configuration, where
+// it gave wrong numbers and another way counts in its place; nil otherwise.
+func (e *Exported) WrongDefault() *ExportTry {
+	if e == nil || len(e.Earlier) == 0 || !strings.HasPrefix(e.Earlier[0].Error, wrongNumbers) {
+		return nil
+	}
+	return &e.Earlier[0]
+}
+
+// Limited reports whether the graph is right only while some inputs keep the
+// values of the exported call, or lead to the same choices.
+func (e *Exported) Limited() bool {
+	return e != nil && (e.Step(ConstantInputs) != nil || e.Step(FixedChoices) != nil)
 }
 
 // FixedChoices is the step of a graph in which choices that the model makes by
@@ -58,4 +81,10 @@ type ExportCheck struct {
 	Pass   bool     `json:"pass"`
 	Error  string   `json:"error,omitempty"`  // why that engine could not run it
 	Sample string   `json:"sample,omitempty"` // the inputs on which it is furthest off, where they are not the exported ones
+}
+
+// Rescued reports whether the engine's default configuration gave wrong numbers,
+// and another setting right ones.
+func (r Result) Rescued() bool {
+	return r.Export.WrongDefault() != nil && r.Numerics != nil && r.Numerics.Pass
 }

@@ -1,5 +1,10 @@
 package cell
 
+import (
+	"encoding/json"
+	"strings"
+)
+
 // Numerics is the comparison of the outputs with a reference.
 type Numerics struct {
 	MaxAbs    *float64 `json:"max_abs"` // nil when either side is not finite
@@ -20,7 +25,7 @@ type Numerics struct {
 	Negligible map[string]float64 `json:"negligible,omitempty"`
 	// Samples are the other inputs that the model was run on, Sample the one of
 	// them that is furthest off where one is wrong, and LeftOut those that say
-	// nothing about this model.
+	// nothing about this model or that its graph cannot be given.
 	Samples []Sample `json:"samples,omitempty"`
 	Sample  string   `json:"sample,omitempty"`
 	LeftOut []Skip   `json:"left_out,omitempty"`
@@ -40,9 +45,33 @@ type Sample struct {
 	LeastSNRdB *float64 `json:"least_snr_db,omitempty"`
 	Output     string   `json:"output,omitempty"` // the worst
 	Pass       bool     `json:"pass"`
-	// Fixed are the inputs that have another value here than in the graph, which
-	// does not take them: it was not run.
-	Fixed []string `json:"fixed,omitempty"`
+}
+
+// UnmarshalJSON also reads results of older versions, where a sample that a
+// graph cannot be given stood among those that it was run on, as passed.
+func (n *Numerics) UnmarshalJSON(b []byte) error {
+	type plain Numerics
+	var read plain
+	if err := json.Unmarshal(b, &read); err != nil {
+		return err
+	}
+	var old struct {
+		Samples []struct{ Fixed []string }
+	}
+	if err := json.Unmarshal(b, &old); err != nil {
+		return err
+	}
+	samples := read.Samples
+	read.Samples = nil
+	for i, s := range samples {
+		if fixed := old.Samples[i].Fixed; len(fixed) > 0 {
+			read.LeftOut = append(read.LeftOut, Skip{s.Name, "the graph has fixed " + strings.Join(fixed, ", ")})
+			continue
+		}
+		read.Samples = append(read.Samples, s)
+	}
+	*n = Numerics(read)
+	return nil
 }
 
 // Skip is a sample that was left out, with the reason.
@@ -58,9 +87,13 @@ type Around struct {
 	Pass   *bool    `json:"pass"`    // nil: there was nothing to compare it with
 }
 
+// OtherInput is the kind of control that damages nothing: the outputs of another
+// input must be seen to differ. It says less than damage.
+const OtherInput = "other-input"
+
 // Control is the negative control: a damaged model must be seen as damaged.
 type Control struct {
-	Kind   string   `json:"kind"`             // zero-index, zero-attention, zero-mlp, other-input
+	Kind   string   `json:"kind"`             // zero-index, zero-attention, zero-mlp, or OtherInput
 	Change *float64 `json:"change"`           // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
 	SNRdB  *float64 `json:"snr_db,omitempty"` // of the damaged model, where that is the measure
 	Pass   bool     `json:"pass"`

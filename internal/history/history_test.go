@@ -148,7 +148,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestUsualVerdicts: the newest of the platform's own engine and dtype.
+// TestUsualVerdicts: the newest run with the platform's own engine and dtype.
 func TestUsualVerdicts(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
@@ -159,6 +159,7 @@ func TestUsualVerdicts(t *testing.T) {
 	write(t, h, "a", host,
 		result(mask, 0, failing(cell.Crash)), result(mask, 1), result(two, 2, failing(cell.Crash)),
 		result(other, 3, failing(cell.Crash)), result(half, 4, failing(cell.Crash)),
+		result(mask, 8, func(r *cell.Result) { r.Verdict, r.Evidence = cell.Fails, cell.Derived }),
 		result(foreign, 5, func(r *cell.Result) { r.Context.Versions = map[string]string{"torch": "2.15.0"} }),
 		result(cell.Cell{Type: "bert", Task: "fill-mask", Size: cell.Full, Checkpoint: "a/b"}, 6, failing(cell.Crash)),
 		result(cell.Cell{Type: "bert", Task: "fill-mask", Target: "openvino"}, 7, failing(cell.Crash)))

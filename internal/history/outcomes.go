@@ -45,8 +45,8 @@ type Head struct {
 	Batch      int
 }
 
-// UsualVerdicts are the newest verdicts on tiny models on a platform as it is
-// usually used: one inference with the platform's own engine and dtype, in no
+// UsualVerdicts are the newest verdicts of runs of tiny models on a platform as it
+// is usually used: one inference with the platform's own engine and dtype, in no
 // particular browser. What a program other than Assay wrote is left out.
 func (h *History) UsualVerdicts(ctx context.Context, on platform.Platform) (map[Head]cell.Verdict, error) {
 	stored, err := h.results(ctx, store.Filter{Platforms: []string{string(on.Name)}, Sizes: []string{cell.Tiny}})
@@ -57,7 +57,7 @@ func (h *History) UsualVerdicts(ctx context.Context, on platform.Platform) (map[
 	for _, x := range slices.Backward(stored) { // oldest first: a newer one replaces it
 		c := x.Result.Cell
 		usual := c.Engine == on.Engines[0] && c.Browser == "" && c.Mode == cell.Infer && c.DType == on.DTypes[0]
-		if usual && x.Result.Context.Versions["assay"] != "" {
+		if usual && !x.Result.Evidence.Unrun() && x.Result.Context.Versions["assay"] != "" {
 			out[Head{c.Type, c.Task, max(c.Batch, 1)}] = x.Result.Verdict
 		}
 	}

@@ -200,6 +200,29 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestRescued: a result that only another setting made right says so.
+func TestRescued(t *testing.T) {
+	t.Parallel()
+	s := &script{do: func(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		var r map[string]any
+		if err := json.Unmarshal(goodReport(job), &r); err != nil {
+			return runner.Exit{}, err
+		}
+		r["export"] = cell.Exported{Way: "onnx, FUSE=NO", Earlier: []cell.ExportTry{{Way: "onnx", Error: "its numbers are wrong by 0.5"}}}
+		b, err := json.Marshal(r)
+		on(runner.PointDone{Report: b})
+		return runner.Exit{}, err
+	}}
+	rs, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "x"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "with the engine's default configuration (onnx) its numbers are wrong by 0.5; they are right with onnx, FUSE=NO"
+	if rs[0].Verdict != cell.Works || rs[0].Note != want {
+		t.Errorf("%s, %q", rs[0].Verdict, rs[0].Note)
+	}
+}
+
 func TestAnAbsentPlatformFallsBack(t *testing.T) {
 	t.Parallel()
 	s := &script{do: good}

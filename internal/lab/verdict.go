@@ -115,7 +115,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Context = describe(r.Context, p.Report)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
 	r.Note = joinNotes(a.widened, r.Note)
-	for _, more := range []string{unjudged(p.Numerics), out.again, a.restricted(out.level)} {
+	for _, more := range []string{rescued(r), unjudged(p.Numerics), out.again, a.restricted(out.level)} {
 		r.Note = joinNotes(r.Note, more)
 	}
 	fitted(&r, p.Report)
@@ -243,6 +243,16 @@ func onSample(n *cell.Numerics) string {
 	return ", on inputs other than the first: " + n.Sample
 }
 
+// rescued says that only a setting other than the engine's own gave right numbers:
+// who runs the model there as the engine comes gets wrong ones.
+func rescued(r cell.Result) string {
+	if !r.Rescued() {
+		return ""
+	}
+	first := r.Export.WrongDefault()
+	return fmt.Sprintf("with the engine's default configuration (%s) %s; they are right with %s", first.Way, first.Error, cmp.Or(r.Export.Way, "another setting"))
+}
+
 // unjudged names the outputs that are too close to zero to judge.
 func unjudged(n *cell.Numerics) string {
 	if n == nil || len(n.Negligible) == 0 {
@@ -294,26 +304,20 @@ func leftOver(p *cell.Placement) string {
 	return fmt.Sprintf("%s ran on %s: %s", plural(total, "operation"), p.LeftOver[0].Where, some(names))
 }
 
-// torchDevices are how torch calls the devices of a platform.
-var torchDevices = map[platform.Name]string{platform.CPU: "cpu", platform.CUDA: "cuda", platform.ROCm: "cuda", platform.MPS: "mps"}
-
 // strayed names where work was seen that is not the cell's device.
 func strayed(c cell.Cell, p *cell.Placement) string {
-	own, known := torchDevices[c.Platform]
-	if p == nil || !known || c.Engine != platform.Torch {
+	own := c.TorchDevice()
+	if p == nil || own == "" {
 		return ""
 	}
-	elsewhere := func(device string) bool { return device != "" && !strings.HasPrefix(device, own) }
 	var out []string
 	for _, device := range strings.Split(p.Device, ",") {
-		if elsewhere(device) {
+		if device != "" && !strings.HasPrefix(device, own) {
 			out = append(out, "parameters or outputs on "+device)
 		}
 	}
-	for _, device := range slices.Sorted(maps.Keys(p.Nodes)) {
-		if elsewhere(device) {
-			out = append(out, fmt.Sprintf("%s on %s", plural(p.Nodes[device], "operation"), device))
-		}
+	for _, device := range p.Strayed(c) {
+		out = append(out, fmt.Sprintf("%s on %s", plural(p.Nodes[device], "operation"), device))
 	}
 	return strings.Join(out, ", ")
 }
@@ -321,7 +325,7 @@ func strayed(c cell.Cell, p *cell.Placement) string {
 // misplaced is partial when some work ran on the cell's device, and a failure
 // when none did.
 func misplaced(c cell.Cell, p *cell.Placement) (cell.Verdict, string, *cell.Failure) {
-	own := torchDevices[c.Platform]
+	own := c.TorchDevice()
 	for device, n := range p.Nodes {
 		if strings.HasPrefix(device, own) && n > 0 {
 			return cell.Partial, strayed(c, p), nil

@@ -9,22 +9,28 @@ import (
 )
 
 // Coverage counts how many models run on one target in one dtype at one size.
-// Of several results of a model the newest counts.
+// Of several results of a model the newest counts. Each model is in one of the
+// counts from Whole to Fails.
 type Coverage struct {
 	Target string         `json:"target"`
 	DType  platform.DType `json:"dtype"`
 	Size   string         `json:"size"`
 	Models int            `json:"models"` // with a result that says something
-	// Base is how many of them run on the CPU by torch; the shares below are of these.
-	Base int `json:"base"`
-	// Whole run with right numbers and nothing left over; WithLeftOvers run
-	// with right numbers, some operations elsewhere.
-	Whole         int                       `json:"whole"`
-	WithLeftOvers int                       `json:"with_left_overs"`
-	WholeShare    *float64                  `json:"whole_share"` // nil without a base
-	RunShare      *float64                  `json:"run_share"`   // whole or with left-overs
-	Fails         map[cell.FailureClass]int `json:"fails"`
-	Evidence      map[cell.Evidence]int     `json:"evidence"`
+	// Base is how many of them were run there and run on the CPU by torch; the
+	// shares below are of these.
+	Base          int `json:"base"`
+	Whole         int `json:"whole"`           // work: right numbers, and nothing left over
+	Limited       int `json:"limited"`         // right only while some inputs keep the exported values, or lead to the same choices
+	WithLeftOvers int `json:"with_left_overs"` // right, some operations elsewhere
+	OtherPartial  int `json:"other_partial"`   // partial for another reason: the check could not be made, or is weak
+	ShouldWork    int `json:"should_work"`     // were not run: their verdict is derived, predicted or of a compiled model
+	// OtherSetting of those that ran are right only with a setting other than the
+	// engine's default, which gives wrong numbers.
+	OtherSetting int                       `json:"other_setting"`
+	WholeShare   *float64                  `json:"whole_share"` // nil without a base
+	RunShare     *float64                  `json:"run_share"`   // whole or partial
+	Fails        map[cell.FailureClass]int `json:"fails"`
+	Evidence     map[cell.Evidence]int     `json:"evidence"`
 }
 
 // spot is what a row of coverage is about.
@@ -70,34 +76,49 @@ func placeOf(target string) int {
 func cover(s spot, models, onCPU map[string]Observation) Coverage {
 	c := Coverage{Target: s.target, DType: s.dtype, Size: s.size, Models: len(models),
 		Fails: map[cell.FailureClass]int{}, Evidence: map[cell.Evidence]int{}}
-	whole, left := 0, 0 // of the base
+	whole, partial := 0, 0 // of the base
 	for name, x := range models {
-		_, based := onCPU[name]
-		based = based && onCPU[name].Verdict != cell.Fails
-		if based {
-			c.Base++
-		}
+		onCPU, based := onCPU[name]
+		based = based && onCPU.Verdict != cell.Fails && !x.Evidence.Unrun()
+		c.Base += count(based)
 		c.Evidence[x.Evidence]++
-		switch {
-		case x.Verdict == cell.Fails && x.Failure != nil:
-			c.Fails[x.Failure.Class]++
-		case leavesOver(x):
-			c.WithLeftOvers++
-			left += count(based)
-		default:
-			c.Whole++
-			whole += count(based)
-		}
+		c.OtherSetting += count(x.Verdict != cell.Fails && x.Rescued())
+		of := c.add(x)
+		whole += count(based && of == &c.Whole)
+		partial += count(based && of != &c.Whole && of != nil)
 	}
 	if c.Base > 0 {
-		w, r := float64(whole)/float64(c.Base), float64(whole+left)/float64(c.Base)
+		w, r := float64(whole)/float64(c.Base), float64(whole+partial)/float64(c.Base)
 		c.WholeShare, c.RunShare = &w, &r
 	}
 	return c
 }
 
-// leavesOver says whether operations ran elsewhere than asked.
-func leavesOver(x Observation) bool { return x.Placement != nil && len(x.Placement.LeftOver) > 0 }
+// add counts an observation and returns where; nil is among those that fail. A
+// graph that is limited counts as that wherever its operations ran: it says more
+// about what the model can be used for.
+func (c *Coverage) add(x Observation) *int {
+	var of *int
+	switch {
+	case x.Verdict == cell.Fails:
+		if x.Failure != nil {
+			c.Fails[x.Failure.Class]++
+		}
+		return nil
+	case x.Evidence.Unrun():
+		of = &c.ShouldWork
+	case x.Export.Limited():
+		of = &c.Limited
+	case x.Placement.LeavesOver(x.Cell):
+		of = &c.WithLeftOvers
+	case x.Verdict == cell.Partial:
+		of = &c.OtherPartial
+	default:
+		of = &c.Whole
+	}
+	*of++
+	return of
+}
 
 func count(b bool) int {
 	if b {

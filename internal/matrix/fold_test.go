@@ -3,6 +3,7 @@ package matrix
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,6 +115,20 @@ func TestConditionsNameTasks(t *testing.T) {
 	s := square(t, platform.CPU, observe("bert", "cpu"), observe("bert", "cpu", in(platform.BF16)), other)
 	if s.Verdict != cell.Works || s.Conditions != "fill-mask only" || s.Why != "for question-answering in fp32: model-error: it broke" || s.Hint != "mend it" {
 		t.Errorf("%s, %q, %q", s.Verdict, s.Conditions, s.Why)
+	}
+}
+
+// A warning beside what works does not hide why it holds under a condition.
+func TestAWarningHidesNoCondition(t *testing.T) {
+	t.Parallel()
+	warned := observe("bert", "cpu", func(x *Observation) { x.Note = "drawn at random" })
+	s := foldSquare(platform.CPU, []Observation{warned, observe("bert", "cpu", in(platform.FP16), failing(cell.ModelError))}, noon)
+	if s.Conditions != "fp32 only" || s.Why != "drawn at random; in fp16: model-error: it broke" {
+		t.Errorf("%q, %q", s.Conditions, s.Why)
+	}
+	partial := observe("bert", "cpu", verdict(cell.Partial), func(x *Observation) { x.Note = "not checked" })
+	if s := foldSquare(platform.CPU, []Observation{partial, observe("bert", "cpu", in(platform.FP16), failing(cell.ModelError))}, noon); s.Why != "not checked" {
+		t.Errorf("of a partial one: %q", s.Why)
 	}
 }
 
@@ -296,7 +311,7 @@ func TestDerivedStandsBelowWhatRan(t *testing.T) {
 	for _, e := range []cell.Evidence{cell.Measured, cell.Emulated, cell.Compiled} {
 		ran := observe("bert", "mps", known(e), failing(cell.UnsupportedOperator))
 		s := foldSquare(platform.MPS, []Observation{derived, absent, ran}, noon)
-		if s.Verdict != cell.Fails || s.Evidence != e || len(s.Disagreement) != 1 {
+		if s.Verdict != cell.Fails || s.Evidence != e || len(s.Disagreement) != 1 || !strings.HasPrefix(s.Disagreement[0], "should work (derived, mps, ") {
 			t.Errorf("%s: %s by %s, against %v", e, s.Verdict, s.Evidence, s.Disagreement)
 		}
 	}

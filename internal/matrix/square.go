@@ -59,18 +59,25 @@ func (s *Square) speak(x Observation, now time.Time) {
 // explain says what stands against a verdict that holds under a condition,
 // unless the verdict has a reason of its own.
 func (s *Square) explain(group []Observation) {
+	if s.Why != "" && s.Verdict != cell.Works {
+		return
+	}
 	for _, x := range newestBy(group, settingsOf) {
-		if s.Why != "" || x.Verdict == s.Verdict || x.Failure == nil {
+		if x.Verdict == s.Verdict || x.Failure == nil {
 			continue
 		}
+		if s.Why != "" {
+			s.Why += "; " // a warning beside a verdict that works
+		}
 		if x.Cell.Task != s.Task {
-			s.Why = "for " + x.Cell.Task + " "
+			s.Why += "for " + x.Cell.Task + " "
 		}
 		if x.Cell.Target != s.Target {
 			s.Why += "on " + x.Cell.Target + " "
 		}
 		s.Why += fmt.Sprintf("in %s: %s: %s", x.Cell.DType, x.Failure.Class, x.Failure.Detail)
 		s.Hint = x.Failure.Hint
+		return
 	}
 }
 
@@ -214,7 +221,7 @@ func disagreement(head Observation, list []Observation) []string {
 }
 
 func describe(x Observation) string {
-	text := fmt.Sprintf("%s (%s, %s, %s)", x.Verdict, x.Evidence, x.Cell.Target, x.Cell.DType)
+	text := fmt.Sprintf("%s (%s, %s, %s)", x.Shown().Word(), x.Evidence, x.Cell.Target, x.Cell.DType)
 	if x.Host != "" {
 		text += " on host " + x.Host
 	}
@@ -244,3 +251,6 @@ func filter(list []Observation, keep func(Observation) bool) []Observation {
 	}
 	return out
 }
+
+// Shown is the square's verdict as people are shown it.
+func (s Square) Shown() cell.Verdict { return cell.Shown(s.Verdict, s.Evidence) }

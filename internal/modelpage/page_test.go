@@ -74,6 +74,30 @@ not known    bytes, outputs: NotImplementedError (Router, m.py:3)
 	}
 }
 
+// TestTextSaysWhatDidNotRun: a verdict that no run stands behind is no "ran …
+// works", and a warning stands beside one that does.
+func TestTextSaysWhatDidNotRun(t *testing.T) {
+	t.Parallel()
+	got := text(t, Page{Ran: []Ran{
+		{Target: "rocm", Size: "tiny", DType: "fp16", Verdict: cell.Works, Evidence: cell.Derived, Why: "every operator has a kernel"},
+		{Target: "mps/coreml", Size: "tiny", DType: "fp16", Verdict: cell.Partial, Evidence: cell.Compiled},
+		{Target: "mps", Size: "tiny", DType: "fp32", Verdict: cell.Fails, Evidence: cell.Derived, Class: cell.UnsupportedOperator},
+		{Target: "cuda", Size: "tiny", DType: "fp32", Verdict: cell.Unavailable, Evidence: cell.None},
+		{Target: "openvino", Size: "tiny", DType: "fp32", Verdict: cell.Works, Evidence: cell.Measured, Why: "right with another setting"},
+		{Target: "qnn", Size: "tiny", DType: "fp16", Verdict: cell.Works, Evidence: cell.Emulated},
+	}})
+	want := `not run      rocm, tiny, fp16: should work (derived): every operator has a kernel
+not run      mps/coreml, tiny, fp16: should work partly (compiled)
+not run      mps, tiny, fp32: fails (derived), unsupported-operator
+not run      cuda, tiny, fp32: unavailable (none)
+ran          openvino, tiny, fp32: works (measured): right with another setting
+ran          qnn, tiny, fp16: works (emulated)
+`
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // TestTextWithoutFacts: the recipe's own inputs stand there, and how to get the rest.
 func TestTextWithoutFacts(t *testing.T) {
 	t.Parallel()

@@ -196,7 +196,7 @@ func operators(b *printer, census *facts.Operators) {
 	b.line("operators", "%d calls of %d: %s", census.Calls, census.Distinct, strings.Join(top, ", "))
 }
 
-// ran is what ran where.
+// ran is what ran where, and what is known about the rest.
 func (p Page) ran(b *printer) {
 	for _, r := range p.Ran {
 		of := []string{cmp.Or(r.Target, r.Platform), r.Size, r.DType}
@@ -209,7 +209,7 @@ func (p Page) ran(b *printer) {
 		if r.Imported {
 			evidence += ", imported"
 		}
-		text := fmt.Sprintf("%s: %s (%s)", strings.Join(of, ", "), r.Verdict, evidence)
+		text := fmt.Sprintf("%s: %s (%s)", strings.Join(of, ", "), cell.Shown(r.Verdict, r.Evidence).Word(), evidence)
 		if r.StartedAt != nil {
 			text += " on " + r.StartedAt.UTC().Format("2006-01-02")
 		}
@@ -219,10 +219,14 @@ func (p Page) ran(b *printer) {
 		if r.Class != "" {
 			text += ", " + string(r.Class)
 		}
-		if r.Why != "" && r.Verdict != cell.Works {
+		if r.Why != "" {
 			text += ": " + r.Why
 		}
-		b.line("ran", "%s", text)
+		name := "ran"
+		if r.Evidence.Unrun() || r.Verdict == cell.Unavailable {
+			name = "not run"
+		}
+		b.line(name, "%s", text)
 	}
 }
 

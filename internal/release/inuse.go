@@ -10,10 +10,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"assay/internal/catalog"
 	"assay/internal/environment"
+	"assay/internal/wholefile"
 )
 
 // InUse is the environment that a user chose, and the release of transformers in
@@ -88,5 +88,5 @@ func (u *InUse) Refresh(ctx context.Context) error {
 	}
 	u.Say(fmt.Sprintf("%d types of transformers %s, %d pipelines of diffusers %s",
 		fresh.Count(catalog.Transformers), fresh.Transformers, fresh.Count(catalog.Diffusers), fresh.Diffusers))
-	return os.WriteFile(u.Kept.Path(u.Name(ctx)), b, 0o644)
+	return wholefile.Write(u.Kept.Path(u.Name(ctx)), b, wholefile.Options{Mode: 0o644})
 }

@@ -82,6 +82,22 @@ func TestRefreshRefusesWhatDoesNotRead(t *testing.T) {
 	}
 }
 
+// TestRefreshReplacesTheWholeFile: what was kept stays as it is for whoever reads
+// it meanwhile; the new catalogue is another file, put in its place.
+func TestRefreshReplacesTheWholeFile(t *testing.T) {
+	t.Parallel()
+	used, _ := using(t, "4.0.0")
+	path, reading := used.Kept.Path("4.0.0"), filepath.Join(t.TempDir(), "reading")
+	if err := errors.Join(os.WriteFile(path, []byte("before"), 0o600), os.Link(path, reading), used.Refresh(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	was, errWas := os.ReadFile(reading)
+	is, errIs := os.ReadFile(path)
+	if err := errors.Join(errWas, errIs); err != nil || string(was) != "before" || string(is) != other {
+		t.Errorf("%v: a reader has %q, and the file is %q", err, was, is)
+	}
+}
+
 // past is a store with one run and one release.
 type past struct{}
 

@@ -75,7 +75,7 @@ func (p *bar) started(c cell.Cell) {
 
 func (p *bar) finished(r cell.Result) {
 	p.mu.Lock()
-	p.counts[shown(r)]++
+	p.counts[r.Shown()]++
 	for i, n := range p.running {
 		if n == name(r.Cell) {
 			p.running = append(p.running[:i:i], p.running[i+1:]...)

@@ -28,7 +28,7 @@ func sections(d Document) []section {
 	return []section{
 		{"Fastest platform", "Speed-up over the CPU of the same host: same subject, size, dtype and batch, both timed.",
 			notMeasured + ": no model was timed on the CPU and on another platform of one host.", fastestGrid(d.Fastest), false},
-		{"Coverage", "Models with right numbers. Whole: everything ran on the target; unplaced: some nodes ran elsewhere. Shares are of the models that run on the CPU by torch.",
+		{"Coverage", coverageNote,
 			notMeasured + ".", coverageGrid(d.Coverage), false},
 		{"Performance", "Median of the repeats' medians [95 % interval, from six repeats on].",
 			notMeasured + ": no cell was timed (assay bench times cells).", performanceGrid(d.Performance), true},
@@ -48,16 +48,24 @@ func fastestGrid(rows []matrix.Fastest) grid {
 	return g
 }
 
+const coverageNote = "Whole: works; limited: right only while some inputs keep their exported values; unplaced: some nodes ran elsewhere; other: partial for another reason; " +
+	"should work: did not run. Other setting: the engine's default gives wrong numbers, another setting right ones. " +
+	"Shares are of the models that ran there and run on the CPU by torch."
+
 // coverageGrid is shown where it sums something up: for several models.
 func coverageGrid(rows []matrix.Coverage) grid {
-	g := grid{head: []string{"target", "size", "dtype", "models", "whole", "unplaced", "fail", "whole of base", "run of base", "evidence", "failures"}, numbers: []int{3, 4, 5, 6, 7, 8}}
+	g := grid{head: []string{"target", "size", "dtype", "models", "whole", "limited", "unplaced", "other", "should work", "fail", "other setting", "whole of base", "run of base", "evidence", "failures"},
+		numbers: []int{3, 4, 5, 6, 7, 8, 9, 10, 11, 12}}
 	for _, r := range rows {
 		if r.Models < fewModels {
 			continue
 		}
-		failed := r.Models - r.Whole - r.WithLeftOvers
-		g.add(r.Target, r.Size, string(r.DType), fmt.Sprint(r.Models), fmt.Sprint(r.Whole), fmt.Sprint(r.WithLeftOvers), fmt.Sprint(failed),
-			percent(r.WholeShare, r.Base), percent(r.RunShare, r.Base), counted(r.Evidence), counted(r.Fails))
+		failed := r.Models - r.Whole - r.Limited - r.WithLeftOvers - r.OtherPartial - r.ShouldWork
+		row := []string{r.Target, r.Size, string(r.DType)}
+		for _, n := range []int{r.Models, r.Whole, r.Limited, r.WithLeftOvers, r.OtherPartial, r.ShouldWork, failed, r.OtherSetting} {
+			row = append(row, fmt.Sprint(n))
+		}
+		g.add(append(row, percent(r.WholeShare, r.Base), percent(r.RunShare, r.Base), counted(r.Evidence), counted(r.Fails))...)
 	}
 	return g
 }

@@ -103,7 +103,7 @@ func newPage(d Document) page {
 	}
 	p.Metrics = metricViews(d)
 	for _, l := range looks {
-		p.Chips = append(p.Chips, chipView{string(l.verdict), l.mark, l.word, l.meaning, d.Counts[l.verdict]})
+		p.Chips = append(p.Chips, chipView{string(l.verdict), l.mark, l.word(), l.meaning, d.Counts[l.verdict]})
 	}
 	for _, g := range grades {
 		p.Grades = append(p.Grades, gradeView{string(g.evidence), g.short, g.meaning})
@@ -153,7 +153,7 @@ func column(i int, n platform.Name) columnView {
 func problemViews(list []Problem) []problemView {
 	var out []problemView
 	for _, p := range list {
-		l := lookOf(matrix.Shown(p.Verdict, p.Evidence))
+		l := lookOf(cell.Shown(p.Verdict, p.Evidence))
 		kind := string(p.Class)
 		if p.Conditions != "" {
 			kind = p.Conditions
@@ -165,7 +165,7 @@ func problemViews(list []Problem) []problemView {
 		if p.Imported {
 			evidence = strings.TrimSpace(evidence + " imported")
 		}
-		out = append(out, problemView{matrix.Name(p.Model), p.Target, string(l.verdict), l.mark, l.word, evidence, kind, p.Why, p.Hint})
+		out = append(out, problemView{matrix.Name(p.Model), p.Target, string(l.verdict), l.mark, l.word(), evidence, kind, p.Why, p.Hint})
 	}
 	return out
 }

@@ -44,8 +44,8 @@ func squareOf(r matrix.Row, s matrix.Square) squareView {
 	l := lookOf(s.Shown())
 	where := matrix.Title(s.Platform)
 	model := matrix.Name(r.Model)
-	v := squareView{Class: string(s.Shown()), Mark: l.mark, Word: l.word, Model: model, Where: where, Headline: l.word,
-		Tip: fmt.Sprintf("%s on %s: %s", model, where, l.word)}
+	v := squareView{Class: string(s.Shown()), Mark: l.mark, Word: l.word(), Model: model, Where: where, Headline: l.word(),
+		Tip: fmt.Sprintf("%s on %s: %s", model, where, l.word())}
 	if s.Verdict == matrix.NotRun {
 		v.Blank = true
 		return v
@@ -71,7 +71,7 @@ func squareOf(r matrix.Row, s matrix.Square) squareView {
 
 // headline is the verdict in words: "works: fp32 only, measured".
 func headline(s matrix.Square) string {
-	text := lookOf(s.Shown()).word
+	text := s.Shown().Word()
 	if s.Conditions != "" {
 		text += ": " + s.Conditions
 	}

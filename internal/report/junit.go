@@ -13,8 +13,9 @@ import (
 )
 
 // JUnit prints the results as JUnit XML when the run is done: a suite for each
-// target, a test case for each cell. Unavailable is skipped; the machine's own
-// failures are errors, the model's are failures.
+// target, a test case for each cell. Unavailable is skipped, and so is what should
+// work: no test of it ran. The machine's own failures are errors, the model's are
+// failures.
 func JUnit(w io.Writer) Results { return &junit{w: w, suites: map[string]*junitSuite{}} }
 
 type junit struct {
@@ -86,6 +87,9 @@ func (s *junitSuite) add(r cell.Result) {
 	case r.Verdict == cell.Unavailable:
 		s.Skipped++
 		test.Skipped = &junitMessage{Message: xmlText(r.Note)}
+	case r.Shown() != r.Verdict:
+		s.Skipped++
+		test.Skipped = &junitMessage{Message: xmlText(strings.TrimSuffix(fmt.Sprintf("%s (%s): %s", r.Shown().Word(), r.Evidence, oneLine(r.Note)), ": "))}
 	case r.Broke():
 		s.Errors++
 		test.Error = junitFailure(*r.Failure)

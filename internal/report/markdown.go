@@ -76,7 +76,7 @@ func matrixGrid(d Document) grid {
 func legendMarkdown(d Document) string {
 	var b strings.Builder
 	for _, l := range looks {
-		fmt.Fprintf(&b, "- %s **%s** (%d): %s\n", l.mark, l.word, d.Counts[l.verdict], l.meaning)
+		fmt.Fprintf(&b, "- %s **%s** (%d): %s\n", l.mark, l.word(), d.Counts[l.verdict], l.meaning)
 	}
 	b.WriteString("\nEach cell shows the size; weights are random unless it says hub or own. Evidence is measured (ran on that device) unless a cell says:\n\n")
 	for _, g := range grades[1:] {
@@ -103,7 +103,7 @@ func problemsMarkdown(b *strings.Builder, list []Problem) {
 	}
 	b.WriteString("\n## What does not work, and why\n\n")
 	for _, p := range list {
-		fmt.Fprintf(b, "- %s **%s** on %s (%s): %s\n", lookOf(matrix.Shown(p.Verdict, p.Evidence)).mark, escapeMarkdown(matrix.Name(p.Model)), code(p.Target), p.Evidence, escapeMarkdown(reason(p)))
+		fmt.Fprintf(b, "- %s **%s** on %s (%s): %s\n", lookOf(cell.Shown(p.Verdict, p.Evidence)).mark, escapeMarkdown(matrix.Name(p.Model)), code(p.Target), p.Evidence, escapeMarkdown(reason(p)))
 		if p.Hint != "" {
 			fmt.Fprintf(b, "  - %s\n", escapeMarkdown(p.Hint))
 		}

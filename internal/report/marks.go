@@ -8,25 +8,26 @@ import (
 	"assay/internal/matrix"
 )
 
-// look is how a verdict appears: a mark that needs no colour, a word, and the
-// style's name in the terminal palette and the style sheets.
+// look is how a verdict appears beside its word: a mark that needs no colour.
+// The verdict is the style's name in the terminal palette and the style sheets.
 type look struct {
 	verdict cell.Verdict
 	mark    string
-	word    string
 	meaning string
 }
 
+func (l look) word() string { return l.verdict.Word() }
+
 // looks has a row for each verdict of a square.
 var looks = []look{
-	{cell.Works, "✓", "works", "ran, and its output was checked against a reference"},
-	{cell.Partial, "◐", "partial", "ran, but some of it elsewhere, or the check could not be made"},
-	{matrix.ShouldWork, "○", "should work", "did not run: it was converted for the platform, or a table of operators or past results say so"},
-	{matrix.ShouldWorkPartly, "◌", "should work partly", "did not run, and by the same evidence some of it would run elsewhere"},
-	{cell.Fails, "✗", "fails", "was tried and failed; the reason is given"},
-	{cell.Unavailable, "–", "unavailable", "no such device on the machines that were tried"},
-	{matrix.Unknown, "?", "unknown", "was tried, but the machine broke before the model could show anything"},
-	{matrix.NotRun, "·", "not run", "not tried"},
+	{cell.Works, "✓", "ran, and its output was checked against a reference"},
+	{cell.Partial, "◐", "ran, but some of it elsewhere, or its graph does not take every input, or the check could not be made"},
+	{cell.ShouldWork, "○", "did not run: it was converted for the platform, or a table of operators or past results say so"},
+	{cell.ShouldWorkPartly, "◌", "did not run, and by the same evidence some of it would run elsewhere"},
+	{cell.Fails, "✗", "was tried and failed, or would by a table of operators; the reason is given"},
+	{cell.Unavailable, "–", "no such device on the machines that were tried"},
+	{matrix.Unknown, "?", "was tried, but the machine broke before the model could show anything"},
+	{matrix.NotRun, "·", "not tried"},
 }
 
 func lookOf(v cell.Verdict) look {
@@ -35,7 +36,7 @@ func lookOf(v cell.Verdict) look {
 			return l
 		}
 	}
-	return look{v, "?", string(v), ""}
+	return look{v, "?", ""}
 }
 
 // grade is how a kind of evidence appears beside a verdict.
@@ -157,7 +158,7 @@ func short(s matrix.Square, m Metric, hosts letters) string {
 // number is what a square shows under a metric of numbers. One that works but
 // was never timed says so: a mark would read as a verdict on its speed.
 func number(s matrix.Square, m Metric) string {
-	ran := s.Verdict == cell.Works || s.Verdict == cell.Partial
+	ran := s.Shown() == cell.Works || s.Shown() == cell.Partial
 	switch v := value(s, m); {
 	case v != "":
 		return v
@@ -171,7 +172,7 @@ func number(s matrix.Square, m Metric) string {
 func reason(p Problem) string {
 	var parts []string
 	if p.Conditions != "" {
-		parts = append(parts, fmt.Sprintf("%s: %s", lookOf(matrix.Shown(p.Verdict, p.Evidence)).word, p.Conditions))
+		parts = append(parts, fmt.Sprintf("%s: %s", cell.Shown(p.Verdict, p.Evidence).Word(), p.Conditions))
 	}
 	if p.Class != "" {
 		parts = append(parts, string(p.Class))

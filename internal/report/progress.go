@@ -86,8 +86,8 @@ func (p *lines) finished(r cell.Result) {
 
 func (p *lines) say(r cell.Result, now time.Time) {
 	p.said, p.unsaid = now, nil
-	fmt.Fprintf(p.w, "%d/%d %s %s on %s: %s (%s)\n", p.done, max(p.total, p.done), lookOf(shown(r)).mark, called(r.Cell), r.Cell.Target,
-		lookOf(shown(r)).word, now.Sub(p.begun).Round(time.Second))
+	fmt.Fprintf(p.w, "%d/%d %s %s on %s: %s (%s)\n", p.done, max(p.total, p.done), lookOf(r.Shown()).mark, called(r.Cell), r.Cell.Target,
+		r.Shown().Word(), now.Sub(p.begun).Round(time.Second))
 }
 
 // unavailable tells why a target is not there, once, and reports whether it did.

@@ -111,7 +111,7 @@ type textResults struct {
 }
 
 func (p *textResults) Result(r cell.Result) {
-	p.counts[shown(r)]++
+	p.counts[r.Shown()]++
 	p.print(resultLines(printable(r)))
 }
 
@@ -121,7 +121,7 @@ func (p *textResults) Done(s Summary) error {
 	for _, l := range looks {
 		if n := p.counts[l.verdict]; n > 0 {
 			total += n
-			parts = append(parts, ink(l.verdict, fmt.Sprintf("%s %d %s", l.mark, n, l.word)))
+			parts = append(parts, ink(l.verdict, fmt.Sprintf("%s %d %s", l.mark, n, l.word())))
 		}
 	}
 	line := "\n" + plural(total, "result")
@@ -144,22 +144,19 @@ func (p *textResults) print(s string) {
 	}
 }
 
-// shown is the verdict of a result as people are shown it.
-func shown(r cell.Result) cell.Verdict { return matrix.Shown(r.Verdict, r.Evidence) }
-
 // resultLines is a result as one line, with its reasons under it.
 func resultLines(r cell.Result) string {
 	if r.Verdict == cell.Unavailable {
 		return unavailableLine(r)
 	}
-	l := lookOf(shown(r))
+	l := lookOf(r.Shown())
 	c := r.Cell
 	line := strings.Join([]string{
-		ink(shown(r), l.mark),
+		ink(r.Shown(), l.mark),
 		pad(bold.Render(called(c)), 24),
 		pad(c.Target, 10),
 		pad(setting(c), 20),
-		ink(shown(r), pad(l.word, 7)),
+		ink(r.Shown(), pad(l.word(), 7)),
 		pad(evidenceWord(r), 8),
 	}, " ")
 	line += " " + strings.Join(append(facts(r), insteadOf(r)...), "  ")
@@ -174,7 +171,7 @@ func resultLines(r cell.Result) string {
 // place.
 func unavailableLine(r cell.Result) string {
 	l := lookOf(r.Verdict)
-	line := strings.Join([]string{ink(r.Verdict, l.mark), pad(bold.Render(called(r.Cell)), 24), pad(r.Cell.Target, 10), ink(r.Verdict, l.word)}, " ")
+	line := strings.Join([]string{ink(r.Verdict, l.mark), pad(bold.Render(called(r.Cell)), 24), pad(r.Cell.Target, 10), ink(r.Verdict, l.word())}, " ")
 	if r.Note != "" {
 		line += ": " + oneLine(r.Note)
 	}

@@ -234,3 +234,39 @@ func TestExpertsAndKernelsAreShown(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatDidNotRunPassesNoTest: a verdict that no run stands behind is no passed
+// test of a CI, and no line says of it that it works.
+func TestWhatDidNotRunPassesNoTest(t *testing.T) {
+	t.Parallel()
+	w := &sweep{}
+	w.put(subjects[0], cloud, "cpu")
+	w.put(subjects[0], cloud, "mps", evidence(cell.Derived, "all operators have kernels"))
+	w.put(subjects[1], cloud, "mps", evidence(cell.Compiled, ""), func(r *cell.Result) { r.Verdict = cell.Partial })
+	var junit, results, log bytes.Buffer
+	p, l := Both(JUnit(&junit), TextResults(&results)), NewProgress(&log, false, nil)
+	for _, x := range w.list {
+		p.Result(x.Result)
+	}
+	tell(l, progress.Finished(w.list[1].Result))
+	if err := p.Done(Summary{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`<testsuites name="assay" tests="3" failures="0" errors="0" skipped="2"`,
+		`<skipped message="should work (derived): all operators have kernels">`, `<skipped message="should work partly (compiled)">`} {
+		if !strings.Contains(junit.String(), want) {
+			t.Errorf("%s is not in\n%s", want, junit.String())
+		}
+	}
+	if text := results.String(); !strings.Contains(text, "3 results:  ✓ 1 works  ○ 1 should work  ◌ 1 should work partly") {
+		t.Error(text)
+	}
+	if !strings.Contains(log.String(), "○ bert on mps: should work (") {
+		t.Error(log.String())
+	}
+	var table strings.Builder
+	matrixText(&table, NewDocument(w.list, Options{Hosts: []cell.Host{cloud}}))
+	if faint := ink(cell.ShouldWork, "○ tiny drv"); !strings.Contains(table.String(), faint) || faint == ink(cell.Works, "○ tiny drv") {
+		t.Errorf("the matrix has it in the colour of what works:\n%s", table.String())
+	}
+}

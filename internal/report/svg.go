@@ -162,7 +162,7 @@ func (g *drawing) legend(d Document) {
 	for _, l := range looks {
 		fmt.Fprintf(&g.b, "<rect class=\"sq %s\" x=\"%.1f\" y=\"%.1f\" width=\"20\" height=\"18\" rx=\"5\"/>", l.verdict, x, g.y)
 		g.text(x+10, g.y+13.5, "mid mark t-"+string(l.verdict), l.mark)
-		label := fmt.Sprintf("%s %d", l.word, d.Counts[l.verdict])
+		label := fmt.Sprintf("%s %d", l.word(), d.Counts[l.verdict])
 		g.text(x+26, g.y+13.5, "soft", label)
 		x += 46 + 7*float64(len(label))
 	}

@@ -32,8 +32,8 @@ var (
 		cell.Works:   lipgloss.NewStyle().Foreground(lipgloss.Green),
 		cell.Partial: lipgloss.NewStyle().Foreground(lipgloss.Yellow),
 
-		matrix.ShouldWork:       lipgloss.NewStyle().Foreground(lipgloss.Green).Faint(true),
-		matrix.ShouldWorkPartly: lipgloss.NewStyle().Foreground(lipgloss.Yellow).Faint(true),
+		cell.ShouldWork:       lipgloss.NewStyle().Foreground(lipgloss.Green).Faint(true),
+		cell.ShouldWorkPartly: lipgloss.NewStyle().Foreground(lipgloss.Yellow).Faint(true),
 
 		cell.Fails:       lipgloss.NewStyle().Foreground(lipgloss.Red),
 		cell.Unavailable: faint,

@@ -95,7 +95,7 @@ func matrixText(b *strings.Builder, d Document) {
 		}
 		line := pad("  "+label(r), name)
 		for i, s := range r.Squares {
-			line += "  " + pad(ink(s.Verdict, short(s, d.Metric, hosts)), widths[i])
+			line += "  " + pad(ink(s.Shown(), short(s, d.Metric, hosts)), widths[i])
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
@@ -146,7 +146,7 @@ func tally(counts map[cell.Verdict]int, style func(cell.Verdict, string) string)
 func legendText(d Document) string {
 	var verdicts []string
 	for _, l := range looks {
-		verdicts = append(verdicts, ink(l.verdict, l.mark)+" "+l.word+fmt.Sprintf(" %d", d.Counts[l.verdict]))
+		verdicts = append(verdicts, ink(l.verdict, l.mark)+" "+l.word()+fmt.Sprintf(" %d", d.Counts[l.verdict]))
 	}
 	legend := strings.Join(verdicts, "   ") + "\n"
 	if d.byFamily {
@@ -218,7 +218,7 @@ func problemsText(b *strings.Builder, list []Problem) {
 	}
 	fmt.Fprintf(b, "\n%s\n", bold.Render("Why"))
 	for _, p := range list {
-		fmt.Fprintf(b, "  %s %s on %s  %s\n", ink(p.Verdict, lookOf(matrix.Shown(p.Verdict, p.Evidence)).mark), matrix.Name(p.Model), p.Target, reason(p))
+		fmt.Fprintf(b, "  %s %s on %s  %s\n", ink(cell.Shown(p.Verdict, p.Evidence), lookOf(cell.Shown(p.Verdict, p.Evidence)).mark), matrix.Name(p.Model), p.Target, reason(p))
 		if p.Hint != "" {
 			fmt.Fprintf(b, "      %s\n", faint.Render("→ "+oneLine(p.Hint)))
 		}

@@ -140,13 +140,15 @@ func (d *Difference) compareOutcomes(before []Outcome, after Snapshot) {
 	sortOutcomes(d.Failing)
 }
 
-// turn files an outcome that was tried on both sides, if it changed.
+// turn files an outcome that is known on both sides, if it changed. What ran on one
+// side and was only judged on the other is neither broken nor fixed by that.
 func (d *Difference) turn(was, is Outcome) {
 	t := Turn{was, &is}
+	alike := was.Evidence.Unrun() == is.Evidence.Unrun()
 	switch {
-	case was.runs() && is.Verdict == cell.Fails:
+	case alike && was.runs() && is.Verdict == cell.Fails:
 		d.Broken = append(d.Broken, t)
-	case was.Verdict == cell.Fails && is.runs():
+	case alike && was.Verdict == cell.Fails && is.runs():
 		d.Mended = append(d.Mended, t)
 	case was.Verdict != is.Verdict || was.Class != is.Class:
 		d.Other = append(d.Other, t)

@@ -73,6 +73,32 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// TestWhatDidNotRunBreaksNothing: where one side ran and the other was only
+// judged, nothing broke between them, and the words say which is which.
+func TestWhatDidNotRunBreaksNothing(t *testing.T) {
+	t.Parallel()
+	judged := func(v cell.Verdict) Outcome {
+		o := outcome("bert", v)
+		o.Evidence = cell.Derived
+		return o
+	}
+	for _, tc := range []struct {
+		before, after Outcome
+		broken, other int
+		says          string
+	}{
+		{judged(cell.Works), outcome("bert", cell.Fails), 0, 1, "should work → fails"},
+		{judged(cell.Works), judged(cell.Fails), 1, 0, "should work → fails"},
+		{outcome("bert", cell.Works), judged(cell.Partial), 0, 1, "works → should work partly"},
+	} {
+		d := Compare(Snapshot{Outcomes: []Outcome{tc.before}}, Snapshot{Outcomes: []Outcome{tc.after}})
+		var b strings.Builder
+		if err := d.WriteText(&b); err != nil || len(d.Broken) != tc.broken || len(d.Other) != tc.other || !strings.Contains(b.String(), tc.says) {
+			t.Errorf("%v: %d broken, %d other:\n%s", err, len(d.Broken), len(d.Other), b.String())
+		}
+	}
+}
+
 func TestWhatWasNotTriedSaysNothing(t *testing.T) {
 	t.Parallel()
 	before := Snapshot{Outcomes: []Outcome{outcome("bert", cell.Works), outcome("gone", cell.Works), outcome("never", cell.Fails)}}

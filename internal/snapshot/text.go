@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"assay/internal/catalog"
+	"assay/internal/cell"
 )
 
 // WriteText prints the difference for people.
@@ -65,7 +66,7 @@ func (c Change) String() string {
 
 func (t Turn) String() string {
 	if t.New == nil {
-		return fmt.Sprintf("%s: %s → the type is gone", t.Old.model(), t.Old.Verdict)
+		return fmt.Sprintf("%s: %s → the type is gone", t.Old.model(), t.Old.word())
 	}
 	return fmt.Sprintf("%s: %s → %s", t.Old.model(), t.Old.said(), t.New.said())
 }
@@ -87,9 +88,12 @@ func (o Outcome) model() string {
 	return fmt.Sprintf("%s (%s)", cmp.Or(o.Checkpoint, o.Type), strings.Join(settings, ", "))
 }
 
+// word is the verdict as people are shown it.
+func (o Outcome) word() string { return cell.Shown(o.Verdict, o.Evidence).Word() }
+
 // said is the verdict, with class and place where it fails.
 func (o Outcome) said() string {
-	text := string(o.Verdict)
+	text := o.word()
 	if o.Class != "" {
 		text += ", " + string(o.Class)
 	}

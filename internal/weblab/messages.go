@@ -84,7 +84,8 @@ type row struct {
 	Size     string        `json:"size"`
 	Weights  string        `json:"weights"`
 	Target   string        `json:"target"`
-	Verdict  cell.Verdict  `json:"verdict"`
+	Verdict  cell.Verdict  `json:"verdict"` // as people are shown it
+	Word     string        `json:"word"`    // the verdict in a sentence
 	Evidence cell.Evidence `json:"evidence"`
 	Note     string        `json:"note,omitempty"`
 	Failure  *cell.Failure `json:"failure"` // without its log
@@ -99,7 +100,7 @@ type row struct {
 func rowOf(r cell.Result) row {
 	out := row{
 		Kind: "finished", Model: r.Cell.Model(), Size: r.Cell.Size, Weights: r.Cell.Weights, Target: r.Cell.Target,
-		Verdict: r.Verdict, Evidence: r.Evidence, Note: r.Note,
+		Verdict: r.Shown(), Word: r.Shown().Word(), Evidence: r.Evidence, Note: r.Note,
 	}
 	if f := r.Failure; f != nil {
 		out.Failure = &cell.Failure{Class: f.Class, Detail: f.Detail, Hint: f.Hint}

@@ -19,7 +19,8 @@ func TestMessages(t *testing.T) {
 	}{
 		{progress.Planned(3), `{"kind":"planned","cells":3}`},
 		{progress.Started(c), `{"kind":"started","model":"bert","target":"webgpu@chrome"}`},
-		{progress.Finished(cell.Result{Cell: c, Verdict: cell.Works, Evidence: cell.Measured}), `{"kind":"finished","model":"bert","size":"tiny","weights":"random","target":"webgpu@chrome","verdict":"works"`},
+		{progress.Finished(cell.Result{Cell: c, Verdict: cell.Works, Evidence: cell.Measured}), `{"kind":"finished","model":"bert","size":"tiny","weights":"random","target":"webgpu@chrome","verdict":"works","word":"works"`},
+		{progress.Finished(cell.Result{Cell: c, Verdict: cell.Works, Evidence: cell.Derived}), `{"kind":"finished","model":"bert","size":"tiny","weights":"random","target":"webgpu@chrome","verdict":"should-work","word":"should work","evidence":"derived"`},
 		{progress.Note("loading"), `{"kind":"note","text":"loading"}`},
 		{progress.Event{Kind: "later"}, `null`},
 	} {

@@ -74,7 +74,7 @@ type telling struct{ guest *guest }
 // Hear says the event in the page's words.
 func (t telling) Hear(e progress.Event) error {
 	if r := e.Result; r != nil {
-		t.guest.lab.o.Say(fmt.Sprintf("%s on %s: %s (%s)", r.Cell.Model(), r.Cell.Target, r.Verdict, describe(t.guest.report.Host)))
+		t.guest.lab.o.Say(fmt.Sprintf("%s on %s: %s (%s)", r.Cell.Model(), r.Cell.Target, r.Shown().Word(), describe(t.guest.report.Host)))
 	}
 	if m := messageOf(e); m != nil {
 		_ = t.guest.say(m)

@@ -66,8 +66,10 @@ def test_the_first_with_the_right_numbers_else_the_first_that_ran(tmp_path, erro
     for _ in range(2):  # what the first call found out, the second one knows
         found, compiled = chooser(tmp_path, by_label)
         with found.chosen({}, lambda artefact, compiled: 1.0) as running:
-            assert running.compiled.label == chosen
+            assert running.compiled.label == running.attempt.label() == chosen
             assert [row["way"] for row in running.report()] == earlier
+            wrong = [row["way"] for row in running.report() if row["error"].startswith("its numbers are wrong")]
+            assert wrong == [way for way in earlier if not isinstance(by_label[way], Exception)]
     assert compiled == [chosen]
 
 

@@ -88,6 +88,7 @@ def test_second_way_where_the_numbers_are_wrong(exports, monkeypatch):
     timed = run(exports, torch_recipes.BERT, "time", seed=2).reports[0]
     for report in (checked, timed):
         assert report["export"]["via"] == "onnx"
+        assert report["export"]["way"] == "onnx, SNIPPETS_MODE=DISABLE"
         assert report["export"]["earlier"] == [{"way": "onnx", "error": "its numbers are wrong by 0.5"}]
         assert report["context"]["engine_settings"]["snippets_mode"] == "DISABLE"
     assert checked["numerics"]["pass"], checked["numerics"]

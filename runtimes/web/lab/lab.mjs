@@ -78,7 +78,7 @@ const on = {
   },
   finished: (row) => {
     run.finished++;
-    tally[row.verdict] = (tally[row.verdict] ?? 0) + 1;
+    tally[row.word] = (tally[row.word] ?? 0) + 1;
     showResult(row);
     showTally(tally);
     refresh();

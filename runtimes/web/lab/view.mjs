@@ -97,7 +97,7 @@ export function showResult(row) {
       "tr", { role: "row" },
       cell({}, element("b", { textContent: row.model }), element("small", { textContent: size })),
       cell({ textContent: row.target }),
-      cell({}, element("span", { className: `verdict ${row.verdict}`, textContent: row.verdict }), ...because(row)),
+      cell({}, element("span", { className: `verdict ${row.verdict}`, textContent: row.word }), ...because(row)),
       figure("one run", ms(row.median_ms), range(row)),
       figure("difference", row.max_rel === null ? "" : row.max_rel.toExponential(1)),
     ),
@@ -107,7 +107,7 @@ export function showResult(row) {
 
 /** Says in one line how many results of each verdict there are. */
 export function showTally(tally) {
-  $("tally").textContent = Object.entries(tally).map(([verdict, n]) => `${n} × ${verdict}`).join(", ");
+  $("tally").textContent = Object.entries(tally).map(([word, n]) => `${n} × ${word}`).join(", ");
 }
 
 /** Adds a sentence above the results. */

@@ -27,6 +27,7 @@ from .files import FileExporter
 class Running:
     """A model on its engine after its first run, and the other attempts, each with what it came to."""
 
+    attempt: Attempt
     artefact: Artefact
     compiled: Compiled
     run_ms: float | None  # of the first run; None where the engine only compiles
@@ -89,13 +90,15 @@ class Chooser:
         with self.store.entry("verdict", key, judged) as entry:
             error = entry.manifest["wrong_by"]
         if error != 0:
+            # The protocol has these first words: by them Assay tells such an attempt from one that was refused.
             raise WrongNumbers(f"its numbers are wrong {'without bound' if error is None else f'by {error:.2g}'}")
         return made[0] if made else self._running(attempt, point, start, held)
 
     def _running(self, attempt: Attempt, point: Mapping[str, Any], start: Start, held: ExitStack) -> Running:
         artefact = held.enter_context(self.exporter.artefact(point, attempt.form))
         compiled = self.compile(artefact, point, attempt)
-        return Running(artefact, compiled, None if compiled.evidence == "compiled" else start(artefact, compiled))
+        first_ms = None if compiled.evidence == "compiled" else start(artefact, compiled)
+        return Running(attempt, artefact, compiled, first_ms)
 
 
 def _too_large(earlier: Sequence[tuple[Attempt, Exception]]) -> bool:

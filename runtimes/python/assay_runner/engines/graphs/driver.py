@@ -216,6 +216,7 @@ class Session:
                 "prepared": compiled.key,
                 "found": artefact["key"] not in self.exporter.made,
                 "via": artefact.form.via,
+                "way": running.attempt.label(),
                 "earlier": running.report(),
                 **{name: graph[name] for name in ("opset", "exporter", "steps", "check")},
             },
