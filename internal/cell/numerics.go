@@ -10,6 +10,15 @@ type Numerics struct {
 	MaxAbs    *float64 `json:"max_abs"` // nil when either side is not finite
 	MaxRel    *float64 `json:"max_rel"` // max error over max |reference|; nil likewise
 	Tolerance float64  `json:"tolerance"`
+	// Rows is the row that is furthest off, of its own length: what one large
+	// row would hide in the others. Nil where the recipe knows no rounding.
+	Rows *Rows `json:"rows,omitempty"`
+	// Margin is how many times further off it could have been and still pass;
+	// nil where it is not off at all.
+	Margin *float64 `json:"margin,omitempty"`
+	// Precision is what it seems to compute in, where that is less than was
+	// asked for: the error is what that precision rounds away.
+	Precision string   `json:"precision,omitempty"`
 	Reference string   `json:"reference"` // "cpu fp64", "cpu fp32", "attention eager"
 	Pass      bool     `json:"pass"`
 	Control   *Control `json:"control"` // nil where none was made
@@ -32,6 +41,18 @@ type Numerics struct {
 	// Around is what a library that runs the model makes by itself, before and
 	// after it, against what transformers makes of the same.
 	Around []Around `json:"around,omitempty"`
+}
+
+// Rows is the error of the worst row of an output, of its length.
+type Rows struct {
+	MaxRel    *float64 `json:"max_rel"` // nil when either side is not finite
+	Tolerance float64  `json:"tolerance"`
+	Cosine    float64  `json:"cosine"` // the least of a row
+}
+
+// Wrong says whether the rows are further off than they may be.
+func (r *Rows) Wrong() bool {
+	return r != nil && (r.MaxRel == nil || *r.MaxRel > r.Tolerance)
 }
 
 // Sample is one further set of inputs, and how far the outputs are off on it.
@@ -93,8 +114,11 @@ const OtherInput = "other-input"
 
 // Control is the negative control: a damaged model must be seen as damaged.
 type Control struct {
-	Kind   string   `json:"kind"`             // zero-index, zero-attention, zero-mlp, or OtherInput
+	Kind   string   `json:"kind"`             // a kind of damage, the smallest that must be seen, or OtherInput
 	Change *float64 `json:"change"`           // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
 	SNRdB  *float64 `json:"snr_db,omitempty"` // of the damaged model, where that is the measure
 	Pass   bool     `json:"pass"`
+	// Unmoved are the outputs that no damage moves: nothing is known of how well
+	// they are checked.
+	Unmoved []string `json:"unmoved,omitempty"`
 }

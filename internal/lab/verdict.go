@@ -203,6 +203,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("the output is the same everywhere: it does not depend on its input")
 	case n != nil && !n.Pass && n.LeastSNRdB != nil:
 		return wrong("the output's signal-to-noise ratio against %s is %s dB, less than %.0f%s", n.Reference, decibel(n.SNRdB), *n.LeastSNRdB, onSample(n))
+	case n != nil && !n.Pass && n.Rows.Wrong() && n.MaxRel != nil && *n.MaxRel <= n.Tolerance:
+		return wrong("a row of the output differs from %s by %s of its length, more than %.2g%s", n.Reference, number(n.Rows.MaxRel), n.Rows.Tolerance, onSample(n))
 	case n != nil && !n.Pass:
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g%s", n.Reference, number(n.MaxRel), n.Tolerance, onSample(n))
 	case n != nil && len(around(n, false)) > 0:
@@ -220,6 +222,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Works, "converted, not run: this machine cannot run it", nil
 	case n == nil:
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
+	case n.Precision != "":
+		return cell.Partial, fmt.Sprintf("it does not compute in %s: its error of %s is as large as that of %s", c.DType, number(n.MaxRel), n.Precision), nil
 	case len(around(n, true)) > 0:
 		return cell.Partial, "not compared: " + strings.Join(around(n, true), "; "), nil
 	case p.Export != nil && p.Export.Step(cell.ConstantInputs) != nil:

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"assay/internal/cell"
@@ -102,5 +103,41 @@ func TestFitted(t *testing.T) {
 	drawn := cell.Result{Verdict: cell.Works}
 	if fitted(&drawn, runner.Report{}); drawn.Loaded != nil {
 		t.Error("drawn weights were loaded from nowhere")
+	}
+}
+
+// TestHowExactItIs: what computes in less than was asked for is partial and
+// named, and a row that is off is wrong even where a larger one hides it.
+func TestHowExactItIs(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		numerics string
+		verdict  cell.Verdict
+		says     string
+	}{
+		"right":           {`"max_rel":4e-7,"tolerance":8e-6,"rows":{"max_rel":5e-7,"tolerance":1e-5,"cosine":1},"margin":20,"pass":true`, cell.Works, ""},
+		"less than asked": {`"max_rel":4e-4,"tolerance":8e-6,"precision":"TF32 or fp16","pass":true`, cell.Partial, "it does not compute in fp32: its error of 0.0004 is as large as that of TF32 or fp16"},
+		"a row is off":    {`"max_rel":7e-6,"tolerance":8e-6,"rows":{"max_rel":0.1,"tolerance":1e-5,"cosine":0.995},"pass":false`, cell.Fails, "a row of the output differs from cpu fp32 by 0.1 of its length, more than 1e-05"},
+		"all is off":      {`"max_rel":7e-3,"tolerance":8e-6,"rows":{"max_rel":0.1,"tolerance":1e-5,"cosine":0.995},"pass":false`, cell.Fails, "the output differs from cpu fp32 by 0.007 of its largest value, more than 8e-06"},
+		"not a number":    {`"max_rel":null,"tolerance":8e-6,"rows":{"max_rel":null,"tolerance":1e-5,"cosine":0},"pass":false`, cell.Fails, "the output differs from cpu fp32 by "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &script{do: func(_ int, _ runner.Job, on func(runner.Event)) (runner.Exit, error) {
+				on(runner.PointDone{Report: json.RawMessage(`{"finite":true,"numerics":{"reference":"cpu fp32",` + row.numerics + `}}`)})
+				return runner.Exit{}, nil
+			}}
+			results, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "bert", DType: platform.FP32}))
+			if err != nil || len(results) != 1 {
+				t.Fatal(results, err)
+			}
+			said := results[0].Note
+			if f := results[0].Failure; f != nil {
+				said = f.Detail
+			}
+			if results[0].Verdict != row.verdict || !strings.HasPrefix(said, row.says) || (row.says == "") != (said == "") {
+				t.Errorf("%s, %q; want %s, %q", results[0].Verdict, said, row.verdict, row.says)
+			}
+		})
 	}
 }

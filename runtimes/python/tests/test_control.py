@@ -2,13 +2,14 @@ import pytest
 import torch
 import torch_recipes
 
-from assay_runner.checking import control
+from assay_runner.checking import control, damages
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.subjects.programs import building
 
 
 def names(recipe, kind):
     model = building.build(recipe, torch.float32, 0).model
-    ids = {id(p) for p in control.targets(model, kind)}
+    ids = {id(p) for p in damages.targets(model, kind)}
     return {name for name, p in model.named_parameters() if id(p) in ids}
 
 
@@ -34,16 +35,16 @@ def test_tables_name_what_is_meant():
 def test_zeroed_restores():
     linear = torch.nn.Linear(3, 3)
     before = linear.weight.detach().clone()
-    with control.zeroed([linear.weight]):
+    with damages.zeroed([linear.weight]):
         assert (linear.weight == 0).all()
     assert torch.equal(linear.weight, before)
-    with control.zeroed([linear.weight], restore=False):
+    with damages.zeroed([linear.weight], restore=False):
         pass
     assert (linear.weight == 0).all()
 
 
 def test_a_control_that_finds_nothing_fails():
     model = torch.nn.Sequential(torch.nn.Linear(2, 2))
-    seen = control.measure(model, "zero-attention", dict, dict, {}, 1e-3)
+    seen = control.measure(model, "zero-attention", dict, {}, dict, {}, Tolerance(1e-3))
     assert not seen.passed
     assert "no part" in seen.note

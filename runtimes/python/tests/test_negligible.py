@@ -5,7 +5,7 @@ import torch
 import torch_recipes
 from torch_emit import Emit, job
 
-from assay_runner.checking import consistency, numerics, reference
+from assay_runner.checking import consistency, numerics, reference, tolerances
 from assay_runner.engines.graphs import artefact, driver, sampling
 from assay_runner.engines.torch import checks, engine
 
@@ -16,7 +16,7 @@ OFF = SOUND + 1.8e-7  # the same on a GPU
 
 def outcome(actual, expected, dtype="fp32"):
     compared = numerics.compare(actual, expected, dtype)
-    return compared.report(numerics.TOLERANCE.get(dtype, 0.0), "x")["pass"], list(compared.negligible)
+    return compared.report(tolerances.TABLE.get(dtype, 0.0), "x")["pass"], list(compared.negligible)
 
 
 @pytest.mark.parametrize(

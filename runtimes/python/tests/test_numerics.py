@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from assay_runner.checking import numerics
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.subjects import outputs
 
 
@@ -14,7 +15,7 @@ def t(*values):
 def test_the_worst_output_counts():
     result = numerics.compare({"a": t(1.0, 2.0), "b": t(10.0, 9.0)}, {"a": t(1.0, 2.02), "b": t(10.0, 9.9)})
     assert result.output == "b"
-    assert result.max_abs == pytest.approx(0.9, rel=1e-5)
+    assert result.errors["b"].abs == pytest.approx(0.9, rel=1e-5)
     assert result.max_rel == pytest.approx(0.09, rel=1e-5)
 
 
@@ -76,20 +77,6 @@ def test_masks_written_as_the_last_number_are_no_scale(dtype):
     assert not numerics.compare({"a": -right}, reference).report(1e-2, "x")["pass"]
 
 
-def test_tolerances():
-    assert [numerics.tolerance("bert", "tiny", "random", d) for d in ("fp32", "fp16", "bf16")] == [1e-3, 1e-2, 3e-2]
-    assert all(row.reason and row.tolerance > numerics.TOLERANCE[row.dtype] for row in numerics.WIDER)
-
-
-@pytest.mark.parametrize("row", numerics.WIDER, ids=lambda row: row.type)
-def test_a_wider_tolerance_is_for_what_its_reason_says(row):
-    assert numerics.tolerance(row.type, row.size, row.weights, row.dtype, row.engine) == row.tolerance
-    usual, other = numerics.TOLERANCE[row.dtype], {"full": "tiny", "tiny": "full"}[row.size]
-    assert numerics.tolerance(row.type, other, row.weights, row.dtype, row.engine) == usual
-    assert numerics.tolerance(row.type, row.size, "hub", row.dtype, row.engine) == usual
-    assert numerics.tolerance(row.type, row.size, row.weights, row.dtype, "another") == usual
-
-
 def test_flatten_names_and_caches():
     nested = {"logits": t(1.0), "past_key_values": (t(2.0),), "hidden_states": (t(3.0), t(4.0)), "none": None, "n": 3}
     assert list(outputs.flatten(nested)) == ["logits", "hidden_states.0", "hidden_states.1"]
@@ -107,3 +94,29 @@ def test_constant_and_digest():
     assert outputs.digest({"a": half, "s": torch.tensor(1.0)}) == outputs.digest(
         {"a": half.clone(), "s": torch.tensor(1.0)}
     )
+
+
+def test_one_large_row_hides_nothing_in_the_others():
+    reference = torch.rand(1, 3, 8)
+    reference[0, 0] *= 20
+    wrong = reference.clone()
+    wrong[0, 2] += 0.01
+    known = Tolerance(1e-3, {"a": (1e-4, 1e-6)})
+    compared = numerics.compare({"a": wrong}, {"a": reference})
+    assert compared.max_rel < known.of("a"), "beside the large row it is next to nothing"
+    report = compared.report(known, "x")
+    assert not report["pass"]
+    assert report["rows"]["max_rel"] > report["rows"]["tolerance"]
+    assert 0.9 < report["rows"]["cosine"] < 1
+    assert numerics.compare({"a": wrong}, {"a": reference}).report(known.moved(0.0), "x")["pass"]
+
+
+def test_each_output_has_its_own_tolerance():
+    known = Tolerance(1e-3, {"exact": (1e-7, 1e-7), "rough": (4e-5, 4e-5)})
+    right = {"exact": torch.ones(4), "rough": torch.ones(4)}
+    rough = numerics.compare({"exact": torch.ones(4), "rough": torch.ones(4) + 1e-4}, right).report(known, "x")
+    assert rough["pass"] and rough["output"] == "rough"
+    assert rough["margin"] == pytest.approx(8, rel=0.01)
+    exact = numerics.compare({"exact": torch.ones(4) + 1e-5, "rough": torch.ones(4) + 1e-4}, right).report(known, "x")
+    assert not exact["pass"], "a tenth of the other's error is too much here"
+    assert (exact["output"], exact["tolerance"]) == ("exact", pytest.approx(20 * 1.19e-7, rel=0.01))

@@ -8,7 +8,7 @@ import torch_recipes
 from torch_emit import Emit, job
 from transformers import BarkModel, BertModel, RagModel, RagTokenForGeneration
 
-from assay_runner.checking import control, numerics
+from assay_runner.checking import damages, numerics, tolerances
 from assay_runner.engines.torch import engine
 from assay_runner.errors import BadRecipe
 from assay_runner.subjects import identity, inputs, models, outputs
@@ -112,13 +112,13 @@ def test_an_answer_depends_on_what_the_documents_say():
     model.index.documents.add_(1)  # the same documents are found, and say something else
     after = answer(model, recipe)
     assert torch.equal(before["doc_ids"], after["doc_ids"])
-    assert numerics.compare(after, before).max_rel > numerics.CONTROL_FACTOR * numerics.TOLERANCE["fp32"]
+    assert numerics.compare(after, before).max_rel > numerics.CONTROL_FACTOR * tolerances.TABLE["fp32"]
 
 
 def test_an_index_is_data_and_not_learnt():
     model = building.build(tiny("rag"), torch.float32, 0).model
     assert building.count(model) == building.count(model.model) == tiny("rag")["parameters"]
-    assert {id(t) for t in control.targets(model, "zero-index")} == {id(t) for t in model.index.buffers()}
+    assert {id(t) for t in damages.targets(model, "zero-index")} == {id(t) for t in model.index.buffers()}
 
 
 def test_the_same_documents_for_a_seed_and_others_for_another():

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from assay_runner.checking import numerics, steadiness
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.samples import Sample
 
@@ -33,12 +34,13 @@ class Further:
     expected: Tensors
     moves: Mapping[str, float] = field(default_factory=dict)
 
-    def row(self, found: Tensors, limit: float, dtype: str = "fp32") -> dict[str, Any] | None:
-        """What was found, against what is expected, where no mask hides it; None where no output can be judged."""
+    def row(self, found: Tensors, limit: Tolerance, dtype: str = "fp32") -> dict[str, Any] | None:
+        """What was found, against what is expected, where no mask hides it; None where no output can be judged. A
+        sample that roundings move further than the recipe's own may be off by more."""
         compared = numerics.compare(self.sample.visible(found), self.sample.visible(self.expected), dtype)
         if compared.unchecked:
             return None
-        told = compared.report(limit, "")
+        told = compared.report(limit.moved(self.moves.get(dtype, 0.0)), "")
         return {"name": self.sample.name, **{key: told[key] for key in ("max_rel", "tolerance", "pass", "output")}}
 
     def left(self, why: str) -> Left:
@@ -98,11 +100,14 @@ def steady(
     """Those of the samples whose answers mean something, with how far they move, and the others."""
     found, left = [], []
     for row in known:
-        if not steadiness.steady(row.moved(model, run, row.expected, "fp32"), limit):
+        moves = {"fp32": row.moved(model, run, row.expected, "fp32")}
+        if not steadiness.steady(moves["fp32"], limit):
             left.append(row.left(TIES))
             continue
-        narrow = (dtype for dtype in steadiness.ROUNDINGS if dtype != "fp32")
-        found.append(replace(row, moves={dtype: row.moved(model, run, row.expected, dtype) for dtype in narrow}))
+        moves |= {
+            dtype: row.moved(model, run, row.expected, dtype) for dtype in steadiness.ROUNDINGS if dtype not in moves
+        }
+        found.append(replace(row, moves=moves))
     return found, left
 
 

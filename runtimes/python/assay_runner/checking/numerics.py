@@ -1,7 +1,9 @@
 """Compares outputs with a reference's.
 
 The measure of a floating output is its largest error over the reference's
-largest magnitude; that of the cell is its worst output's. Outputs of whole
+largest magnitude, and beside it that of the worst row over its length, so that one large
+row hides nothing in the others; that of the cell is the output which is furthest
+beyond its tolerance (``tolerances``), or nearest to it. Outputs of whole
 numbers or booleans are compared exactly and the share of equal elements is
 reported, but it decides only where a model gives nothing else: one flipped
 index among candidates is not a wrong model. Outputs too close to zero to
@@ -17,48 +19,15 @@ from typing import Any
 import torch
 
 from assay_runner.checking.negligible import negligible
+from assay_runner.checking.tolerances import TABLE, Tolerance
 from assay_runner.subjects.outputs import Tensors
 
-TOLERANCE = {"fp32": 1e-3, "fp16": 1e-2, "bf16": 3e-2}
 # Quantised models are judged by their noise: one rounded weight may move one element far.
 LEAST_SNR_DB = {"int8": 20.0, "a16w8": 20.0, "w8": 20.0, "w4": 20.0}
 CONTROL_SNR_DB = 10.0  # a damaged model must have at least ten times the noise power that is allowed
+_ROW = 8  # numbers, at least, of what is looked at row by row
+_SMALL_ROW = 0.03  # of the longest row
 CONTROL_FACTOR = 10  # a damaged model must differ by this many tolerances
-
-
-@dataclass(frozen=True)
-class Wider:
-    """A tolerance that differs from the table, with its reason, for cells of just this size, weights and engine."""
-
-    type: str
-    size: str
-    weights: str
-    dtype: str
-    tolerance: float
-    reason: str
-    engine: str = "torch"
-
-
-_CANCELS = (
-    "the similarities are dot products of unit vectors, which nearly cancel with random weights: the vectors' rounding "
-    "is large compared with them"
-)
-
-_DEEP = "thirty-two layers with random weights let fp16 rounding grow to 1.2e-2 on the CPU's own scale"
-
-WIDER: tuple[Wider, ...] = (
-    Wider("clip", "full", "random", "fp16", 3e-2, _CANCELS),
-    Wider("llava", "full", "random", "fp16", 2e-2, _DEEP),
-    Wider("llava_next", "full", "random", "fp16", 2e-2, _DEEP),
-)
-
-
-def tolerance(model_type: str, size: str, weights: str, dtype: str, engine: str = "torch") -> float:
-    """The tolerance of a cell."""
-    for row in WIDER:
-        if (row.type, row.size, row.weights, row.dtype, row.engine) == (model_type, size, weights, dtype, engine):
-            return row.tolerance
-    return TOLERANCE[dtype]
 
 
 def signal_to_noise_db(actual: Tensors, reference: Tensors, dtype: str = "fp32") -> float | None:
@@ -90,39 +59,77 @@ def _ratio_db(got: torch.Tensor, expected: torch.Tensor) -> float | None:
     return max(-CAP_DB, min(CAP_DB, 10 * math.log10(signal / noise)))
 
 
+@dataclass(frozen=True)
+class Error:
+    """How far one output is off: by value, of the largest one, and of its own length the row that is worst; with the
+    least cosine of a row."""
+
+    abs: float
+    rel: float
+    row: float = 0.0
+    cosine: float = 1.0
+
+    def times(self, tolerance: Tolerance, output: str) -> float:
+        """How many tolerances it is off by, in whichever way is worse."""
+        row = tolerance.of_row(output)
+        return max(_over(self.rel, tolerance.of(output)), 0.0 if row is None else _over(self.row, row))
+
+
+def _over(error: float, limit: float) -> float:
+    return error / limit if limit > 0 else (0.0 if error == 0 else math.inf)
+
+
 @dataclass
 class Comparison:
-    """The worst of all outputs. Infinite where shapes differ or numbers are missing; of nothing, it does not pass."""
+    """All outputs that can be wrong. Infinite where shapes differ or numbers are missing; of nothing, it does not
+    pass."""
 
-    max_abs: float = 0.0
-    max_rel: float = 0.0
-    output: str = ""
+    errors: dict[str, Error] = field(default_factory=dict)
     exact: dict[str, float] = field(default_factory=dict)  # share of equal elements of the other outputs
     negligible: dict[str, float] = field(default_factory=dict)  # largest magnitude of those close to zero
 
     @property
+    def output(self) -> str:
+        """The output that is furthest off, of its largest value."""
+        return max(self.errors, key=lambda name: self.errors[name].rel, default="")
+
+    @property
+    def max_rel(self) -> float:
+        """How far that one is off."""
+        return self.errors[self.output].rel if self.errors else 0.0
+
+    @property
     def unchecked(self) -> str:
         """Why nothing could be decided: all floating outputs are close to zero. "" where something was."""
-        if self.output or not self.negligible:
+        if self.errors or not self.negligible:
             return ""
         largest = max(self.negligible.values())
         return f"all outputs are too close to zero to judge: {largest:.1e} at most"
 
-    def take(self, name: str, error: float, scale: float) -> None:
-        """Keeps an output if it is the worst so far."""
-        rel = error / scale if scale > 0 else (0.0 if error == 0 else math.inf)
-        if not self.output or rel > self.max_rel:
-            self.max_abs, self.max_rel, self.output = error, rel, name
+    def take(self, name: str, error: float, scale: float, row: float = 0.0, cosine: float = 1.0) -> None:
+        """Keeps the error of an output."""
+        self.errors[name] = Error(error, _over(error, scale), row, cosine)
 
-    def report(self, tolerance: float, reference: str) -> dict[str, Any]:
-        """As the protocol has it; what is not finite is null."""
+    def times(self, tolerance: Tolerance) -> float:
+        """How many tolerances the worst output is off by."""
+        return max((error.times(tolerance, name) for name, error in self.errors.items()), default=0.0)
+
+    def report(self, tolerance: Tolerance | float, reference: str) -> dict[str, Any]:
+        """As the protocol has it, of the output that is furthest beyond its tolerance or nearest to it; what is not
+        finite is null."""
+        allowed = tolerance if isinstance(tolerance, Tolerance) else Tolerance(tolerance)
+        worst = max(self.errors, key=lambda name: self.errors[name].times(allowed, name), default="")
+        error, times = self.errors.get(worst, Error(0.0, 0.0)), self.times(allowed)
+        row = allowed.of_row(worst)
         return {
-            "max_abs": _finite(self.max_abs),
-            "max_rel": _finite(self.max_rel),
-            "tolerance": tolerance,
+            "max_abs": _finite(error.abs),
+            "max_rel": _finite(error.rel),
+            "tolerance": allowed.of(worst),
+            "rows": None if row is None else {"max_rel": _finite(error.row), "tolerance": row, "cosine": error.cosine},
+            "margin": None if times == 0 else _finite(1 / times),
             "reference": reference,
-            "pass": bool(self.output or self.negligible) and self.max_rel <= tolerance,
-            "output": self.output,
+            "pass": bool(self.errors or self.negligible) and times <= 1,
+            "output": worst,
             "exact_share": self.exact or None,
             "negligible": self.negligible or None,
             "control": None,
@@ -141,7 +148,7 @@ def next_to_nothing(actual: Tensors, reference: Tensors, dtype: str) -> dict[str
         {name: t.abs().max().item() for name, t in alike.items()},
         {name: t.abs().masked_fill(_masks(t), 0.0).max().item() for name, t in floats.items()},
         dtype,
-        TOLERANCE.get(dtype),
+        TABLE.get(dtype),
     )
 
 
@@ -159,22 +166,38 @@ def compare(actual: Tensors, reference: Tensors, dtype: str = "fp32") -> Compari
             result.take(name, *_error(got, expected))
         else:
             result.exact[name] = float((got == expected).double().mean())
-    if not result.output and not result.negligible:
+    if not result.errors and not result.negligible:
         for name, share in result.exact.items():
             result.take(name, 1 - share, 1.0)
     return result
 
 
-def _error(got: torch.Tensor, expected: torch.Tensor) -> tuple[float, float]:
-    """Largest error and largest magnitude, masks left out of both: they say that there is no number."""
+def _error(got: torch.Tensor, expected: torch.Tensor) -> tuple[float, float, float, float]:
+    """Largest error, largest magnitude, and of the worst rows error and cosine; masks left out of all: they say that
+    there is no number."""
     wide = torch.complex128 if expected.is_complex() else torch.float64
     masks = _masks(expected)
     masked = masks & _masks(got) & (got.real.sign() == expected.real.sign())
     got, expected = got.to(wide), expected.to(wide)
     error = (got - expected).abs().masked_fill_(masked | (got == expected), 0.0)
-    scale = expected.abs().masked_fill(masks | expected.isnan(), 0.0).max().item()
+    shown = expected.masked_fill(masks | expected.isnan(), 0.0)
     worst = error.max().item()
-    return (worst if math.isfinite(worst) else math.inf), scale
+    rows = _rows(error, got.masked_fill(masks | expected.isnan(), 0.0), shown)
+    return (worst if math.isfinite(worst) else math.inf), shown.abs().max().item(), *rows
+
+
+def _rows(error: torch.Tensor, got: torch.Tensor, shown: torch.Tensor) -> tuple[float, float]:
+    """The largest error of a row, of its length, and the least cosine: what one large row hides in the others. Rows
+    that are small beside the others are rounding."""
+    if shown.dim() < 2 or shown.shape[-1] < _ROW or shown.is_complex():
+        return 0.0, 1.0
+    lengths = shown.norm(dim=-1)
+    counts = lengths >= max(_SMALL_ROW * lengths.max().item(), torch.finfo(torch.float64).tiny)
+    if not bool(counts.any()):
+        return 0.0, 1.0
+    worst = (error.norm(dim=-1)[counts] / lengths[counts]).max().item()
+    cosine = torch.nn.functional.cosine_similarity(got[counts], shown[counts], dim=-1).min().item()
+    return (worst, cosine) if math.isfinite(worst) else (math.inf, 0.0)
 
 
 def _masks(t: torch.Tensor) -> torch.Tensor:

@@ -12,6 +12,7 @@ import torch
 
 from assay_runner.checking import reference
 from assay_runner.checking.further import Further
+from assay_runner.checking.tolerances import TABLE, Tolerance
 from assay_runner.exporting import buffers, casts, constants, masks, mixtures, plainer, values
 from assay_runner.exporting.following import Known, Place
 from assay_runner.exporting.graph import Options
@@ -32,6 +33,7 @@ class Subject:
     expected: Tensors
     options: Options = field(default_factory=Options)
     further: Sequence[Further] = ()  # other calls that the graph must be right for
+    limit: Tolerance = field(default_factory=lambda: Tolerance(TABLE["fp32"]))  # how far the graph may be off
     layouts: Layouts | None = None  # how what it makes of its layout is followed
     opened: bool = False  # a mask that hides nothing opens what is closed otherwise, as in an ordinary call
     chosen: bool = False  # what the model decides by values is fixed to what it is in this call

@@ -9,13 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 import torch
 
-from assay_runner.checking import numerics
+from assay_runner.checking import numerics, tolerances
 from assay_runner.checking.further import NOTHING, Further, worst
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.exporting.call import Subject
 from assay_runner.subjects import generation
 from assay_runner.subjects.outputs import Tensors
 
-LIMIT = numerics.TOLERANCE["fp32"]
+FLAT = Tolerance(tolerances.TABLE["fp32"])
 REFERENCE = "torch cpu fp32"
 
 
@@ -30,7 +31,7 @@ def sampled(engine: str, load: Callable[[], Runnable], subject: Subject) -> dict
     """What an engine makes of a graph on the sample that was traced, and on the others that it takes: the `check`."""
     try:
         graph = load()
-        first = judged(engine, graph.run(subject.tensors), subject.expected)
+        first = judged(engine, graph.run(subject.tensors), subject.expected, limit=subject.limit)
         samples = [_sample(graph, subject, further) for further in subject.further] if first["pass"] else []
     except Exception as error:  # noqa: BLE001 - engines raise types of their own
         return {"engine": engine, "error": f"{type(error).__name__}: {error}".strip()[-500:]}
@@ -47,12 +48,14 @@ def _sample(graph: Runnable, subject: Subject, further: Further) -> dict[str, An
     ]
     if fixed:
         return {"name": further.sample.name, "fixed": fixed}
-    return further.row(graph.run(given), LIMIT) or further.left(NOTHING)
+    return further.row(graph.run(given), subject.limit) or further.left(NOTHING)
 
 
-def judged(engine: str, found: Tensors, expected: Tensors, reference: str = REFERENCE) -> dict[str, Any]:
+def judged(
+    engine: str, found: Tensors, expected: Tensors, reference: str = REFERENCE, limit: Tolerance = FLAT
+) -> dict[str, Any]:
     """What an engine gave, against the expected outputs: the `check` of a graph."""
-    report = numerics.compare(found, expected).report(LIMIT, reference)
+    report = numerics.compare(found, expected).report(limit, reference)
     return {"engine": engine, "max_rel": report["max_rel"], "pass": report["pass"]}
 
 

@@ -29,8 +29,10 @@ Step = Callable[[np.ndarray, int], np.ndarray]
 
 
 def recipe(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe of the same model, continued: its call was one for a forward."""
-    return {**plain, "program": PROGRAM, "call": {}}
+    """The recipe of the same model, continued: its call was one for a forward, and so is what is known of rounding and
+    damage."""
+    kept = {name: value for name, value in plain.items() if name not in ("rounding", "damages", "unmoved")}
+    return {**kept, "program": PROGRAM, "call": {}}
 
 
 def prompted(given: Mapping[str, Any]) -> tuple[int, int]:

@@ -20,7 +20,6 @@ from assay_runner.engines.contract import Arrays, Exported
 from assay_runner.engines.formats import ONNX, Form
 from assay_runner.engines.torch import engine
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.exporting import comparison
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Options
 from assay_runner.exporting.store import Entry, Store, key_of
@@ -185,7 +184,7 @@ class Exporter:
                 edges = [one.name for one in made if one.name in samples.EDGES]
                 return found, left + [{"name": name, "why": "only tiny models are run on it"} for name in edges]
             found, left = known(made, run, expected)
-            found, ties = steady(found, built.model, run, comparison.LIMIT)
+            found, ties = steady(found, built.model, run, session.tolerance.most)
             return found, left + ties
 
     def _written(self, built: building.Built, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
@@ -217,7 +216,8 @@ class Exporter:
         try:
             with emit.in_phase("convert"):
                 call = session.recipe.get("call", {})
-                graph = form.write(Subject(built.model, tensors, call, expected, self._options, further), folder)
+                told = Subject(built.model, tensors, call, expected, self._options, further, session.tolerance)
+                graph = form.write(told, folder)
         except (ExportFailed, WrongExport) as error:
             return facts | {"failed": {"type": type(error).__name__, "message": str(error)}}
         for name, arrays in ((INPUTS, tensors), (REFERENCE, expected)):  # so that anyone can check it elsewhere
@@ -234,22 +234,23 @@ class Exporter:
     ) -> dict[str, Any] | None:
         """What damage does to the outputs: how far they are from the reference then, by both measures."""
         session = self.session
-        kind = (session.recipe.get("control") or {}).get("kind") or "none"
-        if kind == "none":
+        kind = (session.recipe.get("control") or {}).get("kind")
+        if not kind:
             return None
         seen: list[Tensors] = []
 
-        def kept(run: Callable[[], Tensors]) -> Tensors:
-            seen.append(run())
+        def kept(given: Mapping[str, torch.Tensor]) -> Tensors:
+            seen.append(session.forward(model, given))
             return seen[-1]
 
         measured = control.measure(
             model,
             kind,
-            lambda: kept(lambda: session.forward(model, tensors)),
-            lambda: kept(lambda: session.forward(model, session.inputs(point, other=1))),
+            kept,
+            tensors,
+            lambda: session.inputs(point, other=1),
             expected,
-            0.0,
+            session.tolerance,
             restore=False,
         )
         snr = numerics.signal_to_noise_db(seen[0], expected) if seen else None

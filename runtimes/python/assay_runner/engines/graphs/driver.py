@@ -10,14 +10,15 @@ the time that an inference costs, which is less than the time that one takes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from assay_runner.checking import further, numerics
+from assay_runner.checking import further, narrower, numerics, tolerances
 from assay_runner.checking.further import Rows
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import timing
 from assay_runner.engines.backends import backend
 from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Placement
@@ -94,14 +95,11 @@ class Session:
             self.backend: Backend = engine(self.asked, self.store)
 
     @property
-    def limit(self) -> float | None:
+    def limit(self) -> Tolerance | None:
         """The tolerance of the cell's dtype; None where its noise is what counts."""
         if self.asked.dtype in numerics.LEAST_SNR_DB:
             return None
-        cell, recipe = self.cell, self.torch.recipe
-        size = cell.get("size") or recipe.get("size") or ""
-        weights = cell.get("weights") or "random"
-        return numerics.tolerance(recipe.get("type", ""), size, weights, self.asked.dtype, str(cell["engine"]))
+        return tolerances.of_cell(self.torch.recipe, self.cell, self.asked.dtype, str(self.cell["engine"]))
 
     def feeds(self, artefact: Artefact, point: Mapping[str, Any], other: int = 0) -> Arrays:
         """The graph's inputs at a point, as arrays."""
@@ -133,7 +131,7 @@ class Session:
             self.store,
             self.compiled,
             None if self.limit is None else self.wrong_by,
-            {"engine": engine, "versions": versions((engine,)), "limit": self.limit, **asked},
+            {"engine": engine, "versions": versions((engine,)), "limit": self.limit and asdict(self.limit), **asked},
         )
 
     def wrong_by(self, running: Running) -> float | None:
@@ -270,7 +268,8 @@ def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         if compared.unchecked:
             return report | {"constant": None, "numerics_note": compared.unchecked}
         numbers = _numerics(session, artefact, found, expected, compared)
-        report["numerics"] = further.judged(numbers, *session.samples(running))
+        judged = further.judged(numbers, *session.samples(running))
+        report["numerics"] = narrower.named(judged, session.torch.recipe, session.asked.dtype)
         if (around := compiled.around({name: t.numpy() for name, t in found.items()})) is not None:
             report["numerics"]["around"] = around
         return report
@@ -290,7 +289,7 @@ def _numerics(
         compared |= {"snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
         passed = damaged is not None and (damaged["snr_db"] is None or damaged["snr_db"] <= numerics.CONTROL_SNR_DB)
     else:
-        passed = damaged is not None and damaged["change"] >= numerics.CONTROL_FACTOR * limit
+        passed = damaged is not None and damaged["change"] >= numerics.CONTROL_FACTOR * limit.loosest(found)
     if damaged is not None:
         compared["control"] = {**damaged, "pass": passed}
     return compared

@@ -16,6 +16,7 @@ import torch
 
 from assay_runner.checking import numerics
 from assay_runner.checking.further import NOTHING, Further, Rows
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines.contract import Arrays, Compiled
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.samples import EDGES
@@ -23,6 +24,7 @@ from assay_runner.subjects.samples import EDGES
 from .artefact import Artefact
 
 _SLACK_DB = 3.0  # noise of rounded weights differs by that much between inputs: a wrong graph has none of these levels
+_NONE = Tolerance(0.0)
 _LIKE = "bf16"  # whose roundings are about those of weights of 8 bits
 
 
@@ -31,13 +33,13 @@ class Judge:
     """By what samples are judged: a tolerance, or the least ratio of signal to noise."""
 
     dtype: str
-    limit: float | None
+    limit: Tolerance | None
     least_db: float | None
 
     def row(self, further: Further, found: Tensors) -> dict[str, Any] | None:
         """A sample's row; None where no output can be judged."""
         if self.least_db is None:
-            return further.row(found, self.limit or 0.0, self.dtype)
+            return further.row(found, self.limit or _NONE, self.dtype)
         sample, least = further.sample, self.least_db - _SLACK_DB
         snr = numerics.signal_to_noise_db(sample.visible(found), sample.visible(further.expected), self.dtype)
         return {"name": sample.name, "snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
@@ -48,7 +50,7 @@ class Judge:
             return "a quantised model has the ranges of ordinary inputs"
         if self.least_db is not None:
             return further.unfit(_LIKE, 10 ** (-self.least_db / 20))
-        return further.unfit(self.dtype, self.limit or 0.0)
+        return further.unfit(self.dtype, (self.limit or _NONE).most)
 
 
 def rows(artefact: Artefact, compiled: Compiled, judge: Judge, once: Callable[[], Any]) -> Rows:

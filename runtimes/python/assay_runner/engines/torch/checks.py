@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from assay_runner.checking import control, further, numerics, placement, reference
+from assay_runner.checking import control, further, narrower, numerics, placement, reference
 from assay_runner.checking.further import Further
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import timing
 from assay_runner.engines.torch import kernels, sampling
 from assay_runner.process import linux
@@ -73,7 +75,8 @@ def _checked(
     report["numerics"] = compared.report(limit, known.label)
     report["numerics"]["note"] = known.note
     report["numerics"]["output_hash"] = outputs.digest(found)
-    report["numerics"] = _sampled(session, built, report["numerics"], *more)
+    judged = _sampled(session, built, report["numerics"], *more)
+    report["numerics"] = narrower.named(judged, session.recipe, session.dtype_name)
     report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
     return report
 
@@ -123,20 +126,25 @@ def _control(
     point: Mapping[str, Any],
     placed: Mapping[str, torch.Tensor],
     expected: Tensors,
-    limit: float,
+    limit: Tolerance,
     last: bool,
 ) -> dict[str, Any] | None:
-    kind = (session.recipe.get("control") or {}).get("kind") or "none"
-    if kind == "none":
+    recipe = session.recipe
+    full = not recipe.get("control")
+    kind = control.lasting(built.model) if full else control.choose(recipe, limit.loosest(expected))
+    if not kind:
         return None
     with session.emit.in_phase("control"), session.drawing(built.model):
-        return control.measure(
+        seen = control.measure(
             built.model,
             kind,
-            lambda: session.forward(built.model, placed),
-            lambda: session.forward(built.model, session.placed(session.inputs(point, other=1))),
+            lambda given: session.forward(built.model, given),
+            placed,
+            lambda: session.placed(session.inputs(point, other=1)),
             expected,
             limit,
             restore=not last,
             dtype=session.dtype_name,
-        ).report()
+            factor=control.FULL_FACTOR if full else numerics.CONTROL_FACTOR,
+        )
+    return replace(seen, unmoved=tuple(recipe.get("unmoved") or ())).report()

@@ -14,8 +14,9 @@ from typing import Any
 
 import torch
 
-from assay_runner.checking import numerics, placement, reference
+from assay_runner.checking import placement, reference, tolerances
 from assay_runner.checking.further import Further
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import preimporting, timing
 from assay_runner.engines.torch import checks, sampling
 from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
@@ -115,11 +116,9 @@ class Session:
         return reference.drawing(model, torch.float32) if self.narrow else nullcontext()
 
     @property
-    def tolerance(self) -> float:
+    def tolerance(self) -> Tolerance:
         """How far the cell's outputs may be from the reference's."""
-        size = self.cell.get("size") or self.recipe.get("size") or ""
-        weights = self.cell.get("weights") or "random"
-        return numerics.tolerance(self.recipe.get("type", ""), size, weights, self.dtype_name)
+        return tolerances.of_cell(self.recipe, self.cell, self.dtype_name)
 
     def inputs(self, point: Mapping[str, Any], other: int = 0) -> dict[str, torch.Tensor]:
         """A point's inputs on the CPU; other chooses another stream."""

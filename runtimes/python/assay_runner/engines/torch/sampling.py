@@ -7,13 +7,14 @@ which the model is off is tried before it counts (`steadiness`): for ties, and f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from assay_runner.checking import further, reference, steadiness
+from assay_runner.checking import further, reference
 from assay_runner.checking.further import NOTHING, Further, Left, Rows, sensitive
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.subjects import samples
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
@@ -50,7 +51,7 @@ class Trial:
     model: torch.nn.Module
     run: Callable[[Mapping[str, torch.Tensor]], Tensors]
     dtype: str
-    limit: float
+    limit: Tolerance
 
     def rows(self, known: list[Further]) -> Rows:
         """A row for each sample, and those that turned out to say nothing."""
@@ -58,13 +59,16 @@ class Trial:
         for one in known:
             got = self.run(one.sample.tensors)
             row = one.row(got, self.limit, self.dtype)
-            if row is None:
-                left.append(one.left(NOTHING))
-            elif row["pass"] or self._steady(one, got):
+            if row is not None and not row["pass"]:
+                one, row = self._tried(one, got)
+            if row is not None:
                 found.append(row)
             else:
-                left.append(one.left(sensitive(self.dtype)))
+                left.append(one.left(sensitive(self.dtype) if one.moves else NOTHING))
         return found, left
 
-    def _steady(self, one: Further, got: Tensors) -> bool:
-        return steadiness.steady(one.moved(self.model, self.run, got, self.dtype), self.limit, self.dtype)
+    def _tried(self, one: Further, got: Tensors) -> tuple[Further, dict[str, Any] | None]:
+        """A sample on which the model is off, with how far roundings move it there, and its row by that; None where
+        it says nothing."""
+        one = replace(one, moves={self.dtype: one.moved(self.model, self.run, got, self.dtype)})
+        return one, None if one.unfit(self.dtype, self.limit.most) else one.row(got, self.limit, self.dtype)

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from assay_runner.checking import control, numerics, reference
+from assay_runner.checking import control, damages, numerics, reference, tolerances
 from assay_runner.subjects import experts, inputs, outputs
 from assay_runner.subjects.programs import building
 
@@ -25,10 +25,10 @@ GAINS = (1.0, 2.0, 4.0, 6.0, 8.0)
 # to miss them.
 GROUPS = (("zero-index",), ("zero-attention", "zero-mlp"))
 DAMAGES = frozenset(kind for group in GROUPS for kind in group)
-OTHER_INPUT = "other-input"  # says least: any model that looks at its input shows it
+OTHER_INPUT = control.OTHER_INPUT  # says least: any model that looks at its input shows it
 SEED = 0
-WANTED = numerics.CONTROL_FACTOR * numerics.TOLERANCE["bf16"]
-NEEDED = numerics.CONTROL_FACTOR * numerics.TOLERANCE["fp32"]
+WANTED = numerics.CONTROL_FACTOR * tolerances.TABLE["bf16"]
+NEEDED = numerics.CONTROL_FACTOR * tolerances.TABLE["fp32"]
 HALVES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
@@ -111,7 +111,7 @@ def _all_differ(one: outputs.Tensors, two: outputs.Tensors) -> bool:
 
 
 def _group(model: torch.nn.Module) -> tuple[str, ...]:
-    return next((group for group in GROUPS if any(control.targets(model, kind) for kind in group)), ())
+    return next((group for group in GROUPS if any(damages.targets(model, kind) for kind in group)), ())
 
 
 Tensors = outputs.Tensors
@@ -131,11 +131,11 @@ def _effect(model: torch.nn.Module, recipe: Mapping[str, Any], whole: outputs.Te
     """
     if kind == OTHER_INPUT:
         return _difference(_run(model, recipe, SEED + 1), whole)
-    parts = control.targets(model, kind)
+    parts = damages.targets(model, kind)
     if not parts:
         return 0.0
     try:
-        with control.zeroed(parts):
+        with damages.zeroed(parts):
             return _difference(_run(model, recipe, SEED), whole)
     except RuntimeError:
         return 0.0
@@ -154,7 +154,7 @@ def _exact(model: torch.nn.Module, recipe: Mapping[str, Any], whole: outputs.Ten
             wide = _run(model, recipe, SEED, torch.float64)
     except Exception:  # noqa: BLE001 - a kernel that lacks the dtype says nothing about the gain
         return True
-    return numerics.compare(whole, wide).max_rel <= numerics.TOLERANCE["fp32"]
+    return numerics.compare(whole, wide).max_rel <= tolerances.TABLE["fp32"]
 
 
 def _forgiven(recipe: Mapping[str, Any], whole: outputs.Tensors, name: str) -> bool:
@@ -164,9 +164,9 @@ def _forgiven(recipe: Mapping[str, Any], whole: outputs.Tensors, name: str) -> b
     """
     rounded = _in(recipe, HALVES[name])
     if rounded is not None:
-        return numerics.compare(rounded, whole).max_rel <= numerics.TOLERANCE[name]
+        return numerics.compare(rounded, whole).max_rel <= tolerances.TABLE[name]
     exact = _in(recipe, torch.float64)
-    return exact is None or numerics.compare(whole, exact).max_rel <= numerics.TOLERANCE["fp32"]
+    return exact is None or numerics.compare(whole, exact).max_rel <= tolerances.TABLE["fp32"]
 
 
 def _in(recipe: Mapping[str, Any], dtype: torch.dtype) -> outputs.Tensors | None:

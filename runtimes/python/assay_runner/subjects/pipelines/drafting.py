@@ -11,7 +11,7 @@ from assay_runner.checking import numerics, reference
 from assay_runner.errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from assay_runner.subjects import inputs, outputs
 from assay_runner.subjects.diffusion import components, release
-from assay_runner.subjects.fitting import controls, verify
+from assay_runner.subjects.fitting import controls, judging, verify
 from assay_runner.subjects.fitting.search import Fitted
 from assay_runner.subjects.programs import building
 
@@ -90,7 +90,8 @@ def _fitted(recipe: dict[str, Any], model: torch.nn.Module, chosen: Head, side: 
     _comparable(model, fitted)
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     control = controls.choose(recipe)
-    return recipe | {"gain": control.gain, "control": control.written()}
+    recipe |= {"gain": control.gain, "control": control.written()}
+    return recipe | judging.judged(recipe)
 
 
 def _comparable(model: torch.nn.Module, fitted: Fitted) -> None:
@@ -104,10 +105,10 @@ def _comparable(model: torch.nn.Module, fitted: Fitted) -> None:
 
 ORDER = (
     "type", "library", "program", "class", "task", "size", "checkpoint", "parts", "config", "sizes", "inputs", "call",
-    "gain", "control", "parameters", "transformers", "diffusers",
+    "gain", "control", "rounding", "damages", "unmoved", "parameters", "transformers", "diffusers",
 )  # fmt: skip
 
 
 def _ordered(recipe: dict[str, Any]) -> dict[str, Any]:
     """The fields in the order in which recipes are written and read."""
-    return {key: recipe[key] for key in ORDER}
+    return {key: recipe[key] for key in ORDER if key in recipe}

@@ -20,7 +20,7 @@ import transformers
 from assay_runner.errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from assay_runner.introspection import classes, defaults
 from assay_runner.subjects import models, owncode
-from assay_runner.subjects.fitting import controls, program_choice, special, verify
+from assay_runner.subjects.fitting import controls, judging, program_choice, special, verify
 from assay_runner.subjects.fitting.search import Fitted
 from assay_runner.subjects.pipelines import drafting as pipelines
 from assay_runner.subjects.programs import building
@@ -109,7 +109,12 @@ def _tiny(plan: program_choice.Plan, recipe: dict[str, Any]) -> dict[str, Any]:
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     chosen = controls.choose(recipe, plan.through)
     recipe |= {"gain": chosen.gain, "control": chosen.written(), "parameters": building.count(model)}
-    return _ordered(recipe)
+    return judged(recipe)
+
+
+def judged(recipe: dict[str, Any]) -> dict[str, Any]:
+    """A tiny recipe with what its model is judged by, found again."""
+    return _ordered(recipe | judging.judged(recipe))
 
 
 def _alive(plan: program_choice.Plan, recipe: dict[str, Any]) -> tuple[torch.nn.Module, Fitted]:
@@ -216,7 +221,7 @@ def _with_program(plan: program_choice.Plan, recipe: dict[str, Any]) -> dict[str
 
 ORDER = (
     "type", "class", "config_class", "module", "code", "program", "parts", "task", "size", "checkpoint", "config",
-    "sizes", "inputs", "call", "gain", "control", "parameters", "transformers",
+    "sizes", "inputs", "call", "gain", "control", "rounding", "damages", "unmoved", "parameters", "transformers",
 )  # fmt: skip
 
 

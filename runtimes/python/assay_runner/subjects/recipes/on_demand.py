@@ -66,6 +66,34 @@ def make_one(order: Order) -> Recipe:
     return recipe
 
 
+def judge_one(recipe: Recipe) -> Recipe:
+    """A tiny recipe with what its model is judged by, found again; a failure is returned, not raised."""
+    import torch
+
+    from . import making
+
+    torch.set_num_threads(1)
+    try:
+        return making.judged(recipe)
+    except Exception as error:  # noqa: BLE001 - one type's failure is a line in the list of failures
+        return {**recipe, "error": f"{type(error).__name__}: {error}"}
+
+
+def judge(recipes: Sequence[Recipe], workers: int, report: Callable[[Recipe], None]) -> list[Recipe]:
+    """The recipes, those of size tiny judged again in fresh processes; one whose judging fails stays as it was."""
+    from assay_runner.process import isolation
+
+    from . import making  # noqa: F401 - imported once here, shared by all children
+
+    made = [recipe for recipe in recipes if recipe["size"] != "tiny"]
+    tiny = [recipe for recipe in recipes if recipe["size"] == "tiny"]
+    for outcome in isolation.outcomes(judge_one, tiny, workers, LIMIT_S):
+        recipe = outcome.answer or {**outcome.argument, "error": outcome.trouble}
+        report(recipe)
+        made.append(outcome.argument if "error" in recipe else recipe)
+    return made
+
+
 def make(orders: Sequence[Order], workers: int, report: Callable[[Recipe], None]) -> list[Recipe]:
     """Makes recipes in fresh processes: what crashes or hangs costs only itself. Failures carry ``error``."""
     import transformers
@@ -124,10 +152,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--types", nargs="*", default=[], help="tiny recipes for these types; all types when left out")
     parser.add_argument("--checkpoints", nargs="*", help="full recipes for these (all known ones when left out)")
     parser.add_argument("--out", type=Path, required=True, help="the file of recipes to write")
+    parser.add_argument("--judge", type=Path, help="make none: judge the tiny recipes of this file again")
     parser.add_argument("--index", type=Path, help="the list of checkpoints to write")
     parser.add_argument("--workers", type=int, default=2, help="how many to make in parallel (default 2)")
     options = parser.parse_args(argv)
 
+    if options.judge:
+        return _judge_again(options.judge, options.out, options.workers)
     import transformers
 
     from assay_runner.introspection import classes
@@ -142,6 +173,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.index:
         write_index(good, options.index)
     print(f"{len(good)} recipes, {len(made) - len(good)} without", file=sys.stderr)
+    return 0
+
+
+def _judge_again(book: Path, out: Path, workers: int) -> int:
+    kept = json.loads(book.read_text(encoding="utf-8"))
+    write(judge(kept["recipes"], workers, _report), out, kept["transformers"], kept["gaps"])
     return 0
 
 

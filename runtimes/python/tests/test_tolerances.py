@@ -1,0 +1,67 @@
+"""How far outputs may be off: what the model's own rounding says, and never more than the table."""
+
+import pytest
+import torch
+import torch_recipes
+
+from assay_runner.checking import narrower, tolerances
+from assay_runner.checking.tolerances import FACTOR, TABLE, Tolerance
+
+BERT = {**torch_recipes.BERT, "rounding": {"fp32": {"logits": [4e-7, 5e-7]}, "fp16": {"logits": [1e-3, 2e-3]}}}
+EPS = torch.finfo(torch.float32).eps
+
+
+def test_twenty_times_rounding_and_never_more_than_the_table():
+    assert tolerances.of_cell(BERT, {}, "fp32").of("logits") == pytest.approx(8e-6)
+    assert tolerances.of_cell(BERT, {}, "fp16").of("logits") == TABLE["fp16"], "twenty times 1e-3 is beyond it"
+    assert tolerances.of_cell(BERT, {}, "bf16").of("logits") == TABLE["bf16"], "of which the recipe knows nothing"
+    assert tolerances.of_cell(BERT, {}, "fp32").of("another") == TABLE["fp32"]
+
+
+def test_no_rounding_is_less_than_that_of_float32():
+    exact = Tolerance(1e-3, {"y": (0.0, 0.0)})
+    assert exact.of("y") == exact.of_row("y") == FACTOR * EPS
+
+
+def test_a_sensitive_sample_may_be_off_by_more():
+    known = tolerances.of_cell(BERT, {}, "fp32")
+    assert known.moved(1e-5).of("logits") == pytest.approx(4e-5)
+    assert known.moved(1.0).of("logits") == TABLE["fp32"]
+    assert known.moved(0.0).of("logits") == known.of("logits")
+
+
+def test_what_is_known_is_of_the_tiny_model_alone():
+    assert tolerances.of_cell({**BERT, "size": "full"}, {"size": "full"}, "fp32").of("logits") == TABLE["fp32"]
+
+
+@pytest.mark.parametrize("row", tolerances.WIDER, ids=lambda row: row.type)
+def test_wider_rows_are_for_one_kind_of_cell(row):
+    assert row.reason and row.tolerance > TABLE[row.dtype]
+    most = tolerances.most
+    assert most(row.type, row.size, row.weights, row.dtype, row.engine) == row.tolerance
+    usual, other = TABLE[row.dtype], {"full": "tiny", "tiny": "full"}[row.size]
+    assert most(row.type, other, row.weights, row.dtype, row.engine) == usual
+    assert most(row.type, row.size, "hub", row.dtype, row.engine) == usual
+    assert most(row.type, row.size, row.weights, row.dtype, "another") == usual
+
+
+def numbers(error, passed=False):
+    return {"max_rel": error, "output": "logits", "pass": passed}
+
+
+@pytest.mark.parametrize(
+    ("error", "dtype", "named"),
+    [
+        (4e-4, "fp32", "TF32 or fp16"),
+        (1e-6, "fp32", None),
+        (5e-5, "fp32", None),
+        (2e-3, "fp32", None),
+        (None, "fp32", None),
+        (4e-4, "bf16", None),
+    ],
+    ids=["as half precision", "as float32", "too little for half", "beyond the table", "not a number", "asked for"],
+)
+def test_what_computes_in_less_is_named(error, dtype, named):
+    told = narrower.named(numbers(error), BERT, dtype)
+    assert told.get("precision") == named
+    assert told["pass"] is (named is not None)
