@@ -37,6 +37,7 @@ OUTPUTS = frozenset(
 _NORM = re.compile(r"Norm")
 _ROTARY = re.compile(r"Rotary|RoPE|Rope(?!r)")
 _EPSILONS = ("eps", "variance_epsilon", "epsilon", "norm_eps", "layer_norm_eps", "rms_norm_eps")
+_LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
 _GROUPS = 4  # of channels; one of them is lost
 _TIMES = 1000.0  # an epsilon of another unit
 
@@ -160,6 +161,27 @@ def _channels_of_last(kind: str) -> Make:
     return make
 
 
+def _channels_of_layer(which: float) -> Make:
+    """One group of the channels of a layer, by its place among those that the model is made of."""
+
+    def make(model: torch.nn.Module, given: Inputs, restore: bool) -> Damaged | None:
+        weights = [t for t in _distinct(map(_weight, filter(_multiplies, model.modules()))) if t.shape[0] >= _GROUPS]
+        if not weights:
+            return None
+        chosen = weights[int(which * (len(weights) - 1))]
+        return Damaged(zeroed([chosen.data[: chosen.shape[0] // _GROUPS]], restore), given)
+
+    return make
+
+
+def _multiplies(module: torch.nn.Module) -> bool:
+    return isinstance(module, _LAYERS) and isinstance(vars(module)["_parameters"].get("weight"), torch.Tensor)
+
+
+def _weight(module: torch.nn.Module) -> torch.Tensor:
+    return module.get_parameter("weight")
+
+
 def _epsilon(model: torch.nn.Module, given: Inputs, restore: bool) -> Damaged | None:
     found = [(m, name, getattr(m, name)) for m in model.modules() for name in _EPSILONS if _is_epsilon(m, name)]
     return Damaged(_set(found), given) if found else None
@@ -219,6 +241,8 @@ TABLE: dict[str, Make] = {
     "epsilon": _epsilon,
     "one-position-hidden": _hidden,
     "positions-off-by-one": _rotary,
+    "channels-of-middle-layer": _channels_of_layer(0.5),
+    "channels-of-last-layer": _channels_of_layer(1.0),
     "channels-of-last-attention": _channels_of_last("zero-attention"),
     "channels-of-last-mlp": _channels_of_last("zero-mlp"),
     "last-attention": _of_last("zero-attention"),
