@@ -5,7 +5,7 @@ import torch
 import transformers
 
 from assay_runner.subjects import samples
-from assay_runner.subjects.fitting import masks, special
+from assay_runner.subjects.fitting import padding_masks, special
 from assay_runner.subjects.fitting.search import Fitted
 from assay_runner.subjects.recipes import making
 
@@ -56,7 +56,7 @@ class Switch(Toy):
 
 def complete(model, size=4, **row):
     fitted = Fitted([STATES], {"seq": size})
-    return masks.complete(model, fitted, special.Inputs(**row), {"type": "toy"})
+    return padding_masks.complete(model, fitted, special.Inputs(**row), {"type": "toy"})
 
 
 def test_a_mask_that_is_heeded_becomes_an_input():
@@ -71,9 +71,9 @@ def test_a_mask_that_is_heeded_becomes_an_input():
 @pytest.mark.parametrize(
     ("model", "name", "why"),
     [
-        (Ignores(), "attention_mask", masks.UNHEEDED),
-        (Marks(), "global_mask", masks.NOT_PADDING),
-        (Switch(), "output_attention_mask", masks.NO_SHAPE),
+        (Ignores(), "attention_mask", padding_masks.UNHEEDED),
+        (Marks(), "global_mask", padding_masks.NOT_PADDING),
+        (Switch(), "output_attention_mask", padding_masks.NO_SHAPE),
     ],
 )
 def test_other_masks_are_left_out_with_the_reason(model, name, why):
@@ -83,7 +83,7 @@ def test_other_masks_are_left_out_with_the_reason(model, name, why):
 
 
 def test_a_mask_must_fit_every_size_that_is_free():
-    assert complete(Four()).without == {"attention_mask": masks.FIXED}
+    assert complete(Four()).without == {"attention_mask": padding_masks.FIXED}
 
 
 def test_what_a_row_keeps_away_is_not_tried():

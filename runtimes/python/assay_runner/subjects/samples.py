@@ -149,8 +149,7 @@ def _words_padded_before(drawn: Drawn, name: str) -> Sample | None:
 
 
 def _padded_by_half(drawn: Drawn, name: str) -> Sample | None:
-    """A model thins out samples, frames and pixels, and has many of them: the few that are hidden otherwise may leave no
-    trace."""
+    """A model thins out samples, frames and pixels: the few that are hidden otherwise may leave no trace."""
     more: Tensors = {}
     for spec in drawn.specs("ones", MASK):
         if _as_long(drawn, spec, "ids"):

@@ -20,7 +20,7 @@ import transformers
 from assay_runner.errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from assay_runner.introspection import classes, defaults
 from assay_runner.subjects import models, owncode
-from assay_runner.subjects.fitting import controls, judging, masks, program_choice, special, verify
+from assay_runner.subjects.fitting import controls, judging, padding_masks, program_choice, special, verify
 from assay_runner.subjects.fitting.search import Fitted
 from assay_runner.subjects.pipelines import drafting as pipelines
 from assay_runner.subjects.programs import building
@@ -122,7 +122,7 @@ def masked(recipe: dict[str, Any]) -> dict[str, Any]:
     only. Ones change nothing, so the gain and the control stay."""
     model = building.build(recipe, torch.float32, 0).model
     fitted = Fitted(recipe["inputs"], recipe["sizes"], recipe["call"])
-    found = masks.complete(model, fitted, special.inputs(recipe), recipe)
+    found = padding_masks.complete(model, fitted, special.inputs(recipe), recipe)
     return {**recipe, "inputs": found.fitted.inputs}
 
 
