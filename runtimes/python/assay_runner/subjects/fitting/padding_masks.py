@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from assay_runner.checking import numerics
+from assay_runner.checking import numerics, tolerances
 from assay_runner.introspection import classes
 from assay_runner.introspection.modalities import required
 from assay_runner.subjects import inputs, outputs, samples
@@ -28,7 +28,7 @@ Spec = dict[str, Any]
 Entry = int | str
 
 DTYPES = ("int64", "bool")
-SEEN = numerics.TOLERANCE["fp32"]  # what is hidden moves the output by more than rounding does
+SEEN = tolerances.TABLE["fp32"]  # what is hidden moves the output by more than rounding does
 
 NO_SHAPE = "no shape of an input or an output fits it"
 NOT_PADDING = "ones change the output: it hides nothing that is padded"
