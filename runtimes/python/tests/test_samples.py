@@ -3,7 +3,7 @@
 import torch
 
 from assay_runner.subjects import samples
-from assay_runner.subjects.samples import FIRST, LAST, PADDED, Sample
+from assay_runner.subjects.samples import FIRST, HALF, LAST, PADDED, Sample
 
 TEXT = {
     "type": "text",
@@ -90,6 +90,25 @@ def test_sounds_are_padded_at_their_end_only():
     assert not found[PADDED].tensors["input_features_mask"][0, -3:].any()
     assert "words padded at the start" not in found
     assert found[LAST].tensors["input_features"].abs().unique().tolist() == [4.0]
+
+
+def test_what_is_no_text_is_also_padded_by_half():
+    first, found = made(SOUND, batch=2)
+    hidden = (found[HALF].tensors["input_features_mask"] == 0).sum(1)
+    assert hidden.tolist() == [10, 8]  # rows of different length
+    assert found[HALF].masks == ("input_features_mask",)
+    assert torch.equal(found[HALF].tensors["input_features"], first["input_features"])
+    assert HALF not in made(TEXT)[1]
+
+
+def test_a_mask_is_of_what_has_its_length():
+    wave = {"name": "input_values", "kind": "float", "dtype": "float32", "shape": ["batch", "samples"]}
+    mask = {"name": "attention_mask", "kind": "ones", "dtype": "int64", "shape": ["batch", "samples"]}
+    _, found = made({"type": "wave", "sizes": {"samples": 64}, "inputs": [wave, mask]})
+    assert "words padded at the start" not in found  # a sound's, by the name of a text's
+    _, found = made({"type": "states", "inputs": [{**wave, "name": "states", "shape": ["batch", 8, 4]},
+                                                  {**mask, "shape": ["batch", 8]}]})  # fmt: skip
+    assert found["words padded at the start"].tensors["attention_mask"].tolist() == [[0, 0, 0, 1, 1, 1, 1, 1]]
 
 
 def test_outputs_are_compared_where_nothing_is_hidden():

@@ -24,10 +24,10 @@ def run(*args, **kwargs):
     return emit
 
 
-@pytest.mark.parametrize(("kind", "dtype", "times"), [("check", "fp32", 2), ("check", "fp16", 10), ("time", "fp16", 0)])
+@pytest.mark.parametrize(("kind", "dtype", "times"), [("check", "fp32", 2), ("check", "fp16", 11), ("time", "fp16", 0)])
 def test_noise_is_shared_where_it_is_compared_and_never_where_it_is_timed(monkeypatch, kind, dtype, times):
     """In the reference, once more for the samples beside the first, and where it is of another kind in every run too:
-    one, six samples, the control."""
+    one, seven samples, the control."""
     entered, right = [], noise.Drawn.__enter__
     monkeypatch.setattr(noise.Drawn, "__enter__", lambda self: entered.append(self) or right(self))
     run(torch_recipes.BERT, kind=kind, dtype=dtype)
@@ -267,7 +267,25 @@ def test_a_mask_that_the_device_ignores_is_noticed(monkeypatch):
     monkeypatch.setattr(engine.Session, "placed", placed)
     found = run(torch_recipes.BERT).reports[0]["numerics"]
     wrong = [row["name"] for row in found["samples"] if not row["pass"]]
-    assert wrong == ["padded at the end", "words padded at the start", "two rows, padded at the end"]
+    sides = ["padded at the end", "words padded at the start"]
+    assert wrong == [*sides, *(f"two rows, {side}" for side in sides)]
     assert not found["pass"]
     assert found["sample"] in wrong
     assert found["max_rel"] > 0.01
+
+
+@pytest.mark.parametrize(
+    ("model_type", "mask"),
+    [("wav2vec2", "attention_mask"), ("whisper", "decoder_attention_mask"), ("detr", "pixel_mask")],
+)
+def test_a_mask_of_any_kind_that_is_ignored_is_noticed(monkeypatch, catalogue, model_type, mask):
+    """Of samples of a wave, of a decoder's words, of pixels: by the recipes that come with Assay."""
+    right = engine.Session.placed
+
+    def placed(session, tensors):
+        return right(session, {**tensors, mask: torch.ones_like(tensors[mask])})
+
+    recipe = catalogue[model_type]
+    assert run(recipe).reports[0]["numerics"]["pass"]
+    monkeypatch.setattr(engine.Session, "placed", placed)
+    assert not run(recipe).reports[0]["numerics"]["pass"]

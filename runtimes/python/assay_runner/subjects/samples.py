@@ -23,13 +23,15 @@ Spec = Mapping[str, Any]
 Tensors = dict[str, torch.Tensor]
 
 PADDED = "padded at the end"
+HALF = "padded by half"
 FIRST, LAST = "first ids and zeros", "last ids and largest numbers"
 EDGES = frozenset({FIRST, LAST})
 _OTHER_SEED = 1000  # far from those of controls and of calibration
 _HIDDEN = 3  # positions that padding covers in the first row; one more in each further row
+_LESS = 8  # of what is no text half is covered in the first row, and an eighth less in each further one
 _MOVED = 3  # positions that placed tokens go up
 
-MASK = re.compile(r"(.*_)?masks?")
+MASK = re.compile(r"(.*_)?masks?(_videos)?")
 _GRID = re.compile(r"(.*_)?grids?_(thw|hws?)|spatial_shapes|target_sizes|tgt_sizes")
 _RAGGED = re.compile(r"(decoder_|context_|classes_|tasks_|qformer_|protein_)?attention_mask|input_mask")
 """Masks of words. Those of sounds, images and patches are padded at their end only, as their processors do."""
@@ -41,6 +43,8 @@ _LARGEST = (
     (re.compile(r".*(features|spectrogram|mel)"), 4.0),
     (re.compile(r"(audio_|input_)?values"), 4.0),
 )
+_MATERIAL = re.compile(r".*pixel.*|image|(audio_)?(input_)?(features|values)|.*(spectrogram|mel)")
+"""Sounds and images."""
 
 
 @dataclass(frozen=True)
@@ -137,11 +141,35 @@ def _padded_after(drawn: Drawn, name: str) -> Sample | None:
 
 
 def _words_padded_after(drawn: Drawn, name: str) -> Sample | None:
-    return _padded(drawn, name, drawn.specs("ones", _RAGGED), after=True)
+    return _padded(drawn, name, _of_words(drawn), after=True)
 
 
 def _words_padded_before(drawn: Drawn, name: str) -> Sample | None:
-    return _padded(drawn, name, drawn.specs("ones", _RAGGED), after=False)
+    return _padded(drawn, name, _of_words(drawn), after=False)
+
+
+def _padded_by_half(drawn: Drawn, name: str) -> Sample | None:
+    """A model thins out samples, frames and pixels: the few that are hidden otherwise may leave no trace."""
+    more: Tensors = {}
+    for spec in drawn.specs("ones", MASK):
+        if _as_long(drawn, spec, "ids"):
+            continue
+        mask = more[spec["name"]] = drawn.tensors[spec["name"]].clone()
+        length = mask.shape[-1]
+        for row in range(mask.shape[0]):
+            mask[row, ..., length - max(length // 2 - row * (length // _LESS), 1) :] = 0
+    return drawn.changed(name, more, list(more))
+
+
+def _of_words(drawn: Drawn) -> list[Spec]:
+    """The masks of words, and of other positions that may be padded at either side. Some of sounds have their names."""
+    masks = drawn.specs("ones", _RAGGED)
+    return [mask for mask in masks if _as_long(drawn, mask, "ids") or not _as_long(drawn, mask, "float", _MATERIAL)]
+
+
+def _as_long(drawn: Drawn, mask: Spec, kind: str, names: re.Pattern[str] | None = None) -> bool:
+    """Whether a mask has as many positions as some input of a kind: it is of that input."""
+    return any(mask["shape"][-1] in spec["shape"][1:] for spec in drawn.specs(kind, names))
 
 
 def _padded(drawn: Drawn, name: str, specs: Sequence[Spec], after: bool) -> Sample | None:
@@ -244,6 +272,7 @@ RULES: tuple[tuple[str, Callable[[Drawn, str], Sample | None]], ...] = (
     (PADDED, _padded_after),
     ("words padded at the end", _words_padded_after),
     ("words padded at the start", _words_padded_before),
+    (HALF, _padded_by_half),
     ("placed tokens moved", _moved),
     ("images of another form", _other_form),
     ("images of two frames", _two_frames),

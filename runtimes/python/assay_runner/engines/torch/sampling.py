@@ -29,11 +29,10 @@ def make(
     """A point's samples; masked: those only in which something is hidden. Padding is also looked at in two rows of
     different length, which no graph of one takes."""
     found = [one for one in samples.make(recipe, point, seed, dtype) if one.masks or not masked]
-    if int(point.get("batch") or 1) > 1 or all(sample.name != samples.PADDED for sample in found):
+    if int(point.get("batch") or 1) > 1 or not any(sample.masks for sample in found):
         return found
     rows = samples.make(recipe, {**point, "batch": 2}, seed, dtype)
-    padded = next((sample for sample in rows if sample.name == samples.PADDED), None)
-    return found if padded is None else [*found, Sample("two rows, padded at the end", padded.tensors, padded.masks)]
+    return [*found, *(Sample(f"two rows, {one.name}", one.tensors, one.masks) for one in rows if one.masks)]
 
 
 def expected(

@@ -23,8 +23,8 @@ def check(model: torch.nn.Module, fitted: Fitted, unheeded: frozenset[str] = fro
 
     ``unheeded`` names the inputs that a row of special.json says the model does not look at."""
     holds(model, fitted, unheeded)
-    for symbol, value in list(fitted.sizes.items()):
-        if not any(_free(model, fitted, symbol, other) for other in (2 * value, value // 2)):
+    for symbol in list(fitted.sizes):
+        if not free(model, fitted, symbol):
             fitted = _fixed(fitted, symbol)
     return fitted
 
@@ -62,7 +62,13 @@ def _useful(output: Any, where: str) -> None:
         raise Unfit(f"the output is constant {where}")
 
 
-def _free(model: torch.nn.Module, fitted: Fitted, symbol: str, value: int) -> bool:
+def free(model: torch.nn.Module, fitted: Fitted, symbol: str) -> bool:
+    """Whether the model also runs with twice or half the symbol's value."""
+    value = fitted.sizes[symbol]
+    return any(_runs(model, fitted, symbol, other) for other in (2 * value, value // 2))
+
+
+def _runs(model: torch.nn.Module, fitted: Fitted, symbol: str, value: int) -> bool:
     """Whether the model also runs, in a batch, with another value of the symbol."""
     try:
         _useful(run(model, fitted, {"batch": 2, symbol: value}), f"at {symbol} {value}")

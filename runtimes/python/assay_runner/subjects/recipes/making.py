@@ -20,7 +20,7 @@ import transformers
 from assay_runner.errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from assay_runner.introspection import classes, defaults
 from assay_runner.subjects import models, owncode
-from assay_runner.subjects.fitting import controls, judging, program_choice, special, verify
+from assay_runner.subjects.fitting import controls, judging, padding_masks, program_choice, special, verify
 from assay_runner.subjects.fitting.search import Fitted
 from assay_runner.subjects.pipelines import drafting as pipelines
 from assay_runner.subjects.programs import building
@@ -109,12 +109,21 @@ def _tiny(plan: program_choice.Plan, recipe: dict[str, Any]) -> dict[str, Any]:
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     chosen = controls.choose(recipe, plan.through)
     recipe |= {"gain": chosen.gain, "control": chosen.written(), "parameters": building.count(model)}
-    return judged(recipe)
+    return judged(masked(recipe))
 
 
 def judged(recipe: dict[str, Any]) -> dict[str, Any]:
     """A tiny recipe with what its model is judged by, found again."""
     return _ordered(recipe | judging.judged(recipe))
+
+
+def masked(recipe: dict[str, Any]) -> dict[str, Any]:
+    """The recipe with the masks that its model heeds: what they hide is checked by samples, which are of tiny models
+    only. Ones change nothing, so the gain and the control stay."""
+    model = building.build(recipe, torch.float32, 0).model
+    fitted = Fitted(recipe["inputs"], recipe["sizes"], recipe["call"])
+    found = padding_masks.complete(model, fitted, special.inputs(recipe), recipe)
+    return {**recipe, "inputs": found.fitted.inputs}
 
 
 def _alive(plan: program_choice.Plan, recipe: dict[str, Any]) -> tuple[torch.nn.Module, Fitted]:
