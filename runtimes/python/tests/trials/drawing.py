@@ -8,7 +8,7 @@ there is room.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,10 @@ class Drawing:
     first: Tensors  # the inputs that the graph was exported with
     sizes: Mapping[str, int]
     free: frozenset[str]  # inputs that the graph takes; any other stays as it was
+
+    def each(self, seeds: Iterable[int]) -> Iterator[tuple[int, Given]]:
+        """Every kind of input for each seed."""
+        return ((seed, given) for seed in seeds for given in self.all(seed))
 
     def all(self, seed: int) -> Iterator[Given]:
         """Every kind of input once."""

@@ -85,7 +85,7 @@ class Case:
         with _torch(session) as (model, run), _chosen(session) as (artefact, compiled):
             drawing = _drawing(artefact, check.recipe)
             names = [spec["name"] for spec in artefact["graph"]["inputs"]]
-            for seed, given in ((seed, given) for seed in self.seeds for given in drawing.all(seed)):
+            for seed, given in drawing.each(self.seeds):
                 became, far = self._one(given, model, run, lambda g: compiled(g, names))
                 counts[became] += 1
                 most = max(most, far if became == "right" else 0.0)

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-
 from assay_runner.checking import numerics, reference
 from assay_runner.engines.graphs import driver, sampling
 from assay_runner.engines.torch import engine

@@ -44,9 +44,7 @@ def epsilon_grown(graph: Graph) -> None:
     done = 0
     for node in graph.nodes(*{node.op_type for node in graph.model.graph.all_nodes()}):
         if _EPSILON in node.attributes:
-            node.attributes[_EPSILON] = onnx_ir.AttrFloat32(
-                _EPSILON, node.attributes[_EPSILON].as_float() * _FACTOR
-            )
+            node.attributes[_EPSILON] = onnx_ir.AttrFloat32(_EPSILON, node.attributes[_EPSILON].as_float() * _FACTOR)
             done += 1
     for node in graph.nodes("Add"):
         if any(user.op_type in ("Sqrt", "Pow") for user, _ in node.outputs[0].uses()):
