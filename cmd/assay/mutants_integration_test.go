@@ -26,7 +26,8 @@ func TestIntegrationMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	visit := pagesOfPacked(t).Visit(t.Context(), pages.Where{Target: platform.Target{Platform: platform.WebNN}.Normal()})
-	options := append([]string{python, "mutants", "--engines", "webnn"}, strings.Fields(os.Getenv("ASSAY_TEST_MUTANTS"))...)
+	options := append([]string{python, "mutants"}, strings.Fields(os.Getenv("ASSAY_TEST_MUTANTS"))...)
+	options = append(options, "--engines", "webnn")
 	run := exec.CommandContext(t.Context(), filepath.Join("..", "..", "scripts", "trials"), options...)
 	run.Env = append(os.Environ(), "ASSAY_TEST_PAGE_WEBNN="+visit.Address())
 	out, err := run.CombinedOutput()
