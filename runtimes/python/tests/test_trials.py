@@ -188,3 +188,11 @@ def test_hidden_positions_do_not_count():
     assert apart(hidden, right, given) == 0
     assert apart({"logits": right["logits"] * 2}, right, given) == 1
     assert apart({}, right, given) == float("inf")
+
+
+def test_another_place_is_taken_in_turn():
+    model = graph(LINEAR, w=W, b=np.ones(4, np.float32))
+    altered = Graph(model, [(2, 4)], turn=1)
+    MUTATIONS["bias zeroed"](altered)
+    assert altered.places == [2]
+    np.testing.assert_allclose(ran(model, x=X), (X @ W) @ W + 1, rtol=1e-5)

@@ -17,9 +17,8 @@ from . import children, subjects
 from .checks import PAGE, Check
 from .children import DIED
 from .mutating import MUTATIONS
-from .planting import Mutant, apart, breed, planted
+from .planting import NOTHING, Mutant, apart, breed, planted
 
-NOTHING = 1e-6  # of the largest value: who does less does nothing
 ENGINES = ("onnxruntime", "openvino", "qnn", "webnn")
 NOTICED, SURVIVED, REMOVED, LACKING, UNCOUNTED = "noticed", "survived", "removed", "not applicable", "not counted"
 

@@ -27,6 +27,9 @@ from assay_runner.subjects.samples import Sample
 from .checks import Check, Emit
 from .mutating import MUTATIONS, Graph, Lacking
 
+NOTHING = 1e-6  # of the largest value: a fault that does less does nothing
+_TURNS = 4
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -57,14 +60,19 @@ def breed(check: Check, folder: Path) -> list[Mutant]:
 
 
 def _bred(artefact: Artefact, name: str, folder: Path, shapes: list[Any], expected: list[Any]) -> Mutant:
-    model = onnx_ir.load(artefact.graph)
-    try:
-        MUTATIONS[name](Graph(model, shapes))
-    except Lacking as error:
-        return Mutant(name, lacking=str(error))
-    writing.write(model, folder)
-    file = folder / writing.FILE
-    return Mutant(name, str(file), _effect(file, expected))
+    """The first place where the fault does something, of a few."""
+    for turn in range(_TURNS):
+        graph = Graph(onnx_ir.load(artefact.graph), shapes, turn)
+        try:
+            MUTATIONS[name](graph)
+        except Lacking as error:
+            return Mutant(name, lacking=str(error))
+        writing.write(graph.model, folder)
+        file = folder / writing.FILE
+        mutant = Mutant(name, str(file), _effect(file, expected))
+        if mutant.effect >= NOTHING or turn + 1 >= graph.places[0]:
+            break
+    return mutant
 
 
 def _samples(artefact: Artefact) -> list[Sample]:

@@ -9,18 +9,20 @@ import onnx_ir
 
 from assay_runner.exporting.steps import editing
 
-from .finding import Graph, Lacking, insert, is_float, middle
+from .finding import Graph, Lacking, insert, is_float
 
 _SHAPING = frozenset(
     "Reshape Transpose Slice Unsqueeze Squeeze Expand Concat Cast Identity Gather Split Add Sub Mul Neg".split()
 )
-_FORMING = frozenset("Reshape Transpose Slice Unsqueeze Squeeze Expand Concat Cast Identity Gather Split Mul".split())
+_FORMING = frozenset(
+    "Reshape Transpose Slice Unsqueeze Squeeze Expand Concat Cast Identity Gather Split ScatterElements Where".split()
+)
 _KEYS = 1  # the operand of a product of queries and keys
 
 
 def heads_swapped(graph: Graph) -> None:
     """One projection has the weights of its first two heads in each other's place."""
-    node, index, axis, size = middle(list(_projections(graph)), "projection to heads")
+    node, index, axis, size = graph.one_of(list(_projections(graph)), "projection to heads")
     array = np.moveaxis(editing.constant(node.inputs[index]).copy(), axis, 0)
     first, second = array[:size].copy(), array[size : 2 * size].copy()
     array[:size], array[size : 2 * size] = second, first
@@ -45,11 +47,14 @@ def _projections(graph: Graph) -> Iterator[tuple[onnx_ir.Node, int, int, int]]:
 
 
 def _product(value: onnx_ir.Value | None) -> onnx_ir.Node | None:
-    """The product that a value comes from, with or without a bias, a scale and a change of form between."""
+    """The product that a value comes from, or is the first part of, with or without a bias, a scale and a change of
+    form between."""
     for _ in range(4):
-        node = editing.producer(value, "MatMul", "Gemm", "Add", "Mul", "Reshape")
+        node = editing.producer(value, "MatMul", "Gemm", "Add", "Mul", "Reshape", "Split")
         if node is None or node.op_type in ("MatMul", "Gemm"):
             return node
+        if node.op_type == "Split" and value is not node.outputs[0]:
+            return None
         value = next((v for v in node.inputs if editing.constant(v) is None), None)
     return None
 
@@ -94,15 +99,16 @@ def _pair(one: np.ndarray, two: np.ndarray) -> bool:
     return bool(total.max() > 0 and np.ptp(total) < 1e-4 * total.max() and np.ptp(one) > 1e-3)
 
 
-def _made_by(value: onnx_ir.Value, operators: tuple[str, ...], depth: int = 8) -> bool:
+def _made_by(value: onnx_ir.Value, operators: tuple[str, ...], depth: int = 12) -> bool:
     """Whether a value is what one of the operators gave, in another form."""
     node = value.producer()
     if node is None or depth == 0:
         return False
     if node.op_type in operators:
         return True
-    inputs = [v for v in node.inputs if v is not None and editing.constant(v) is None]
-    return node.op_type in _FORMING and len({*inputs}) == 1 and _made_by(inputs[0], operators, depth - 1)
+    inputs = {v for v in node.inputs if v is not None and editing.constant(v) is None}
+    scaled = node.op_type == "Mul" and len(inputs) == 1
+    return (scaled or node.op_type in _FORMING) and any(_made_by(v, operators, depth - 1) for v in inputs)
 
 
 def _operands(node: onnx_ir.Node, depth: int = 16) -> set[int]:

@@ -7,7 +7,7 @@ own, and leaves the others theirs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -28,6 +28,15 @@ class Graph:
 
     model: onnx_ir.Model
     outputs: Sequence[Sequence[int] | None]  # in order; None for one that is not floating
+    turn: int = 0  # which place to take, where there are several
+    places: list[int] = field(default_factory=lambda: [1])  # how many there were
+
+    def one_of(self, found: Sequence[T], what: str) -> T:
+        """One of the places for a fault, the one in the middle first: first and last layers are often special."""
+        if not found:
+            raise Lacking(f"no {what}")
+        self.places[:] = [len(found)]
+        return found[(len(found) // 2 + self.turn) % len(found)]
 
     def nodes(self, *operators: str) -> list[onnx_ir.Node]:
         """The nodes of these operators, in order."""
@@ -40,13 +49,6 @@ class Graph:
     def give(self, node: onnx_ir.Node, index: int, array: np.ndarray) -> None:
         """Lets an input of one node be another constant."""
         node.replace_input_with(index, self.constant(array, node.inputs[index]))
-
-
-def middle(found: Sequence[T], what: str) -> T:
-    """The one in the middle: first and last layers are often special."""
-    if not found:
-        raise Lacking(f"no {what}")
-    return found[len(found) // 2]
 
 
 def is_float(array: np.ndarray | None) -> bool:

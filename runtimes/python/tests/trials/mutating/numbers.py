@@ -9,7 +9,7 @@ import onnx_ir
 
 from assay_runner.exporting.steps import editing
 
-from .finding import Graph, Lacking, insert, is_float, middle
+from .finding import Graph, Lacking, insert, is_float
 
 _BIASED = ("Gemm", "Conv", "ConvTranspose", "LayerNormalization")
 _PRODUCTS = ("MatMul", "Gemm", "Conv", "ConvTranspose")
@@ -20,9 +20,9 @@ _FACTOR = 1000
 
 def bias_zeroed(graph: Graph) -> None:
     """One layer loses its bias: one that is not zero, where there is such."""
-    found = [(node, i) for node, i in _biases(graph)]
+    found = list(_biases(graph))
     alive = [(node, i) for node, i in found if editing.constant(node.inputs[i]).any()]
-    node, i = middle(alive or found, "bias")
+    node, i = graph.one_of(alive or found[:1], "bias")
     graph.give(node, i, np.zeros_like(editing.constant(node.inputs[i])))
 
 
