@@ -118,6 +118,7 @@ def test_a_report_is_read_as_the_program_does():
     assert read({"finite": False}) == Seen("fails", "not finite")
     assert read({"finite": True, "numerics": None, "numerics_note": "silent"}) == Seen("unjudged", "silent")
     assert read({"numerics": {"pass": False, "sample": "moved"}}).why == "wrong numbers on moved"
+    assert read({"numerics": {"pass": True, "precision": "fp16"}}) == Seen("partial", "computes in fp16")
 
 
 def test_alarms_are_of_models_that_work_there():

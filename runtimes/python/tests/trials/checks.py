@@ -91,8 +91,8 @@ class Check:
 
 @dataclass(frozen=True)
 class Seen:
-    """Whether a check found numbers wrong (`fails`), right (`works`), could not judge them (`unjudged`) or had none,
-    since the engine refused the model (`refused`); and why."""
+    """Whether a check found numbers wrong (`fails`), those of a narrower dtype (`partial`), right (`works`), could not
+    judge them (`unjudged`) or had none, since the engine refused the model (`refused`); and why."""
 
     verdict: str
     why: str = ""
@@ -109,5 +109,9 @@ def read(report: Mapping[str, Any]) -> Seen:
         return Seen("fails", "the same everywhere")
     if numbers is None:
         return Seen("unjudged", report.get("numerics_note") or "not compared")
-    wrong = "" if numbers["pass"] else f"wrong numbers on {numbers.get('sample') or 'the first sample'}"
-    return Seen("fails" if wrong else "works", wrong, numbers.get("max_rel"), numbers.get("tolerance"))
+    far = numbers.get("max_rel"), numbers.get("tolerance")
+    if not numbers["pass"]:
+        return Seen("fails", f"wrong numbers on {numbers.get('sample') or 'the first sample'}", *far)
+    if numbers.get("precision"):
+        return Seen("partial", f"computes in {numbers['precision']}", *far)
+    return Seen("works", "", *far)

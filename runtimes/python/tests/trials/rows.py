@@ -27,11 +27,13 @@ def moved(check: Check, by: int) -> Seen:
         before, after = run(tensors), run(rolled)
     expected = {n: t.roll(by, 0) if t.dim() and t.shape[0] == check.batch else t for n, t in before.items()}
     apart = numerics.compare(after, expected)
-    if not apart.output or apart.max_rel > _ROWWISE:
+    if apart.unchecked or apart.max_rel > _ROWWISE:
         return Seen("unjudged", "its rows are not computed one by one")
     found, limit = (after, torch_session.tolerance) if session is None else _ran(session, rolled)
     compared = numerics.compare(found, expected).report(limit, "")
-    return Seen("works" if compared["pass"] else "fails", f"rows moved by {by}", compared["max_rel"], limit)
+    return Seen(
+        "works" if compared["pass"] else "fails", f"rows moved by {by}", compared["max_rel"], compared["tolerance"]
+    )
 
 
 def _rolled(tensors: Tensors, recipe: Mapping[str, Any], by: int) -> Tensors:
@@ -46,7 +48,7 @@ def _torch(session: engine.Session) -> Iterator[Any]:
         yield lambda given: session.forward(model, given)
 
 
-def _ran(session: driver.Session, tensors: Tensors) -> tuple[Tensors, float]:
+def _ran(session: driver.Session, tensors: Tensors) -> tuple[Tensors, Any]:
     point = session.points[0]
 
     def start(artefact: Any, compiled: Any) -> float:
