@@ -26,6 +26,10 @@ RELEASES := 4.51.3 5.0.0 5.17.0
 # It reads hundreds of logs with regular expressions and starts no goroutine: the detector makes that take
 # fifteen times as long and has nothing to find.
 WITHOUT_RACE := assay/internal/failure
+# Options of the trials of the check, for less or for more than make test-full does: JUDGE='--count 40'.
+MUTANTS      :=
+FALSE_ALARMS :=
+JUDGE        :=
 # What the tests do must not depend on how many cores others leave: two at once.
 GOTEST   := go test -timeout 30m
 
@@ -77,11 +81,18 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 	@printf '\n== all tests passed\n'
 
 .PHONY: test-full
-test-full: test ## and what takes long: every pipeline and example, other transformers, pretrained weights, fuzzing, benchmarks once
+test-full: test ## and what takes long: every pipeline and example, trials of the check, other transformers, pretrained weights, fuzzing, benchmarks once
 	$(call say,every diffusion pipeline, and the faults that are worked around)
 	@scripts/pytest $(PYTHON) -m full
 	$(call say,every example of the help and the pages, faults in browsers)
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers)' -count 1 ./cmd/assay
+	$(call say,faults planted in engines)
+	@scripts/trials $(PYTHON) mutants $(MUTANTS)
+	@ASSAY_TEST_FULL=1 ASSAY_TEST_MUTANTS='$(MUTANTS)' go test -timeout 120m -tags integration -run IntegrationMutants -count 1 ./cmd/assay
+	$(call say,models that nobody changed)
+	@scripts/trials $(PYTHON) false_alarms $(FALSE_ALARMS)
+	$(call say,every verdict on inputs of the judge)
+	@scripts/trials $(PYTHON) judge $(JUDGE)
 	$(call say,other releases of transformers)
 	@scripts/releases $(RELEASES)
 	$(call say,real pretrained weights and graphs, 126 MB from the package index)

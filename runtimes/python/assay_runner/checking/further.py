@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from assay_runner.checking import numerics, steadiness
-from assay_runner.checking.tolerances import Tolerance
+from assay_runner.checking.tolerances import MEANINGLESS, Tolerance
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.samples import Sample
 
@@ -54,7 +54,10 @@ class Further:
 
     def unfit(self, dtype: str, limit: float) -> str:
         """Why the sample says nothing of a model in a dtype; "" where it does."""
-        return "" if steadiness.steady(self.moves.get(dtype, 0.0), limit, dtype) else sensitive(dtype)
+        movement = self.moves.get(dtype, 0.0)
+        if dtype == "fp32":
+            return "" if steadiness.steady(movement, limit) else TIES
+        return "" if Tolerance(limit).moved(movement).most <= MEANINGLESS else sensitive(dtype)
 
 
 NOTHING = "all outputs are too close to zero to judge"

@@ -19,15 +19,14 @@ from assay_runner.subjects.outputs import Tensors
 
 ROUNDINGS = {"fp32": 2e-7, "fp16": 2.5e-4, "bf16": 2e-3}
 """Of the largest number: some roundings of float32, as another order of sums gives, and one of a narrow dtype."""
-_SHARES = {"fp32": 0.3}  # of the tolerance that outputs may move by
-_SHARE = 0.5
+_SHARE = 0.3  # of the tolerance that outputs may move by
 _LEAST = 1e-4  # what is nothing at all is moved too: its ties are as good as any
 _TRIALS = 3
 
 
-def steady(movement: float, limit: float, dtype: str = "fp32") -> bool:
-    """Whether outputs that move so far mean anything."""
-    return movement <= _SHARES.get(dtype, _SHARE) * limit
+def steady(movement: float, limit: float) -> bool:
+    """Whether outputs that move so far in float32 mean anything."""
+    return movement <= _SHARE * limit
 
 
 def moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors, dtype: str = "fp32") -> float:

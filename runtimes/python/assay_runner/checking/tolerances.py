@@ -18,6 +18,9 @@ TABLE = {"fp32": 1e-3, "fp16": 1e-2, "bf16": 3e-2}
 FACTOR = 20
 _LEAST = torch.finfo(torch.float32).eps  # no rounding is less: a model that was exact may be off by it elsewhere
 _MOVED = 4  # how many times what roundings move a sample it may be off by
+_SENSITIVE = 0.5  # of the tolerance: a sample that roundings move by more is judged by that movement alone
+_PLAINLY = 8  # times that movement
+MEANINGLESS = 0.3  # of the largest value: what may be off by more says nothing
 NARROW = ("fp16", "bf16")
 
 Rounding = Mapping[str, tuple[float, float]]
@@ -50,7 +53,10 @@ class Tolerance:
         return max((self.of(name) for name in outputs or self.rounding), default=self.most)
 
     def moved(self, movement: float) -> Tolerance:
-        """For a sample that roundings move so far: another than the one that the recipe knows."""
+        """For a sample that roundings move so far: another than the one that the recipe knows. One that they move
+        further than is allowed still shows what is plainly wrong."""
+        if movement > _SENSITIVE * self.most:
+            return Tolerance(_PLAINLY * movement, rows=False)
         return replace(self, least=_MOVED * movement, rows=False)
 
 
