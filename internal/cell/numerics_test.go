@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestOldSamples: what an older version wrote of a sample that its graph could
@@ -23,5 +24,59 @@ func TestOldSamples(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"samples":7}`), &got); err == nil {
 		t.Error("a number is taken for samples")
+	}
+}
+
+// TestMargin: how many times larger the error could be, where that is known.
+func TestMargin(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		n    *Numerics
+		want *float64
+	}{
+		"none":      {nil, nil},
+		"known":     {&Numerics{MaxRel: new(1e-5), Tolerance: 1e-3}, new(100.0)},
+		"no error":  {&Numerics{MaxRel: new(0.0), Tolerance: 1e-3}, nil},
+		"no number": {&Numerics{Tolerance: 1e-3}, nil},
+		"noise":     {&Numerics{MaxRel: new(0.1), SNRdB: new(30.0)}, nil},
+	} {
+		var before Numerics
+		if tc.n != nil {
+			before = *tc.n
+		}
+		got := tc.n.WithMargin()
+		if tc.n == nil {
+			if got != nil {
+				t.Errorf("%s: %+v", name, got)
+			}
+			continue
+		}
+		if diff := cmp.Diff(tc.want, got.Margin, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+		if diff := cmp.Diff(before, *tc.n); diff != "" {
+			t.Errorf("%s: it was changed: %s", name, diff)
+		}
+	}
+}
+
+// TestControls: what a runner says about a control is kept, and results of older
+// versions, which do not say where it was made, are read and written as they were.
+func TestControls(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`{"kind":"zero-attention","change":0.5,"pass":true}`,
+		`{"kind":"negate-quarter","change":1.8,"pass":true,"where":"engine","of":"lm_head","expected":1.8,"off":1e-7,"unmoved":["boxes"]}`,
+		`{"kind":"negate-quarter","change":null,"pass":false,"where":"engine","of":"lm_head","expected":1.8,"note":"it did not run"}`,
+		`{"kind":"zero-mlp","change":1,"snr_db":0,"pass":true,"where":"reference","why":"no graph in ONNX"}`,
+	} {
+		var c Control
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(c)
+		if err != nil || string(got) != line {
+			t.Errorf("%s, %v; want %s", got, err, line)
+		}
 	}
 }
