@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 // TestOldSamples: what an older version wrote of a sample that its graph could
@@ -24,39 +23,6 @@ func TestOldSamples(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"samples":7}`), &got); err == nil {
 		t.Error("a number is taken for samples")
-	}
-}
-
-// TestMargin: how many times larger the error could be, where that is known.
-func TestMargin(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		n    *Numerics
-		want *float64
-	}{
-		"none":      {nil, nil},
-		"known":     {&Numerics{MaxRel: new(1e-5), Tolerance: 1e-3}, new(100.0)},
-		"no error":  {&Numerics{MaxRel: new(0.0), Tolerance: 1e-3}, nil},
-		"no number": {&Numerics{Tolerance: 1e-3}, nil},
-		"noise":     {&Numerics{MaxRel: new(0.1), SNRdB: new(30.0)}, nil},
-	} {
-		var before Numerics
-		if tc.n != nil {
-			before = *tc.n
-		}
-		got := tc.n.WithMargin()
-		if tc.n == nil {
-			if got != nil {
-				t.Errorf("%s: %+v", name, got)
-			}
-			continue
-		}
-		if diff := cmp.Diff(tc.want, got.Margin, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-		if diff := cmp.Diff(before, *tc.n); diff != "" {
-			t.Errorf("%s: it was changed: %s", name, diff)
-		}
 	}
 }
 
