@@ -112,13 +112,23 @@ type Around struct {
 // input must be seen to differ. It says less than damage.
 const OtherInput = "other-input"
 
+// OnEngine is where a control was made when the engine itself ran the damaged
+// model; otherwise only the reference did.
+const OnEngine = "engine"
+
 // Control is the negative control: a damaged model must be seen as damaged.
 type Control struct {
 	Kind   string   `json:"kind"`             // a kind of damage, the smallest that must be seen, or OtherInput
 	Change *float64 `json:"change"`           // as MaxRel; must be at least 10 × the tolerance; nil when the damage made it not finite
 	SNRdB  *float64 `json:"snr_db,omitempty"` // of the damaged model, where that is the measure
 	Pass   bool     `json:"pass"`
-	// Unmoved are the outputs that no damage moves: nothing is known of how well
-	// they are checked.
-	Unmoved []string `json:"unmoved,omitempty"`
+	Where  string   `json:"where,omitempty"` // OnEngine, or "reference"; older results do not say
+	Why    string   `json:"why,omitempty"`   // why it was not made on the engine, where it could have been
+	Of     string   `json:"of,omitempty"`    // the weights that were damaged
+	// Expected is the change that ONNX Runtime shows for the same damage, and Off how
+	// far the engine's damaged outputs are from its: at most a tenth of the change.
+	Expected *float64 `json:"expected,omitempty"`
+	Off      *float64 `json:"off,omitempty"`
+	Unmoved  []string `json:"unmoved,omitempty"` // outputs that no damage moves: the check says little about them
+	Note     string   `json:"note,omitempty"`    // what is wrong with it
 }

@@ -25,3 +25,24 @@ func TestOldSamples(t *testing.T) {
 		t.Error("a number is taken for samples")
 	}
 }
+
+// TestControls: what a runner says about a control is kept, and results of older
+// versions, which do not say where it was made, are read and written as they were.
+func TestControls(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		`{"kind":"zero-attention","change":0.5,"pass":true}`,
+		`{"kind":"negate-quarter","change":1.8,"pass":true,"where":"engine","of":"lm_head","expected":1.8,"off":1e-7,"unmoved":["boxes"]}`,
+		`{"kind":"negate-quarter","change":null,"pass":false,"where":"engine","of":"lm_head","expected":1.8,"note":"it did not run"}`,
+		`{"kind":"zero-mlp","change":1,"snr_db":0,"pass":true,"where":"reference","why":"no graph in ONNX"}`,
+	} {
+		var c Control
+		if err := json.Unmarshal([]byte(line), &c); err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(c)
+		if err != nil || string(got) != line {
+			t.Errorf("%s, %v; want %s", got, err, line)
+		}
+	}
+}

@@ -143,6 +143,7 @@ func factsOf(s matrix.Square) []factView {
 	if n := s.Numerics; n != nil && n.MaxRel != nil {
 		add("How checked", n.Note)
 		add("Error", fmt.Sprintf("%s of the largest value, limit %s, against %s", power(*n.MaxRel, 1), power(n.Tolerance, 0), n.Reference))
+		add("Control", controlWord(n))
 	}
 	numberFacts(s, add)
 	if s.AgeS != nil {
@@ -180,4 +181,28 @@ func numberFacts(s matrix.Square, add func(name, value string)) {
 	if p := s.Peak; p != nil {
 		add("Peak memory", Bytes(p.Bytes)+" on the "+p.Where)
 	}
+}
+
+// controlWord says what damage changed, where, and how wrong an output could be
+// and still pass.
+func controlWord(n *cell.Numerics) string {
+	c := n.Control
+	if c == nil || c.Change == nil {
+		return ""
+	}
+	where, kind := "in the reference", c.Kind
+	if c.Where == cell.OnEngine {
+		where = "on the engine"
+	}
+	if c.Of != "" {
+		kind += " of " + c.Of
+	}
+	line := fmt.Sprintf("%s: %s changed the output by %s; it would pass up to %s", where, kind, power(*c.Change, 1), power(n.Tolerance, 0))
+	if n.LeastSNRdB != nil {
+		line = fmt.Sprintf("%s: %s changed the output by %s; it would pass with %.0f dB", where, kind, power(*c.Change, 1), *n.LeastSNRdB)
+	}
+	if len(c.Unmoved) > 0 {
+		line += "; no damage moves " + strings.Join(c.Unmoved, ", ")
+	}
+	return line
 }

@@ -13,7 +13,7 @@ from torch_emit import Emit, job
 from assay_runner import jobs
 from assay_runner.engines import backends, contract, preimporting
 from assay_runner.engines.backends import BACKENDS
-from assay_runner.engines.graphs import driver
+from assay_runner.engines.graphs import checks, driver, engine_control, timings
 
 METHODS = {
     "bind": lambda self, feeds: None,
@@ -49,7 +49,8 @@ def test_every_backend_keeps_the_contract(engine):
 def test_nothing_is_asked_of_an_engine_that_the_contract_does_not_hold():
     """Whatever the driver reads of what is compiled: no guessing whether an engine has it."""
     asked, guessed = set(), []
-    for node in ast.walk(ast.parse(Path(driver.__file__).read_text(encoding="utf-8"))):
+    texts = (Path(module.__file__).read_text(encoding="utf-8") for module in (checks, engine_control, driver, timings))
+    for node in (node for text in texts for node in ast.walk(ast.parse(text))):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "compiled":
             asked.add(node.attr)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("hasattr", "getattr"):

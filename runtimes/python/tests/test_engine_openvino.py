@@ -26,11 +26,12 @@ def test_check(exports, recipe, dtype):
     report = emit.reports[0]
     assert report["numerics"]["pass"], report["numerics"]
     assert report["numerics"]["control"]["pass"]
+    assert report["numerics"]["control"]["where"] == "engine"
     assert report["placement"]["nodes"]["CPU"] > 10
     assert report["placement"]["counters"][0]["us"] > 0
     assert report["export"]["via"] == "onnx"
     assert report["export"]["check"]["pass"]
-    assert emit.phases[-4:] == ["convert", "compile", "run", "samples"]
+    assert emit.phases[-5:] == ["convert", "compile", "run", "samples", "control"]
     if dtype in numerics.LEAST_SNR_DB:
         assert 20 <= report["numerics"]["snr_db"] < 100
         assert "i8" in report["context"]["precisions"]

@@ -42,6 +42,7 @@ def test_a_model_runs_whole(exports, recipe):
     assert report["evidence"] == "emulated"
     assert report["numerics"]["pass"], report["numerics"]
     assert report["numerics"]["control"]["pass"]
+    assert report["numerics"]["control"]["where"] == "engine"
     assert report["placement"]["nodes"]["sm8650"] > 10
     assert report["placement"]["left_over"] == []
     assert report["context"]["engine_settings"] == {"soc": "sm8650", "soc_model": "57", "htp": "75"}
@@ -53,6 +54,7 @@ def test_quantised(exports, dtype, least):
     report = run(exports, torch_recipes.BERT, dtype=dtype, device="sm8550")
     assert least <= report["numerics"]["snr_db"] < 100, report["numerics"]
     assert report["numerics"]["control"]["pass"]
+    assert report["numerics"]["control"]["where"] == "engine"
     assert report["placement"]["left_over"] == []
     assert report["context"]["kept_floating"] > 0
 

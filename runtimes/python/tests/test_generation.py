@@ -41,6 +41,32 @@ def test_logits_are_compared_until_the_choices_part(ids, steps, agreed):
         assert side["logits"].shape[1] == side["generated"].shape[1] == steps
 
 
+@pytest.mark.parametrize(
+    ("ids", "wanted", "proven"),
+    [([1, 2, 3], [1, 2, 3], True), ([1, 9, 3], [1, 2, 3], True), ([9, 2, 3], [1, 2, 3], False), ([9], [1], True)],
+)
+def test_a_step_with_a_cache_must_have_been_compared(ids, wanted, proven):
+    """Where there is one: a single token has none."""
+    found, expected = ({"generated": torch.tensor([row])} for row in (ids, wanted))
+    assert (generation.unproven(found, expected) == "") is proven
+    assert generation.unproven({}, {}) == generation.unproven(found, None) == ""
+
+
+def test_torch_is_not_judged_by_the_prompt_alone(monkeypatch):
+    from assay_runner.engines.torch import checks
+
+    ran = checks._run
+
+    def other(*args):
+        seen, ms = ran(*args)
+        return {**seen, "generated": seen["generated"] + 1}, ms
+
+    monkeypatch.setattr(checks, "_run", other)
+    report = on_torch(torch_recipes.LLAMA)
+    assert report["numerics"] is None
+    assert "no step with a cache" in report["numerics_note"]
+
+
 def test_what_is_no_generation_is_compared_whole():
     plain = {"logits": torch.rand(1, 3, 5)}
     assert generation.agreed(plain, plain) is None

@@ -89,7 +89,7 @@ class Runnable(Protocol):
 class Graph:
     """A graph in ONNX, loaded by ONNX Runtime on the CPU."""
 
-    def __init__(self, path: Path, names: Sequence[str] | None = None, optimised: bool = True) -> None:
+    def __init__(self, path: Path | bytes, names: Sequence[str] | None = None, optimised: bool = True) -> None:
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -101,9 +101,10 @@ class Graph:
         self._names = names or [output.name for output in self._session.get_outputs()]
         self.inputs = [given.name for given in self._session.get_inputs()]
 
-    def run(self, tensors: Mapping[str, torch.Tensor]) -> Tensors:
-        """What it gives, in the graph's order and by its names, or by those that were given for them."""
-        results = self._session.run(None, {name: tensors[name].numpy() for name in self.inputs})
+    def run(self, tensors: Mapping[str, torch.Tensor], instead: Mapping[str, np.ndarray] | None = None) -> Tensors:
+        """What it gives, in the graph's order and by its names, or by those that were given for them. `instead` is what
+        takes the place of initialisers that are inputs too."""
+        results = self._session.run(None, {name: tensors[name].numpy() for name in self.inputs} | dict(instead or {}))
         return {name: torch.from_numpy(array) for name, array in zip(self._names, results, strict=True)}
 
 

@@ -58,6 +58,14 @@ def agreed(found: Tensors, expected: Tensors | None) -> int | None:
     return same.index(False) if False in same else len(same)
 
 
+def unproven(found: Tensors, expected: Tensors | None) -> str:
+    """Why logits that agree prove nothing of a generation: the very first choices differ, so that no step with a cache
+    was compared. "" where one was, and for what is no generation."""
+    if agreed(found, expected) != 0 or expected is None or expected[IDS].shape[1] < 2:
+        return ""
+    return "the first token is already another one, so no step with a cache was compared"
+
+
 def greedy(step: Step, prompt: np.ndarray, new: int, clock: Clock) -> dict[str, np.ndarray]:
     """Continues a prompt by this many tokens. The clock has begun: what an engine does before its first step (encoding
     what is read beside the prompt) belongs to the first token."""

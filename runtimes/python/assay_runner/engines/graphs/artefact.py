@@ -20,6 +20,7 @@ from assay_runner.engines.contract import Arrays, Exported
 from assay_runner.engines.formats import ONNX, Form
 from assay_runner.engines.torch import engine
 from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.exporting import damaging
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Options
 from assay_runner.exporting.store import Entry, Store, key_of
@@ -74,6 +75,15 @@ class Artefact:
             f"{key}-encoder", self.entry.path(once["file"]), once["inputs"], once["outputs"], calibration
         )
         return Exported(key, self.graph, graph["inputs"], graph["outputs"], calibration, encoder)
+
+    @property
+    def damage(self) -> dict[str, Any] | None:
+        """What damage does to the graph; None where the model is not tiny."""
+        return self.entry.manifest.get("damage")
+
+    def inputs(self) -> Tensors:
+        """What torch was given, and the graph at its check."""
+        return self._tensors(INPUTS)
 
     def reference(self) -> Tensors:
         """What torch gave, on the CPU in float32."""
@@ -227,7 +237,19 @@ class Exporter:
                 np.savez(folder / name.format(index), **{key: t.numpy() for key, t in arrays.items()})
         with emit.in_phase("control"):
             damaged = self._control(built.model, point, tensors, expected)
-        return facts | {"graph": asdict(graph), "control": damaged}
+            damage = self._damage(form, folder / graph.file, tensors, expected)
+        return facts | {"graph": asdict(graph), "control": damaged, "damage": damage}
+
+    def _damage(
+        self, form: Form, graph: Path, tensors: Mapping[str, torch.Tensor], expected: Tensors
+    ) -> dict[str, Any] | None:
+        """What damage does to the graph itself, so that an engine can be given it damaged. Of a model that is not tiny
+        it would take too long."""
+        if self.session.recipe.get("size") != "tiny":
+            return None
+        if form is not ONNX:
+            return damaging.nothing(f"the engine is given the form {form.kind}, and only one graph in ONNX is damaged")
+        return damaging.measured(graph, list(expected), tensors, expected)
 
     def _control(
         self, model: torch.nn.Module, point: Mapping[str, Any], tensors: Mapping[str, Any], expected: Tensors

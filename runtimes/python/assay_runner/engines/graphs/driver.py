@@ -16,22 +16,21 @@ from typing import Any
 
 import torch
 
-from assay_runner.checking import further, narrower, numerics, tolerances
+from assay_runner.checking import further, numerics, tolerances
 from assay_runner.checking.further import Rows
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import timing
 from assay_runner.engines.backends import backend
-from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Placement
+from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, Placement
 from assay_runner.engines.formats import Attempt
 from assay_runner.errors import BadRecipe, Unsuited
 from assay_runner.exporting.graph import Options, opset
 from assay_runner.exporting.store import Store
 from assay_runner.machine import memory
-from assay_runner.process import linux
 from assay_runner.subjects import front_ends, generation, inputs, outputs, samples
 from assay_runner.subjects.outputs import Tensors
 
-from . import sampling
+from . import checks, sampling, timings
 from .artefact import Artefact, Exporter, versions
 from .choosing import Chooser, Running
 from .files import FileExporter
@@ -43,7 +42,10 @@ IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound befor
 
 def run(job: Mapping[str, Any], emit: Any) -> None:
     """Runs a job and reports through emit."""
-    kinds: dict[str, Callable[[Session, Mapping[str, Any]], dict[str, Any]]] = {"check": _checked, "time": _timed}
+    kinds: dict[str, Callable[[Session, Mapping[str, Any]], dict[str, Any]]] = {
+        "check": checks.check,
+        "time": timings.time,
+    }
     if job.get("kind") not in kinds:
         raise BadRecipe(f"engines of exported graphs have no job {job.get('kind')!r}: they have {', '.join(kinds)}")
     session = Session(job, emit)
@@ -168,21 +170,22 @@ class Session:
 
     def compiled(self, artefact: Artefact, point: Mapping[str, Any], attempt: Attempt) -> Compiled:
         """The artefact on its engine, each step in its phase."""
-        exported = replace(
-            artefact.exported(lambda n: [self._calibrating(artefact, point, i) for i in range(n)]),
-            front_end=front_ends.of_graph(self.torch.recipe, artefact["graph"]["inputs"]),
-        )
-        made_for = self._backend(attempt)
+        made_for = self.made_for(attempt, self.store) if attempt.settings else self.backend
         with self.emit.in_phase("convert"):
-            prepared = made_for.prepare(exported)
+            prepared = made_for.prepare(self.exported(artefact, point))
         with self.emit.in_phase("compile"):
             return made_for.compile(prepared)
 
-    def _backend(self, attempt: Attempt) -> Backend:
-        """The job's backend, or another one of its kind for an attempt with settings."""
-        if not attempt.settings:
-            return self.backend
-        return type(self.backend)(replace(self.asked, settings=attempt.settings), self.store)
+    def exported(self, artefact: Artefact, point: Mapping[str, Any]) -> Exported:
+        """What a backend sees of an artefact."""
+        return replace(
+            artefact.exported(lambda n: [self._calibrating(artefact, point, i) for i in range(n)]),
+            front_end=front_ends.of_graph(self.torch.recipe, artefact["graph"]["inputs"]),
+        )
+
+    def made_for(self, attempt: Attempt, store: Store) -> Backend:
+        """A backend of the job's kind, with the settings of an attempt and a store."""
+        return type(self.backend)(replace(self.asked, settings=attempt.settings), store)
 
     def clock(self, compiled: Compiled) -> timing.Clock:
         """Who times the runs: what is compiled, where it has a clock of its own, else the harness."""
@@ -230,101 +233,4 @@ class Session:
             "energy_j": None,
             "generation": compiled.generation(),
             "context": self.torch.watch.report(self.torch.threads, self.torch.precision) | facts,
-        }
-
-
-def _by_device(compiled: Compiled) -> list[float] | None:
-    """Milliseconds of an inference by the device's own clock, in runs beside the timed ones; None where it has none."""
-    told = compiled.device_ms()
-    return told and [ms / compiled.items for ms in told]
-
-
-def _share(ms: float | None, items: int) -> float | None:
-    return None if ms is None else ms / items
-
-
-def _checked(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
-    def start(artefact: Artefact, compiled: Compiled) -> float:
-        linux.reset_peak()
-        compiled.bind(session.feeds(artefact, point))
-        with session.emit.in_phase("run"):
-            return session.clock(compiled).once()
-
-    with session.chooser().chosen(point, start) as running:
-        artefact, compiled = running.artefact, running.compiled
-        if running.run_ms is None:
-            return session.report(running, {}, compiled.placement()) | {"outputs": artefact["graph"]["outputs"]}
-        found, expected = session.first(running), artefact.reference()
-        outputs.keep(session.job, session.emit.index or 0, found)
-        report = session.report(running, found, compiled.placement())
-        report["phases_ms"] = {"run": running.run_ms} | compiled.phases()
-        report["finite"] = numerics.finite(found, expected)
-        report["constant"] = None if artefact.silent else outputs.constant(found)
-        if report["generation"]:
-            report["generation"]["agreed_tokens"] = generation.agreed(found, expected)
-        if artefact.silent:
-            return report | {"numerics_note": artefact.silent}
-        compared = numerics.compare(*generation.comparable(found, expected), session.asked.dtype)
-        if compared.unchecked:
-            return report | {"constant": None, "numerics_note": compared.unchecked}
-        numbers = _numerics(session, artefact, found, expected, compared)
-        judged = further.judged(numbers, *session.samples(running))
-        report["numerics"] = narrower.named(judged, session.torch.recipe, session.asked.dtype)
-        if (around := compiled.around({name: t.numpy() for name, t in found.items()})) is not None:
-            report["numerics"]["around"] = around
-        return report
-
-
-def _numerics(
-    session: Session, artefact: Artefact, found: Tensors, expected: Tensors, comparison: numerics.Comparison
-) -> dict[str, Any]:
-    """The comparison and the negative control, by the measure that the dtype has."""
-    found, expected = generation.comparable(found, expected)
-    limit, least = session.limit, numerics.LEAST_SNR_DB.get(session.asked.dtype)
-    compared = comparison.report(limit or 0.0, artefact["reference"])
-    compared["output_hash"] = outputs.digest(found)
-    damaged = artefact["control"]
-    if least is not None:
-        snr = numerics.signal_to_noise_db(found, expected, session.asked.dtype)
-        compared |= {"snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
-        passed = damaged is not None and (damaged["snr_db"] is None or damaged["snr_db"] <= numerics.CONTROL_SNR_DB)
-    else:
-        passed = damaged is not None and damaged["change"] >= numerics.CONTROL_FACTOR * limit.loosest(found)
-    if damaged is not None:
-        compared["control"] = {**damaged, "pass": passed}
-    return compared
-
-
-def _timed(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
-    emit = session.emit
-
-    def start(artefact: Artefact, compiled: Compiled) -> float:
-        compiled.bind(session.feeds(artefact, point))
-        with timing.quiet(), emit.in_phase("first"):
-            return session.clock(compiled).once()
-
-    linux.reset_peak()
-    with session.chooser().chosen(point, start) as running:
-        compiled = running.compiled
-        rule, clock = timing.Rule.of(session.job.get("timing")).shared(compiled.items), session.clock(compiled)
-        with timing.quiet():
-            with emit.in_phase("warmup"):
-                warm = clock.warm_up(rule)
-            emit.timed("begin")
-            samples = clock.sample(rule, warm.last_ms)
-            emit.timed("end")
-        by_device = _by_device(compiled)
-        report = session.report(running, sampling.tensors(compiled.outputs()), None)
-        return report | {
-            "samples_ms": [ms / compiled.items for ms in samples.ms],
-            "device_samples_ms": by_device,
-            "cpu_ms_per_iter": _share(samples.cpu_ms_per_iter, compiled.items),
-            "warmup": {
-                "count": warm.count * compiled.items,
-                "mean_ms": _share(warm.mean_ms, compiled.items),
-                "stable": warm.stable,
-            },
-            "sync": "",
-            "hidden": samples.hidden,
-            "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count} | compiled.phases(),
         }
