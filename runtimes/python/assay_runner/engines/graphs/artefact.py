@@ -28,6 +28,8 @@ from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
 from assay_runner.subjects.samples import Sample
 
+from . import held
+
 INPUTS = "inputs.npz"
 REFERENCE = "reference.npz"
 SAMPLE_INPUTS, SAMPLE_REFERENCE = "inputs{}.npz", "reference{}.npz"  # of the samples beside the first
@@ -227,7 +229,7 @@ class Exporter:
                 np.savez(folder / name.format(index), **{key: t.numpy() for key, t in arrays.items()})
         with emit.in_phase("control"):
             damaged = self._control(built.model, point, tensors, expected)
-        return facts | {"graph": asdict(graph), "control": damaged}
+        return facts | {"graph": asdict(graph), "fixed": held.values(graph, tensors), "control": damaged}
 
     def _control(
         self, model: torch.nn.Module, point: Mapping[str, Any], tensors: Mapping[str, Any], expected: Tensors
