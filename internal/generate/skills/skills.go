@@ -29,7 +29,7 @@ import (
 )
 
 // Template is the version of the templates: it goes up with their text.
-const Template = 5
+const Template = 6
 
 //go:embed templates/*.tmpl
 var sources embed.FS

@@ -18,7 +18,7 @@ func (s skill) Naturals() bool { return len(s.natural) > 0 }
 
 // Arrays reports whether the file has need of numpy.
 func (s skill) Arrays() bool {
-	return s.Has(image) || s.Has(audio) || s.Has(video) || strings.Contains(s.Gives, "np.")
+	return s.Has(image) || s.Has(audio) || s.Has(video) || strings.Contains(s.Gives, "np.") || len(s.Graphs()) > 0
 }
 
 // Paths reports whether the file has need of paths.

@@ -33,7 +33,7 @@ import (
 )
 
 // Template is the version of the templates: it goes up with their text.
-const Template = 3
+const Template = 4
 
 //go:embed templates
 var sources embed.FS

@@ -52,6 +52,12 @@ class Further:
         visible = self.sample.visible
         return steadiness.moved(model, lambda: visible(run(self.sample.tensors)), visible(given), dtype)
 
+    def rounded(self, exact: Tensors) -> Further:
+        """The same with what float32 is off by, given what float64 makes of it."""
+        visible = self.sample.visible
+        error = numerics.compare(visible(self.expected), visible(exact)).max_rel
+        return replace(self, moves={**self.moves, "fp32": max(self.moves.get("fp32", 0.0), error)})
+
     def unfit(self, dtype: str, limit: float) -> str:
         """Why the sample says nothing of a model in a dtype; "" where it does."""
         movement = self.moves.get(dtype, 0.0)

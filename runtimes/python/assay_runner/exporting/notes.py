@@ -47,9 +47,10 @@ class Notes:
     def _fixed(self) -> dict[str, Any]:
         places = sorted(self.choices)
         at = ", ".join(places[:_MOST_PLACES]) + (" and more" if len(places) > _MOST_PLACES else "")
-        by = ", ".join(sorted(frozenset().union(*self.choices.values())))
+        by = sorted(frozenset().union(*self.choices.values()))
         return {
             "name": "fixed choices",
             "count": len(places),
-            "why": f"choices made by the values of {by} are fixed to those of this call, at {at}",
+            "why": f"choices made by the values of {', '.join(by)} are fixed to those of this call, at {at}",
+            "by": by,
         }

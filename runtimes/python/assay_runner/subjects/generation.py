@@ -51,8 +51,11 @@ def comparable(found: Tensors, expected: Tensors | None) -> tuple[Tensors, Tenso
 
 
 def agreed(found: Tensors, expected: Tensors | None) -> int | None:
-    """How many tokens both chose before they parted; None where there is nothing to compare."""
+    """How many tokens both chose before they parted; None where there is nothing to compare. Sound that a model
+    generates is no choice: it is compared as any output."""
     if expected is None or IDS not in found or IDS not in expected or found[IDS].shape != expected[IDS].shape:
+        return None
+    if found[IDS].is_floating_point():
         return None
     same = (found[IDS] == expected[IDS]).all(dim=0).tolist()
     return same.index(False) if False in same else len(same)

@@ -29,6 +29,8 @@ from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
 from assay_runner.subjects.samples import Sample
 
+from . import held
+
 INPUTS = "inputs.npz"
 REFERENCE = "reference.npz"
 SAMPLE_INPUTS, SAMPLE_REFERENCE = "inputs{}.npz", "reference{}.npz"  # of the samples beside the first
@@ -195,7 +197,15 @@ class Exporter:
                 return found, left + [{"name": name, "why": "only tiny models are run on it"} for name in edges]
             found, left = known(made, run, expected)
             found, ties = steady(found, built.model, run, session.tolerance.most)
-            return found, left + ties
+        return self._rounded(built, found), left + ties
+
+    def _rounded(self, built: building.Built, found: list[Further]) -> list[Further]:
+        """The samples with how far float32 itself is from float64 on each, where that is more than is known."""
+        try:
+            with reference.wide(built, torch.float64, self.session.forward) as run:
+                return [row.rounded(run(row.sample.tensors)) for row in found]
+        except Exception:  # noqa: BLE001 - a kernel that lacks the dtype says nothing about rounding
+            return found
 
     def _written(self, built: building.Built, point: Mapping[str, Any], form: Form, folder: Path) -> dict[str, Any]:
         session, emit = self.session, self._emit
@@ -238,7 +248,8 @@ class Exporter:
         with emit.in_phase("control"):
             damaged = self._control(built.model, point, tensors, expected)
             damage = self._damage(form, folder / graph.file, tensors, expected)
-        return facts | {"graph": asdict(graph), "control": damaged, "damage": damage}
+        more = {"fixed": held.values(graph, tensors), "control": damaged, "damage": damage}
+        return facts | {"graph": asdict(graph)} | more
 
     def _damage(
         self, form: Form, graph: Path, tensors: Mapping[str, torch.Tensor], expected: Tensors

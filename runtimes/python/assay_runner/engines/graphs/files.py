@@ -88,6 +88,7 @@ class FileExporter:
             "versions": versions(),
             "reference": LABEL,
             "graph": asdict(graph),
+            "fixed": {},
             "silent": silent,
             "control": {
                 "kind": "other-input",

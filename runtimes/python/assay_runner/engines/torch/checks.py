@@ -99,7 +99,7 @@ def _sampled(
     if not known:
         return further.judged(numbers, [], left)
     with session.emit.in_phase("samples"):
-        trial = sampling.Trial(built.model, run, session.dtype_name, session.tolerance)
+        trial = sampling.Trial(built.model, run, session.dtype_name, session.sample_tolerance)
         found, ties = trial.rows(known)
     return further.judged(numbers, found, left + ties)
 

@@ -120,6 +120,12 @@ class Session:
         """How far the cell's outputs may be from the reference's."""
         return tolerances.of_cell(self.recipe, self.cell, self.dtype_name)
 
+    @property
+    def sample_tolerance(self) -> Tolerance:
+        """How far they may be on the samples beside the first. Where the reference is the same code in float64, the
+        error is that code's rounding: the table tells it from another way through the model."""
+        return self.tolerance if self.narrow else Tolerance(self.tolerance.most)
+
     def inputs(self, point: Mapping[str, Any], other: int = 0) -> dict[str, torch.Tensor]:
         """A point's inputs on the CPU; other chooses another stream."""
         return inputs.make(self.recipe, point, self.seed + other, self.dtype)
