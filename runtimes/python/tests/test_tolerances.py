@@ -5,7 +5,9 @@ import torch
 import torch_recipes
 
 from assay_runner.checking import narrower, tolerances
+from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import FACTOR, TABLE, Tolerance
+from assay_runner.subjects.samples import Sample
 
 BERT = {**torch_recipes.BERT, "rounding": {"fp32": {"logits": [4e-7, 5e-7]}, "fp16": {"logits": [1e-3, 2e-3]}}}
 EPS = torch.finfo(torch.float32).eps
@@ -26,8 +28,17 @@ def test_no_rounding_is_less_than_that_of_float32():
 def test_a_sensitive_sample_may_be_off_by_more():
     known = tolerances.of_cell(BERT, {}, "fp32")
     assert known.moved(1e-5).of("logits") == pytest.approx(4e-5)
-    assert known.moved(1.0).of("logits") == TABLE["fp32"]
+    assert known.moved(4e-4).of("logits") == TABLE["fp32"]
     assert known.moved(0.0).of("logits") == known.of("logits")
+
+
+def test_a_sample_that_is_too_sensitive_still_shows_what_is_plainly_wrong():
+    half = tolerances.of_cell(BERT, {}, "fp16")
+    assert half.moved(4e-3).of("logits") == TABLE["fp16"]
+    assert half.moved(2e-2).of("logits") == pytest.approx(0.16)
+    rows = [Further(Sample("x", {}), {}, {"fp16": moved, "fp32": moved}) for moved in (2e-2, 0.1)]
+    assert [row.unfit("fp16", TABLE["fp16"]) for row in rows] == ["", "too sensitive to rounding for fp16"]
+    assert rows[0].unfit("fp32", TABLE["fp32"]).endswith("ties")
 
 
 def test_what_is_known_is_of_the_tiny_model_alone():

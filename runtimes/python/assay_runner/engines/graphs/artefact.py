@@ -197,7 +197,10 @@ class Exporter:
                 return found, left + [{"name": name, "why": "only tiny models are run on it"} for name in edges]
             found, left = known(made, run, expected)
             found, ties = steady(found, built.model, run, session.tolerance.most)
-        return self._rounded(built, found), left + ties
+        found = self._rounded(built, found)
+        rough = [row.left(why) for row in found if (why := row.unfit("fp32", session.tolerance.most))]
+        named = {row["name"] for row in rough}
+        return [row for row in found if row.sample.name not in named], left + ties + rough
 
     def _rounded(self, built: building.Built, found: list[Further]) -> list[Further]:
         """The samples with how far float32 itself is from float64 on each, where that is more than is known."""

@@ -27,12 +27,13 @@ def make(
     recipe: Mapping[str, Any], point: Mapping[str, Any], seed: int, dtype: torch.dtype, masked: bool
 ) -> list[Sample]:
     """A point's samples; masked: those only in which something is hidden. Padding is also looked at in two rows of
-    different length, which no graph of one takes."""
+    different length, which no graph of one takes; where padding is all that is looked at, in two rows alone."""
     found = [one for one in samples.make(recipe, point, seed, dtype) if one.masks or not masked]
     if int(point.get("batch") or 1) > 1 or not any(sample.masks for sample in found):
         return found
     rows = samples.make(recipe, {**point, "batch": 2}, seed, dtype)
-    return [*found, *(Sample(f"two rows, {one.name}", one.tensors, one.masks) for one in rows if one.masks)]
+    two = [Sample(f"two rows, {one.name}", one.tensors, one.masks) for one in rows if one.masks]
+    return two if masked and two else [*found, *two]
 
 
 def expected(
