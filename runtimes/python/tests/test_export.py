@@ -204,8 +204,8 @@ def test_an_input_that_nothing_uses_is_left_out(tmp_path):
         ("mm_token_type_ids", torch.tensor([[0, 1]]), constants.LAYOUT),
         ("attention_mask", torch.tensor([[1, 1]]), constants.MASK),
         ("attention_mask", torch.tensor([[1, 0]]), ""),
-        ("input_features_mask", torch.tensor([[True]]), constants.MASK),
-        ("pixel_mask", torch.ones(1, 2, 2), constants.MASK),
+        ("input_features_mask", torch.tensor([[True]]), constants.FRAME),
+        ("pixel_mask", torch.ones(1, 2, 2), constants.FRAME),
         ("image_sizes", torch.ones(1, 2), ""),  # not of whole numbers
         ("input_ids", torch.tensor([[1, 1]]), ""),
         ("decoder_input_ids", torch.tensor([[1, 1]]), ""),
@@ -215,7 +215,7 @@ def test_an_input_that_nothing_uses_is_left_out(tmp_path):
     ],
 )
 def test_companions(name, tensor, kind):
-    kinds = (constants.LAYOUT, constants.MASK)
+    kinds = (constants.LAYOUT, constants.FRAME, constants.MASK)
     assert [k for k in kinds if constants.companions({name: tensor}, frozenset({k}))] == ([kind] if kind else [])
 
 

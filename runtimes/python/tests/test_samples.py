@@ -118,3 +118,17 @@ def test_outputs_are_compared_where_nothing_is_hidden():
     seen = one.visible({"logits": by_position, "pooled": pooled})
     assert seen["logits"].tolist() == [[0, 1], [2, 3], [6, 7]]
     assert seen["pooled"] is pooled
+
+
+def test_a_position_that_stands_for_hidden_frames_is_not_compared():
+    """Models of sounds give one position for several frames."""
+    mask = torch.tensor([[1, 1, 1, 1, 1, 0, 0, 0]])
+    padded = Sample("padded", {"input_features": torch.ones(1, 8, 4), "attention_mask": mask}, ("attention_mask",))
+    given = {"states": torch.arange(4.0).reshape(1, 4, 1), "logits": torch.ones(1, 4), "frames": torch.ones(1, 8, 2)}
+    seen = padded.visible(given)
+    assert seen["states"].flatten().tolist() == [0.0, 1.0]
+    assert seen["logits"].shape == (1, 4), "one number for each class: no positions"
+    assert seen["frames"].shape == (5, 2)
+    words = Sample("padded", {"input_ids": torch.ones(1, 8), "attention_mask": mask}, ("attention_mask",))
+    words.tensors["input_ids"] = torch.ones(1, 8, dtype=torch.int64)
+    assert words.visible(given)["states"].shape == (1, 4, 1), "words are not thinned out"

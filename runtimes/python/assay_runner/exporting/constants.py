@@ -15,7 +15,9 @@ from dataclasses import dataclass
 import torch
 
 LAYOUT = "layout"
+FRAME = "frame"
 MASK = "mask"
+_PICTURED = "pixel|patch|visual|image|video|audio|features?|padding"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ COMPANIONS = (
     Companion(r"(.*_)?(lens|lengths?|cutoffs|num_\w+|images_per_sample)", LAYOUT, "how long each part is"),
     Companion(r"(.*_)?position_ids|pooled_patches_idx|image_token_pooling|timesteps", LAYOUT, "where each part is"),
     Companion(r"(moe_)?mm_token_type_ids", LAYOUT, "which tokens stand for an image"),
+    Companion(rf"(.*_)?({_PICTURED})_(attention_)?masks?(_videos)?", FRAME, "that an image or a sound fills its frame"),
     Companion(r"(.*_)?masks?", MASK, "that nothing is hidden"),
     Companion(r"aspect_ratio_ids", MASK, "that an image has the first form"),
 )
@@ -46,8 +49,8 @@ def companions(tensors: Mapping[str, torch.Tensor], kinds: frozenset[str]) -> di
 def _kind(name: str, tensor: torch.Tensor) -> str:
     """Only whole numbers and booleans are a layout; a mask may be of ones in any dtype."""
     row = next((row for row in COMPANIONS if re.fullmatch(row.names, name)), None)
-    if row is None or (row.kind != MASK and tensor.is_floating_point()):
+    if row is None or (row.kind == LAYOUT and tensor.is_floating_point()):
         return ""
-    if row.kind == MASK and not bool((tensor == 1).all()):
+    if row.kind != LAYOUT and not bool((tensor == 1).all()):
         return ""
     return row.kind

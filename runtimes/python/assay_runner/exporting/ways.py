@@ -40,7 +40,8 @@ class Way:
 
 
 _LAYOUT = frozenset({constants.LAYOUT})
-_ALL = frozenset({constants.LAYOUT, constants.MASK})
+_FRAMES = frozenset({constants.LAYOUT, constants.FRAME})
+_ALL = frozenset({constants.LAYOUT, constants.FRAME, constants.MASK})
 
 
 def table(first: exporters.Exporter, second: exporters.Exporter) -> tuple[Way, ...]:
@@ -54,6 +55,10 @@ def table(first: exporters.Exporter, second: exporters.Exporter) -> tuple[Way, .
         Way(first, _LAYOUT),
         Way(first, _LAYOUT, opened=True),
         Way(first, _LAYOUT, chosen=True, shown=samples.PADDED),
+        Way(first, _FRAMES),
+        Way(first, _FRAMES, opened=True),
+        Way(first, _FRAMES, chosen=True, shown=samples.WORDS_PADDED),
+        Way(first, _FRAMES, chosen=True),
         Way(first, _ALL),
         Way(second, _LAYOUT),
         Way(first, _ALL, plain=True),

@@ -23,6 +23,7 @@ Spec = Mapping[str, Any]
 Tensors = dict[str, torch.Tensor]
 
 PADDED = "padded at the end"
+WORDS_PADDED = "words padded at the end"
 HALF = "padded by half"
 FIRST, LAST = "first ids and zeros", "last ids and largest numbers"
 EDGES = frozenset({FIRST, LAST})
@@ -59,15 +60,27 @@ class Sample:
         """The outputs without the positions that a mask hides: what a model gives there is nobody's business."""
         for mask in (self.tensors[name] for name in self.masks):
             if mask.dim() == 2:
-                outputs = {name: _seen(t, mask != 0) for name, t in outputs.items()}
+                frames = any(t.is_floating_point() and t.shape[:2] == mask.shape for t in self.tensors.values())
+                outputs = {name: _seen(t, mask != 0, frames) for name, t in outputs.items()}
         return outputs
 
 
-def _seen(output: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-    """An output by rows and positions, where the mask has one; any other as it is."""
-    if output.dim() < 2 or output.shape[:2] != mask.shape:
-        return output
-    return output[mask]
+def _seen(output: torch.Tensor, mask: torch.Tensor, frames: bool) -> torch.Tensor:
+    """An output by rows and positions, where the mask has one; any other as it is. Models of sounds give fewer
+    positions than there are frames: one counts where all the frames that it stands for do."""
+    if output.dim() >= 2 and output.shape[:2] == mask.shape:
+        return output[mask]
+    if frames and output.dim() > 2 and output.shape[0] == mask.shape[0] and output.shape[1] < mask.shape[1]:
+        return output[_thinned(mask, output.shape[1])]
+    return output
+
+
+def _thinned(mask: torch.Tensor, count: int) -> torch.Tensor:
+    """A mask of fewer positions, each of which is one where all that it stands for are."""
+    length = mask.shape[1]
+    starts = [position * length // count for position in range(count)]
+    ends = [-(-(position + 1) * length // count) for position in range(count)]
+    return torch.stack([mask[:, a:b].all(dim=1) for a, b in zip(starts, ends, strict=True)], dim=1)
 
 
 @dataclass(frozen=True)
@@ -270,7 +283,7 @@ RULES: tuple[tuple[str, Callable[[Drawn, str], Sample | None]], ...] = (
     (FIRST, _first),
     (LAST, _last),
     (PADDED, _padded_after),
-    ("words padded at the end", _words_padded_after),
+    (WORDS_PADDED, _words_padded_after),
     ("words padded at the start", _words_padded_before),
     (HALF, _padded_by_half),
     ("placed tokens moved", _moved),

@@ -30,7 +30,7 @@ the token stands. What it is not told it counts itself, some by the shapes of a 
 _COMPOSED = dict.fromkeys(("encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder"), (_MASK, _POSITIONS))
 """Types that hand on to any decoder what begins with its name → what those take."""
 
-_FIXED = frozenset({constants.MASK, constants.LAYOUT})
+_FIXED = frozenset({constants.MASK, constants.FRAME, constants.LAYOUT})
 
 
 class Slots(DynamicLayer):

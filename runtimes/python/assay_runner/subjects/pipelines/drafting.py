@@ -11,7 +11,7 @@ from assay_runner.checking import numerics, reference
 from assay_runner.errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from assay_runner.subjects import inputs, outputs
 from assay_runner.subjects.diffusion import components, release
-from assay_runner.subjects.fitting import controls, judging, verify
+from assay_runner.subjects.fitting import controls, verify
 from assay_runner.subjects.fitting.search import Fitted
 from assay_runner.subjects.programs import building
 
@@ -90,8 +90,7 @@ def _fitted(recipe: dict[str, Any], model: torch.nn.Module, chosen: Head, side: 
     _comparable(model, fitted)
     recipe = {**recipe, "sizes": fitted.sizes, "inputs": fitted.inputs, "call": fitted.call}
     control = controls.choose(recipe)
-    recipe |= {"gain": control.gain, "control": control.written()}
-    return recipe | judging.judged(recipe)
+    return recipe | {"gain": control.gain, "control": control.written()}
 
 
 def _comparable(model: torch.nn.Module, fitted: Fitted) -> None:
@@ -105,7 +104,7 @@ def _comparable(model: torch.nn.Module, fitted: Fitted) -> None:
 
 ORDER = (
     "type", "library", "program", "class", "task", "size", "checkpoint", "parts", "config", "sizes", "inputs", "call",
-    "gain", "control", "rounding", "damages", "unmoved", "parameters", "transformers", "diffusers",
+    "gain", "control", "parameters", "transformers", "diffusers",
 )  # fmt: skip
 
 
