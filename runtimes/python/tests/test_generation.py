@@ -179,3 +179,10 @@ def test_an_encoder_decoder_is_taken_apart():
 def test_openvino_says_what_does_not_go(exports):
     with pytest.raises(UnsupportedDType, match="w8"):
         on_openvino(exports, torch_recipes.LLAMA, dtype="int8")
+
+
+def test_what_is_generated_has_no_mask_of_its_own():
+    rows = [{"name": "input_ids"}, {"name": "decoder_attention_mask"}]
+    made = generation.recipe({"type": "t5", "inputs": rows, "call": {"x": 1}, "rounding": {}, "damages": []})
+    assert made["inputs"] == rows[:1]
+    assert not {"rounding", "damages"} & set(made)

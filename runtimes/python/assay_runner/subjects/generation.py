@@ -30,9 +30,10 @@ Step = Callable[[np.ndarray, int], np.ndarray]
 
 def recipe(plain: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe of the same model, continued: its call was one for a forward, and so is what is known of rounding and
-    damage."""
+    damage. What is generated grows, and no mask of its own goes along."""
     kept = {name: value for name, value in plain.items() if name not in ("rounding", "damages", "unmoved")}
-    return {**kept, "program": PROGRAM, "call": {}}
+    given = [spec for spec in plain.get("inputs", ()) if spec["name"] != "decoder_attention_mask"]
+    return {**kept, "program": PROGRAM, "call": {}, "inputs": given}
 
 
 def prompted(given: Mapping[str, Any]) -> tuple[int, int]:
