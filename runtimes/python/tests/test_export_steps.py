@@ -18,9 +18,9 @@ from assay_runner.exporting.steps import (
     nans,
     pools,
     powers,
+    repeats,
     spectra,
     ties,
-    tiles,
     wraps,
 )
 
@@ -380,8 +380,8 @@ def test_what_was_done_to_two_graphs_is_added_up():
     assert done[0]["count"] == 2
 
 
-@pytest.mark.parametrize(("shape", "repeats", "count"), [([1, 4, 1], [2, 1, 3], 1), ([1, 4, 1], [1, 2, 3], 0)])
-def test_repeats_of_one_element_are_expanded(shape, repeats, count):
+@pytest.mark.parametrize(("shape", "times", "count"), [([1, 4, 1], [2, 1, 3], 1), ([1, 4, 1], [1, 2, 3], 0)])
+def test_repeats_of_one_element_are_expanded(shape, times, count):
     sizes = ", ".join(map(str, shape))
-    made = graph(f"g (bool[{sizes}] x) => (bool[a, b, c] y) {{ y = Tile(x, n) }}", n=np.asarray(repeats))
-    assert ("Expand" in after(made, tiles.to_expands, count)) is bool(count)
+    made = graph(f"g (bool[{sizes}] x) => (bool[a, b, c] y) {{ y = Tile(x, n) }}", n=np.asarray(times))
+    assert ("Expand" in after(made, repeats.to_expands, count)) is bool(count)

@@ -23,9 +23,9 @@ from assay_runner.exporting.steps import (
     nans,
     pools,
     powers,
+    repeats,
     spectra,
     ties,
-    tiles,
     wraps,
 )
 from assay_runner.workarounds import Fault
@@ -55,7 +55,7 @@ STEPS = (
         Fault("qnn_gathers_no_truth_values", _QNN, _QNN_SEEN, "QNN cannot gather booleans"),
         gathers.to_reshapes,
     ),
-    Step("repeats of one element are expanded", "ONNX Runtime Web has no Tile of booleans on a GPU", tiles.to_expands),
+    Step("repeats of one element are expanded", "ONNX Runtime Web tiles no booleans on a GPU", repeats.to_expands),
     Step("sums over products are matrix products", einsums.FEW, einsums.to_products),
     Step(
         "windows of pools clipped",
