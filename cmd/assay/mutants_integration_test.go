@@ -18,13 +18,7 @@ import (
 // it needs. ASSAY_TEST_MUTANTS has further options of the trial.
 func TestIntegrationMutants(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("ASSAY_TEST_FULL") == "" {
-		t.Skip("make test-full runs it")
-	}
-	python, err := torchPython()
-	if err != nil {
-		t.Fatal(err)
-	}
+	python := pythonOfFull(t)
 	visit := pagesOfPacked(t).Visit(t.Context(), pages.Where{Target: platform.Target{Platform: platform.WebNN}.Normal()})
 	options := append([]string{python, "mutants"}, strings.Fields(os.Getenv("ASSAY_TEST_MUTANTS"))...)
 	options = append(options, "--engines", "webnn")

@@ -19,13 +19,7 @@ import (
 // others; here are the pages that they need.
 func TestIntegrationReproducers(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("ASSAY_TEST_FULL") == "" {
-		t.Skip("make test-full runs it")
-	}
-	python, err := torchPython()
-	if err != nil {
-		t.Fatal(err)
-	}
+	python := pythonOfFull(t)
 	host := pagesOfPacked(t)
 	run := exec.CommandContext(t.Context(), python, "-m", "pytest", "-m", "full", "-k", "onnxruntime-web", "-rs", "tests/test_workarounds.py")
 	run.Dir = filepath.Join("..", "..", "runtimes", "python")
@@ -38,6 +32,19 @@ func TestIntegrationReproducers(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), " passed") || strings.Contains(string(out), "skipped") {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// pythonOfFull is the Python for what only make test-full runs.
+func pythonOfFull(t *testing.T) string {
+	t.Helper()
+	if os.Getenv("ASSAY_TEST_FULL") == "" {
+		t.Skip("make test-full runs it")
+	}
+	python, err := torchPython()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return python
 }
 
 // pagesOfPacked serves pages in the packed Chromium, WebGPU by software.

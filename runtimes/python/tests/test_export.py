@@ -227,6 +227,7 @@ def test_ways_that_do_not_differ_are_tried_once():
     assert count(False, input_ids=ids) < count(False, input_ids=ids, attention_mask=mask)
     assert count(False, input_ids=ids, attention_mask=mask) < len(ways.WAYS)
     assert count(True, input_ids=ids, attention_mask=mask) > count(False, input_ids=ids, attention_mask=mask)
+    assert count(False, pixel_values=ids, pixel_mask=mask) > count(False, input_ids=ids, attention_mask=mask)
 
 
 def test_a_failure_names_its_operator_or_line():

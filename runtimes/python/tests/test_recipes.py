@@ -293,7 +293,8 @@ def test_recipes_of_the_catalogue_are_what_is_made(model_type: str) -> None:
     assert made.get("unmoved") == kept.get("unmoved")
     for dtype, rows in kept["rounding"].items():
         for output, errors in rows.items():
-            assert made["rounding"][dtype][output] == pytest.approx(errors, rel=4), (dtype, output)
+            for now, then in zip(made["rounding"][dtype][output], errors, strict=True):
+                assert 0.2 < max(now, 1e-7) / max(then, 1e-7) < 5, (dtype, output)
 
 
 def _plain(recipe: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch_recipes
 
-from assay_runner.checking import narrower, tolerances
+from assay_runner.checking import further, narrower, tolerances
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import FACTOR, TABLE, Tolerance
 from assay_runner.subjects.samples import Sample
@@ -76,3 +76,21 @@ def test_what_computes_in_less_is_named(error, dtype, named):
     told = narrower.named(numbers(error), BERT, dtype)
     assert told.get("precision") == named
     assert told["pass"] is (named is not None)
+
+
+def test_a_row_that_is_wrong_is_not_excused_by_a_precision():
+    off = numbers(4e-4) | {"rows": {"max_rel": 0.1, "tolerance": 1e-5, "cosine": 0.995}}
+    assert not narrower.named(off, BERT, "fp32")["pass"]
+    near = numbers(4e-4) | {"rows": {"max_rel": 1e-3, "tolerance": 1e-5, "cosine": 1.0}}
+    assert narrower.named(near, BERT, "fp32")["precision"] == "TF32 or fp16"
+
+
+def test_a_first_sample_that_is_wrong_is_not_hidden_by_another():
+    """Which would be as far off as half precision is, and the first plainly wrong."""
+    first = numbers(0.5) | {"margin": 0.01, "rows": None}
+    other = {"name": "padded", "max_rel": 4e-4, "tolerance": 1e-5, "pass": False, "output": "logits"}
+    told = narrower.named(further.judged(first, [other], []), BERT, "fp32")
+    assert (told["max_rel"], told["pass"], told.get("sample")) == (0.5, False, None)
+    right = numbers(1e-6, passed=True) | {"margin": 8.0, "rows": {"max_rel": 1e-6, "tolerance": 1e-5, "cosine": 1.0}}
+    told = further.judged(right, [other], [])
+    assert (told["max_rel"], told["sample"], told["margin"], told["rows"]) == (4e-4, "padded", None, None)

@@ -8,7 +8,7 @@ that a result says how fine its check is. A model at full size, of which that is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -36,7 +36,7 @@ class Control:
     change: float
     passed: bool
     note: str = ""
-    unmoved: tuple[str, ...] = field(default=())  # outputs that no damage moves
+    unmoved: tuple[str, ...] = ()  # outputs that no damage moves
 
     def report(self) -> dict[str, Any]:
         """As the protocol has it."""

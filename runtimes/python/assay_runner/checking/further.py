@@ -121,10 +121,13 @@ def steady(
 
 
 def judged(numbers: dict[str, Any], found: list[dict[str, Any]], left: list[Left]) -> dict[str, Any]:
-    """The numerics of a report with those of the samples: they pass if all do, and the furthest off counts."""
+    """The numerics of a report with those of the samples: they pass if all do, and the furthest off counts, be it the
+    first or another."""
     more: dict[str, Any] = {"samples": found, "left_out": left}
-    if (wrong := worst(found)) is not None:
-        more |= {key: value for key, value in wrong.items() if key != "name"} | {"sample": wrong["name"]}
+    wrong = worst(found)
+    if wrong is not None and (numbers["pass"] or _far(wrong) > _far(numbers)):
+        more |= {key: value for key, value in wrong.items() if key != "name"}
+        more |= {"sample": wrong["name"], "rows": None, "margin": None}  # which are the first sample's
     return numbers | more
 
 

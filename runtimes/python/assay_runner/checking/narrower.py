@@ -23,6 +23,12 @@ def named(numbers: dict[str, Any], recipe: Mapping[str, Any], dtype: str) -> dic
         return numbers
     for narrow in tolerances.NARROW:
         own = tolerances.known(recipe, narrow).get(output)
-        if own is not None and _PART * own[0] <= error <= tolerances.FACTOR * own[0]:
+        if own is not None and _PART * own[0] <= error <= tolerances.FACTOR * own[0] and _within(numbers, own[1]):
             return numbers | {"pass": True, "precision": _NAMES[narrow]}
     return numbers
+
+
+def _within(numbers: Mapping[str, Any], own: float) -> bool:
+    """Whether the worst row, where rows were looked at, is off by no more than that precision's rounding makes it."""
+    rows = numbers.get("rows")
+    return rows is None or (rows["max_rel"] is not None and rows["max_rel"] <= tolerances.FACTOR * own)

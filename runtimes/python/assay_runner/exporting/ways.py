@@ -81,5 +81,6 @@ def possible(subject: Subject, ways: Sequence[Way] | None = None) -> list[Way]:
         way
         for way in ways or WAYS
         if way.exporter.here() and (subject.options.dynamic or not way.dynamic) and way.shown in {"", *names}
+        if way.constants != _FRAMES or constants.FRAME in has  # what sets these ways apart
     ]
     return list(dict.fromkeys(replace(way, constants=(way.constants | least) & has) for way in asked))

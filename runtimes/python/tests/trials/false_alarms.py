@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -85,17 +84,11 @@ def tried(options: argparse.Namespace, root: Path) -> list[dict[str, Any]]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program."""
-    parser = argparse.ArgumentParser(prog="false_alarms", description=__doc__)
-    parser.add_argument("types", nargs="*", help="types to take instead of drawn ones")
-    parser.add_argument("--count", type=int, default=34, help="how many types to draw (34)")
-    parser.add_argument("--draw", type=int, default=17, help="seed to draw types by (17)")
+    parser = subjects.parser("false_alarms", __doc__, count=34, seed=17, limit=900)
     parser.add_argument("--seeds", type=int, default=5, help="how many seeds of weights and inputs (5)")
     parser.add_argument("--first-seed", type=int, default=1, help="the first of them (1)")
     parser.add_argument("--engines", type=lambda s: s.split(","), default=list(ENGINES), help=", ".join(ENGINES))
     parser.add_argument("--most", type=float, default=1e-3, help="share of checks that may be false alarms (0.001)")
-    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="how many models at once")
-    parser.add_argument("--limit", type=float, default=900, help="seconds for the checks of a model with one seed")
-    parser.add_argument("--loud", action="store_true", help="show what libraries print")
     options = parser.parse_args(arguments)
     children.prepare()
     with tempfile.TemporaryDirectory(prefix="alarms-") as folder:

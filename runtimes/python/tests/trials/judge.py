@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
-import os
 import sys
 import tempfile
 import time
@@ -159,18 +157,12 @@ def told(row: dict[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program."""
-    parser = argparse.ArgumentParser(prog="judge", description=__doc__)
-    parser.add_argument("types", nargs="*", help="types to judge instead of all")
-    parser.add_argument("--count", type=int, default=0, help="judge so many that are drawn, instead of all")
-    parser.add_argument("--draw", type=int, default=1, help="seed to draw types by (1)")
+    parser = subjects.parser("judge", __doc__, count=0, seed=1, limit=900)
     parser.add_argument("--seeds", type=int, default=2, help="how many seeds of inputs (2)")
     parser.add_argument("--first-seed", type=int, default=7000, help="the first of them (7000)")
     parser.add_argument("--engines", type=lambda s: s.split(","), default=list(ENGINES), help=", ".join(ENGINES))
     parser.add_argument("--tolerance", type=float, default=1e-3, help="share of the largest value (0.001)")
-    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="how many types at once")
-    parser.add_argument("--limit", type=float, default=900, help="seconds for one type")
     parser.add_argument("--out", default="", help="file for a JSON line per type")
-    parser.add_argument("--loud", action="store_true", help="show what libraries print")
     options = parser.parse_args(arguments)
     children.prepare()
     seeds = tuple(range(options.first_seed, options.first_seed + options.seeds))

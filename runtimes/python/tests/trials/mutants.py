@@ -148,24 +148,18 @@ def tried(recipes: Iterable[dict[str, Any]], options: argparse.Namespace, export
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The program."""
-    parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
-    parser.add_argument("types", nargs="*", help="types to take instead of drawn ones")
-    parser.add_argument("--count", type=int, default=30, help="how many types to draw (30)")
-    parser.add_argument("--seed", type=int, default=13, help="to draw types by (13)")
+    parser = subjects.parser("mutants", __doc__, count=30, seed=13, limit=600)
     parser.add_argument("--engines", type=lambda s: s.split(","), default=list(ENGINES[:3]), help=", ".join(ENGINES))
-    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="how many models at once")
-    parser.add_argument("--limit", type=float, default=600, help="seconds for one check")
     parser.add_argument("--least", type=float, default=0.95, help="share that must be noticed (0.95)")
     parser.add_argument("--exports", default="", help="folder for exported models; a temporary one otherwise")
     parser.add_argument("--out", default="", help="file for a JSON line per mutant")
-    parser.add_argument("--loud", action="store_true", help="show what libraries print")
     options = parser.parse_args(arguments)
     if "webnn" in options.engines and not os.environ.get(PAGE):
         parser.error(f"webnn needs a page, whose address is in {PAGE}: TestIntegrationMutants of cmd/assay opens one")
     children.prepare()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         root = Path(options.exports or folder)
-        results = tried(subjects.chosen(options.types, options.count, options.seed), options, root / "exports")
+        results = tried(subjects.chosen(options.types, options.count, options.draw), options, root / "exports")
     results.print(options.engines)
     return 0 if results.share() >= options.least else 1
 

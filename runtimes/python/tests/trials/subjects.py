@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import random
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +13,18 @@ from typing import Any
 CATALOGUE = Path(__file__).parents[4] / "internal/catalog/data/recipes.json"
 
 Recipe = dict[str, Any]
+
+
+def parser(name: str, about: str | None, count: int, seed: int, limit: float) -> argparse.ArgumentParser:
+    """The options that all trials have: which models, how many at once, and for how long. No count means all."""
+    made = argparse.ArgumentParser(prog=name, description=about)
+    made.add_argument("types", nargs="*", help="types to take instead of drawn ones")
+    made.add_argument("--count", type=int, default=count, help=f"how many types to draw ({count or 'all'})")
+    made.add_argument("--draw", type=int, default=seed, help=f"seed to draw types by ({seed})")
+    made.add_argument("--processes", type=int, default=os.cpu_count(), help="how many models at once")
+    made.add_argument("--limit", type=float, default=limit, help=f"seconds for one of them ({limit:g})")
+    made.add_argument("--loud", action="store_true", help="show what libraries print")
+    return made
 
 
 def tiny() -> dict[str, Recipe]:

@@ -70,5 +70,6 @@ def _numerics(
     compared["output_hash"] = outputs.digest(found)
     if least is not None:
         snr = numerics.signal_to_noise_db(found, expected, session.asked.dtype)
-        compared |= {"snr_db": snr, "least_snr_db": least, "pass": snr is not None and snr >= least}
+        passed = snr is not None and snr >= least
+        compared |= {"snr_db": snr, "least_snr_db": least, "pass": passed, "margin": None}
     return compared
