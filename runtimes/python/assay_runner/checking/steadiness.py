@@ -21,7 +21,7 @@ ROUNDINGS = {"fp32": 2e-7, "fp16": 2.5e-4, "bf16": 2e-3}
 """Of the largest number: some roundings of float32, as another order of sums gives, and one of a narrow dtype."""
 _SHARE = 0.3  # of the tolerance that outputs may move by
 _LEAST = 1e-4  # what is nothing at all is moved too: its ties are as good as any
-_TRIALS = 3
+_TRIALS = {"fp32": 2}  # in narrow dtypes one shows enough: they are judged by how far they move, not by whether
 
 
 def steady(movement: float, limit: float) -> bool:
@@ -31,7 +31,7 @@ def steady(movement: float, limit: float) -> bool:
 
 def moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors, dtype: str = "fp32") -> float:
     """How far outputs move, as a comparison's max_rel, when everything inside moves by roundings of a dtype."""
-    return max(_moved(model, run, expected, seed, ROUNDINGS[dtype]) for seed in range(_TRIALS))
+    return max(_moved(model, run, expected, seed, ROUNDINGS[dtype]) for seed in range(_TRIALS.get(dtype, 1)))
 
 
 def _moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors, seed: int, size: float) -> float:

@@ -24,7 +24,7 @@ _DEFAULTS_RESTORED = ("SIGCHLD", "SIGINT", "SIGTERM")
 def execute(job: dict[str, Any], emit: Emit) -> int:
     """Carry the job out; the child's exit status. What escapes is reported as a failure."""
     try:
-        _find(_jobs().function_for(job), emit)(job, emit)
+        _find(jobs().function_for(job), emit)(job, emit)
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else int(error.code is not None)
     except BaseException as error:
@@ -33,7 +33,7 @@ def execute(job: dict[str, Any], emit: Emit) -> int:
     return 0
 
 
-def _jobs() -> Any:
+def jobs() -> Any:
     """The table of who runs jobs. By name: what it names lies above this folder."""
     return importlib.import_module("assay_runner.jobs")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from assay_runner import PROTOCOL
 
-from . import kept_out, libraries, linux, private
+from . import child, kept_out, libraries, linux, private
 from .protocol import ProtocolError, Writer, take_stdin, take_stdout
 
 
@@ -95,6 +95,7 @@ def _spawner(stdin: int, out: Writer, _bare: bool) -> Callable[[], None]:
 def _forker(stdin: int, out: Writer, bare: bool) -> Callable[[], None]:
     from .zygote import Zygote
 
+    child.jobs()  # so that each child has it already
     libraries.settle()
     return Zygote(stdin, out, None if bare else _preload).serve
 
