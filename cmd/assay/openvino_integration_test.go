@@ -34,9 +34,19 @@ func TestIntegrationOpenVINO(t *testing.T) {
 	if ranThere(t, rough) && (rough.Numerics.SNRdB == nil || *rough.Numerics.SNRdB < 20 || rough.Context.Precisions["i8"] == 0) {
 		t.Errorf("int8: %+v, computed in %v", rough.Numerics, rough.Context.Precisions)
 	}
+	computesWhatWasQuantised(t, rough)
 	busy := p.report(t, exitOK, "bench", "bert", "--quick", "--repeats", "1", "--platform", "openvino", "--scenario", "throughput").Results[0]
 	if ranThere(t, busy) && (busy.Cell.Scenario != cell.ForThroughput || busy.Latency == nil || busy.Throughput.Value <= 0) {
 		t.Errorf("throughput: %+v, %+v", busy.Cell, busy.Throughput)
+	}
+}
+
+// computesWhatWasQuantised wants the engine compared with the same quantised
+// model in floating point, and found right.
+func computesWhatWasQuantised(t *testing.T, r cell.Result) {
+	t.Helper()
+	if n := r.Numerics; n == nil || n.Quantised == nil || n.Quantised.Pass == nil || !*n.Quantised.Pass || n.Quantised.LossSNRdB == nil {
+		t.Errorf("%s in %s, against what was quantised: %+v", r.Cell.Target, r.Cell.DType, n)
 	}
 }
 

@@ -32,6 +32,7 @@ func TestIntegrationQNN(t *testing.T) {
 	if emulatedWhole(t, rough) && (rough.Numerics.SNRdB == nil || *rough.Numerics.SNRdB < 20) {
 		t.Errorf("int8: %+v", rough.Numerics)
 	}
+	computesWhatWasQuantised(t, rough)
 	said := p.report(t, exitOK, "test", "llama", "--platform", "qnn", "--mode", "generate").Results[0]
 	if emulatedWhole(t, said) && (said.Generation == nil || said.Generation.AgreedTokens == nil || *said.Generation.AgreedTokens != said.Generation.NewTokens) {
 		t.Errorf("the text is not continued as torch does: %+v", said.Generation)

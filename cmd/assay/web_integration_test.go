@@ -60,6 +60,9 @@ func TestIntegrationWeb(t *testing.T) {
 	for _, r := range p.report(t, exitOK, "test", "bert", "--platform", "webnn,webgpu,cpu/wasm").Results {
 		ranInPage(t, r)
 	}
+	for _, r := range p.report(t, exitOK, "test", "bert", "--platform", "cpu/wasm", "--dtype", "w8,w4").Results {
+		computesWhatWasQuantised(t, r)
+	}
 	timed := p.report(t, exitOK, "bench", "bert", "--quick", "--repeats", "1", "--platform", "webnn").Results[0]
 	if ranInPage(t, timed) && (timed.Latency == nil || timed.Latency.MedianMS <= 0 || timed.PhasesMS["create"] <= 0 || timed.PhasesMS["first"] <= 0) {
 		t.Errorf("%+v, phases %v", timed.Latency, timed.PhasesMS)

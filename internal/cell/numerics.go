@@ -26,6 +26,9 @@ type Numerics struct {
 	// that is asked for: quantised models are judged by it.
 	SNRdB      *float64 `json:"snr_db,omitempty"`
 	LeastSNRdB *float64 `json:"least_snr_db,omitempty"`
+	// Quantised tells the engine's own error apart from what quantising lost;
+	// nil where nothing is quantised.
+	Quantised *Quantised `json:"quantised,omitempty"`
 	// OutputHash is over the output's bytes: equal on the same CPU for the same cell.
 	OutputHash string `json:"output_hash,omitempty"`
 	Note       string `json:"note,omitempty"` // why the reference is another than the rule's first
@@ -41,6 +44,27 @@ type Numerics struct {
 	// Around is what a library that runs the model makes by itself, before and
 	// after it, against what transformers makes of the same.
 	Around []Around `json:"around,omitempty"`
+}
+
+// Quantised is a quantised model against the same in floating point: how much
+// quantising lost, and how far the engine is from what was quantised.
+type Quantised struct {
+	By        string   `json:"by,omitempty"`          // who ran it in floating point
+	LossSNRdB *float64 `json:"loss_snr_db,omitempty"` // against the model that was quantised
+	// MaxRel and Tolerance are the engine's where only weights are quantised;
+	// SNRdB and LeastSNRdB where activations are rounded too.
+	MaxRel     *float64 `json:"max_rel,omitempty"`
+	Tolerance  float64  `json:"tolerance,omitempty"`
+	SNRdB      *float64 `json:"snr_db,omitempty"`
+	LeastSNRdB *float64 `json:"least_snr_db,omitempty"`
+	Pass       *bool    `json:"pass"`           // nil: it could not be compared
+	Note       string   `json:"note,omitempty"` // why not
+}
+
+// Wrong says whether the engine was seen to compute something other than what
+// was quantised.
+func (q *Quantised) Wrong() bool {
+	return q != nil && q.Pass != nil && !*q.Pass
 }
 
 // Rows is the error of the worst row of an output, of its length.

@@ -201,6 +201,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("the output holds NaN or infinity")
 	case p.Constant != nil && *p.Constant:
 		return wrong("the output is the same everywhere: it does not depend on its input")
+	case n != nil && n.Quantised.Wrong():
+		return wrong("the engine does not compute what was quantised: %s", apart(n.Quantised))
 	case n != nil && !n.Pass && n.LeastSNRdB != nil:
 		return wrong("the output's signal-to-noise ratio against %s is %s dB, less than %.0f%s", n.Reference, decibel(n.SNRdB), *n.LeastSNRdB, onSample(n))
 	case n != nil && !n.Pass && n.Rows.Wrong() && n.MaxRel != nil && *n.MaxRel <= n.Tolerance:
@@ -236,6 +238,14 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "the check is weak here: " + weak(*n.Control), nil
 	}
 	return cell.Works, "", nil
+}
+
+// apart says how far an engine is from what was quantised.
+func apart(q *cell.Quantised) string {
+	if q.LeastSNRdB != nil {
+		return fmt.Sprintf("its signal-to-noise ratio against %s on the same quantised model is %s dB, less than %.0f", q.By, decibel(q.SNRdB), *q.LeastSNRdB)
+	}
+	return fmt.Sprintf("the output differs from %s on the dequantised weights by %s of its largest value, more than %.2g", q.By, number(q.MaxRel), q.Tolerance)
 }
 
 // weak says what is wrong with a control: the damage is too small to be sure of

@@ -142,7 +142,8 @@ func factsOf(s matrix.Square) []factView {
 	}
 	if n := s.Numerics; n != nil && n.MaxRel != nil {
 		add("How checked", n.Note)
-		add("Error", fmt.Sprintf("%s of the largest value, limit %s, against %s", power(*n.MaxRel, 1), power(n.Tolerance, 0), n.Reference))
+		add("Error", errorFact(n))
+		add("Quantising", quantisedFact(n.Quantised))
 		add("Control", controlWord(n))
 	}
 	numberFacts(s, add)
@@ -181,6 +182,35 @@ func numberFacts(s matrix.Square, add func(name, value string)) {
 	if p := s.Peak; p != nil {
 		add("Peak memory", Bytes(p.Bytes)+" on the "+p.Where)
 	}
+}
+
+// errorFact says how far the outputs are off, and how far they may be.
+func errorFact(n *cell.Numerics) string {
+	if n.LeastSNRdB != nil && n.SNRdB != nil {
+		return fmt.Sprintf("a signal-to-noise ratio of %.1f dB, at least %.0f, against %s", *n.SNRdB, *n.LeastSNRdB, n.Reference)
+	}
+	return fmt.Sprintf("%s of the largest value, limit %s, against %s", power(*n.MaxRel, 1), power(n.Tolerance, 0), n.Reference)
+}
+
+// quantisedFact tells what quantising lost and what the engine is off by.
+func quantisedFact(q *cell.Quantised) string {
+	switch {
+	case q == nil:
+		return ""
+	case q.Pass == nil:
+		return q.Note
+	}
+	line := "against " + q.By + " on the same quantised model"
+	switch {
+	case q.LeastSNRdB != nil && q.SNRdB != nil:
+		line = fmt.Sprintf("the engine has %.1f dB, at least %.0f, %s", *q.SNRdB, *q.LeastSNRdB, line)
+	case q.MaxRel != nil:
+		line = fmt.Sprintf("the engine is off by %s, limit %s, %s", power(*q.MaxRel, 1), power(q.Tolerance, 0), line)
+	}
+	if q.LossSNRdB != nil {
+		line = fmt.Sprintf("it leaves a signal-to-noise ratio of %.1f dB; ", *q.LossSNRdB) + line
+	}
+	return line
 }
 
 // controlWord says what damage changed, where, and how wrong an output could be

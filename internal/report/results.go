@@ -207,9 +207,7 @@ func evidenceWord(r cell.Result) string {
 // facts are the numbers of a result, those that are known.
 func facts(r cell.Result) []string {
 	var out []string
-	if n := r.Numerics; n != nil && n.MaxRel != nil {
-		out = append(out, "error "+power(*n.MaxRel, 1))
-	}
+	out = append(out, errorWords(r.Numerics)...)
 	if e := r.Experts; e != nil {
 		out = append(out, fmt.Sprintf("experts %.0f %%", 100*e.UsedShare))
 	}
@@ -230,6 +228,28 @@ func facts(r cell.Result) []string {
 	}
 	if ms, ok := matrix.LoadMS(r); ok && matrix.Timed(r) {
 		out = append(out, "load "+Milliseconds(ms))
+	}
+	return out
+}
+
+// errorWords are how far the outputs are off: of a quantised model the noise
+// against torch, and apart from it the engine's own error.
+func errorWords(n *cell.Numerics) []string {
+	switch {
+	case n == nil:
+		return nil
+	case n.LeastSNRdB == nil && n.MaxRel == nil:
+		return nil
+	case n.LeastSNRdB == nil:
+		return []string{"error " + power(*n.MaxRel, 1)}
+	case n.SNRdB == nil:
+		return nil
+	}
+	out := []string{fmt.Sprintf("%.1f dB", *n.SNRdB)}
+	if q := n.Quantised; q != nil && q.MaxRel != nil {
+		out = append(out, "engine's error "+power(*q.MaxRel, 1))
+	} else if q != nil && q.SNRdB != nil {
+		out = append(out, fmt.Sprintf("engine's own noise %.1f dB", *q.SNRdB))
 	}
 	return out
 }

@@ -90,6 +90,17 @@ class Exported:
     )
 
 
+@dataclass(frozen=True)
+class Meant:
+    """What a quantised model means: the same numbers in floating point, computed by other kernels than the engine's
+    for quantised ones."""
+
+    run: Callable[[Arrays], Arrays]  # the outputs in order, by the names of the graph
+    by: str
+    dtype: str = "fp32"  # what the engine computes in where it does not compute in integers
+    rounds: bool = False  # activations are rounded too: one that is near a step falls to either side of it
+
+
 class Compiled(ABC):
     """A graph that is ready to run. What not every engine has is here too, with the answer of one that has it not."""
 
@@ -179,3 +190,8 @@ class Backend(ABC):
     @abstractmethod
     def compile(self, prepared: Any) -> Compiled:
         """Loads it on the device: the phase `compile`."""
+
+    def meant(self, prepared: Any, folder: Path) -> Meant | None:
+        """What was prepared, in floating point, where the dtype quantises; None where it does not, or where that is not
+        known. What it needs on disk goes into the folder, which must outlast it."""
+        return None

@@ -28,6 +28,9 @@ from .children import DIED
 from .drawing import Drawing, Given
 
 ENGINES = ("onnxruntime", "openvino")
+NARROWED = ("constant inputs", "fixed choices", "fixed axes")
+"""Steps of an export after which a graph no longer takes everything that its model takes."""
+
 _SHARE = 0.3  # of the tolerance: outputs that roundings move by more are not judged
 
 Tensors = dict[str, torch.Tensor]
@@ -89,7 +92,8 @@ class Case:
                 most = max(most, far if became == "right" else 0.0)
                 if became == "wrong":
                     wrong.append({"input": given.name, "seed": seed, "apart": far})
-        return {"counts": dict(counts), "wrong": wrong, "most": most}
+            held = [step["name"] for step in artefact["graph"]["steps"] if step["name"] in NARROWED]
+        return {"counts": dict(counts), "wrong": wrong, "most": most, "held": held}
 
     def _one(self, given: Given, model: Any, run: Callable, engine: Callable) -> tuple[str, float]:
         """What became of one input, and how far the engine is off."""
@@ -150,7 +154,7 @@ def told(row: dict[str, Any]) -> str:
     line = f"{row['verdict']}" + (f" ({row['why'][:120]})" if row["why"] else "")
     if "counts" in row:
         line += ": " + ", ".join(f"{n} {what}" for what, n in sorted(row["counts"].items()))
-        line += f", {row['most']:.1e} at most"
+        line += f", {row['most']:.1e} at most" + "".join(f"; {name}" for name in row["held"])
     wrong = sorted(row.get("wrong", []), key=lambda w: -w["apart"])
     return line + "".join(f"; WRONG on {w['input']}, seed {w['seed']}, by {w['apart']:.2g}" for w in wrong[:3])
 
@@ -181,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 broken += 1
                 print(f"{kind}: not judged: {answer[DIED]}", flush=True)
             for row in answer.get("engines", []):
-                verdicts[row["engine"], row["verdict"]] += 1
+                verdicts[row["engine"], "partial" if row.get("held") else row["verdict"]] += 1
                 inputs_seen.update(row.get("counts", {}))
                 print(f"{kind} {row['engine']}: {told(row)}", flush=True)
                 wrong += [f"{kind} on {row['engine']}"] if row.get("wrong") else []

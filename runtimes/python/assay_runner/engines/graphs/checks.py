@@ -11,7 +11,7 @@ from assay_runner.process import linux
 from assay_runner.subjects import generation, outputs
 from assay_runner.subjects.outputs import Tensors
 
-from . import engine_control
+from . import engine_control, quantised
 from .artefact import Artefact
 from .choosing import Running
 
@@ -55,6 +55,9 @@ def _report(session: Session, running: Running, point: Mapping[str, Any]) -> dic
         return report | {"numerics_note": why}
     if (around := compiled.around({name: t.numpy() for name, t in found.items()})) is not None:
         numbers["around"] = around
+    if (kept := quantised.told(session, running, point, found, expected)) is not None:
+        numbers["quantised"] = kept
+        numbers["pass"] = numbers["pass"] and kept["pass"] is not False
     # The last of all: another page, or another context, may take the place of what is compiled.
     numbers["control"] = engine_control.control_of(session, running, point, numbers["pass"])
     return report | {"numerics": numbers}

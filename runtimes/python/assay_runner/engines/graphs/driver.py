@@ -170,7 +170,7 @@ class Session:
 
     def compiled(self, artefact: Artefact, point: Mapping[str, Any], attempt: Attempt) -> Compiled:
         """The artefact on its engine, each step in its phase."""
-        made_for = self.made_for(attempt, self.store) if attempt.settings else self.backend
+        made_for = self.engine_of(attempt)
         with self.emit.in_phase("convert"):
             prepared = made_for.prepare(self.exported(artefact, point))
         with self.emit.in_phase("compile"):
@@ -182,6 +182,10 @@ class Session:
             artefact.exported(lambda n: [self._calibrating(artefact, point, i) for i in range(n)]),
             front_end=front_ends.of_graph(self.torch.recipe, artefact["graph"]["inputs"]),
         )
+
+    def engine_of(self, attempt: Attempt) -> Backend:
+        """The backend that an attempt runs on."""
+        return self.made_for(attempt, self.store) if attempt.settings else self.backend
 
     def made_for(self, attempt: Attempt, store: Store) -> Backend:
         """A backend of the job's kind, with the settings of an attempt and a store."""

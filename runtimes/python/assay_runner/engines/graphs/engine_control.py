@@ -79,12 +79,18 @@ def control_of(session: Session, running: Running, point: Mapping[str, Any], rig
         passed = measure.seen(known["change"], known["snr_db"])
         known = {**known, "pass": passed, "where": REFERENCE}
     kept = artefact.damage
-    if kept is None or not right or (known is not None and not known["pass"]):
+    if kept is None or not right or _unseen(known):
         return known
     if not kept["effects"]:
         return known and known | {"why": kept["why"]}
     with session.emit.in_phase("control"):
         return _on_engine(session, running, point, measure, kept)
+
+
+def _unseen(known: Mapping[str, Any] | None) -> bool:
+    """Whether the comparison did not see damage to the model in torch. Another input damages nothing: that one is like
+    the first says nothing of what damage to the graph would show."""
+    return known is not None and not known["pass"] and known["kind"] != control.OTHER_INPUT
 
 
 def _on_engine(

@@ -17,15 +17,15 @@ from typing import Any
 
 import openvino as ov
 
-from assay_runner.engines.contract import Arrays, Asked, Backend, Exported
+from assay_runner.engines.contract import Arrays, Asked, Backend, Exported, Meant
 from assay_runner.engines.formats import Attempt
 from assay_runner.errors import AbsentDevice, BadRecipe, RefusedGraph, UnsupportedDType
 from assay_runner.exporting.store import Entry, Store, key_of
 from assay_runner.subjects import generation
 
 from . import attempts as ways
+from . import dequantising, quantising
 from . import precision as precisions
-from . import quantising
 from .compiled import SCENARIOS, Generating, Latency
 from .restoring import same
 
@@ -46,6 +46,7 @@ class Model:
     file: Path
     outputs: tuple[str, ...]
     sample: Callable[[], Arrays]  # inputs that it is meant for
+    graph: Path  # what it was made of
     encoder: Model | None = None  # which runs once before, in a generation
 
 
@@ -82,7 +83,7 @@ class OpenVINO(Backend):
         encoder = exported.encoder and self.prepare(exported.encoder)
         row = self._precision
         if exported.graph.suffix == ".xml" and not (row.half_weights or row.quantised):
-            return Model(exported.key, exported.graph, names, sample, encoder)
+            return Model(exported.key, exported.graph, names, sample, exported.graph, encoder)
         facts = {
             "graph": exported.key,
             "openvino": ov.get_version(),
@@ -92,7 +93,7 @@ class OpenVINO(Backend):
         }
         whose = {"of": exported.key}
         entry = self._entry("openvino", facts, lambda folder: self._converted(exported, folder) | facts | whose)
-        return Model(entry.manifest["key"], entry.path(MODEL), names, sample, encoder)
+        return Model(entry.manifest["key"], entry.path(MODEL), names, sample, exported.graph, encoder)
 
     def compile(self, prepared: Model) -> Latency:
         """The model on the device, ready to run."""
@@ -102,6 +103,13 @@ class OpenVINO(Backend):
         once = prepared.encoder
         encoder = once and Latency(self._on_device(once), self._asked, once.outputs, once.key)
         return Generating(model, self._asked, prepared.outputs, prepared.key, encoder)
+
+    def meant(self, prepared: Model, folder: Path) -> Meant | None:
+        """The model with its weights widened. A stateful one is not compared so."""
+        if not self._precision.quantised or self._asked.mode == generation.MODE:
+            return None
+        hint = precisions.hint(self._precision, self._capabilities)
+        return dequantising.meant(prepared.file, prepared.graph, prepared.outputs, precisions.DTYPES[hint], folder)
 
     def _on_device(self, prepared: Model) -> ov.CompiledModel:
         """Imported where it was compiled before, compiled otherwise."""

@@ -46,6 +46,10 @@ _EXECUTED = "runtimePrecision"  # what a node of a compiled graph computes in
 _WIDEST = (("FP32", "f32"), ("FP16", "f16"), ("BF16", "bf16"))
 
 
+DTYPES = {kind: dtype for dtype, kind in (("fp32", "f32"), ("fp16", "f16"), ("bf16", "bf16"))}
+"""A precision, as OpenVINO names it → the dtype that it is."""
+
+
 def precision(dtype: str, device: str, capabilities: Sequence[str]) -> Precision:
     """The row of a dtype, if the device can compute in it."""
     row = PRECISIONS.get(dtype)

@@ -18,11 +18,11 @@ from typing import Any
 import onnx_ir
 import onnxruntime as ort
 
-from assay_runner.engines.contract import Asked, Backend, Compiled, Exported, LeftOver, Placement, infers
+from assay_runner.engines.contract import Asked, Backend, Compiled, Exported, LeftOver, Meant, Placement, infers
 from assay_runner.engines.formats import ONNX, Attempt, Form
 from assay_runner.engines.onnxruntime.session import Bound, options
 from assay_runner.errors import ExportFailed, UnsupportedDType
-from assay_runner.exporting import writing
+from assay_runner.exporting import meaning, writing
 from assay_runner.exporting.store import Entry, Store, key_of
 from assay_runner.subjects import generation
 
@@ -75,6 +75,13 @@ class QNN(Backend):
         """The contexts of the graphs, found or made, on the device."""
         sessions = [self._session(graph) for graph in prepared]
         return sessions[0] if len(sessions) == 1 else generating.Generating(*sessions)
+
+    def meant(self, prepared: list[Prepared], folder: Path) -> Meant | None:
+        """The quantised graph as it is written; what stays in floating point is fp16 on the HTP."""
+        if self._asked.dtype not in quantising.ACTIVATIONS:
+            return None
+        names = [spec["name"] for spec in prepared[0].exported.outputs]
+        return Meant(meaning.of_graph(prepared[0].graph, names), meaning.BY, "fp16", rounds=True)
 
     def _ready(self, exported: Exported) -> Prepared:
         fixed(exported.inputs)

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from assay_runner.engines import timing
-from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, Placement
+from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, Meant, Placement
 from assay_runner.engines.formats import Attempt
 from assay_runner.errors import BadRecipe, BrokenDown, PageError, PageLost, RefusedGraph, TooLarge
+from assay_runner.exporting import meaning
 from assay_runner.exporting.store import Store
 from assay_runner.subjects import generation
 
 from . import attempts as ways
-from . import dtypes, limits, placing
+from . import dequantising, dtypes, limits, placing
 from .page import Page
 from .rewriting import THROUGH, Prepared, Preparing
 
@@ -63,6 +64,14 @@ class Web(Backend):
         adapter = self._features(page)["limits"] if self._asked.platform == "webgpu" else None
         limits.confirm(prepared.weights(), self._asked.dtype, prepared.graphs, adapter)
         return self._kind()(self._asked, page, prepared)
+
+    def meant(self, prepared: Prepared, folder: Path) -> Meant | None:
+        """The products with packed weights as plain ones, in float32."""
+        if not dtypes.numbers(self._asked.dtype).bits or prepared.before is not None:
+            return None
+        names = [spec["name"] for spec in prepared.exported.outputs]
+        run = meaning.of_graph(dequantising.widened(prepared.graph, folder), names)
+        return Meant(run, meaning.BY, rounds=bool(prepared.settings.get("accuracy_level")))
 
     def _features(self, page: Page) -> dict[str, Any]:
         return page.call("features", SHORT_S, platform=self._asked.platform, device=self._asked.device)[0]
