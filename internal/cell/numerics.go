@@ -149,8 +149,9 @@ type Control struct {
 	Where  string   `json:"where,omitempty"` // OnEngine, or "reference"; older results do not say
 	Why    string   `json:"why,omitempty"`   // why it was not made on the engine, where it could have been
 	Of     string   `json:"of,omitempty"`    // the weights that were damaged
-	// Expected is the change that ONNX Runtime shows for the same damage, and Off how
-	// far the engine's damaged outputs are from its: at most a tenth of the change.
+	// Expected is the change that ONNX Runtime shows for the same damage (torch,
+	// where the model was damaged there and written again), and Off how far the
+	// engine's damaged outputs are from its: at most a tenth of the change.
 	Expected *float64 `json:"expected,omitempty"`
 	Off      *float64 `json:"off,omitempty"`
 	Unmoved  []string `json:"unmoved,omitempty"` // outputs that no damage moves: the check says little about them

@@ -249,13 +249,13 @@ func apart(q *cell.Quantised) string {
 }
 
 // weak says what is wrong with a control: the damage is too small to be sure of
-// the check, or the engine does not show it as ONNX Runtime does.
+// the check, or the engine does not show it as it should.
 func weak(c cell.Control) string {
 	switch {
 	case c.Where == cell.OnEngine && c.Change == nil:
 		return c.Note
 	case c.Where == cell.OnEngine && c.Note != "":
-		return fmt.Sprintf("%s changes the output by %s on the engine and by %s in ONNX Runtime, and the two do not agree", c.Kind, number(c.Change), number(c.Expected))
+		return fmt.Sprintf("%s changes the output by %s on the engine and should change it by %s: the two do not agree", c.Kind, number(c.Change), number(c.Expected))
 	}
 	return fmt.Sprintf("%s changes the output by only %s", c.Kind, number(c.Change))
 }

@@ -4,15 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner.checking import control
-from assay_runner.engines.graphs import driver, engine_control
+from assay_runner.engines.graphs import damaged, driver, engine_control
 from assay_runner.engines.graphs.engine_control import Measure
 from assay_runner.engines.onnxruntime import backend as onnxruntime
 from assay_runner.engines.openvino import backend as openvino
 from assay_runner.errors import RefusedGraph
+from assay_runner.exporting import damaging
 from assay_runner.subjects.recipes import making
 
 ENGINES = {
@@ -81,7 +83,7 @@ def test_an_engine_that_gives_just_anything_is_noticed(exports, monkeypatch):
     assert found["change"] > 0.1
     assert found["off"] > 0.1
     assert not found["pass"]
-    assert "other than that of ONNX Runtime" in found["note"]
+    assert "other than the one that was expected" in found["note"]
 
 
 def test_an_engine_that_refuses_the_damaged_graph(exports, monkeypatch):
@@ -100,11 +102,74 @@ def test_an_engine_that_refuses_the_damaged_graph(exports, monkeypatch):
     assert numbers["control"]["note"] == "the damaged graph did not run: RefusedGraph: not these weights"
 
 
-def test_a_form_that_is_no_onnx_says_why_torch_was_damaged(exports):
-    found = checked(exports, torch_recipes.BERT, "openvino", via="torch")["control"]
-    assert found["pass"]
-    assert (found["kind"], found["where"]) == ("zero-attention", "reference")
-    assert "openvino-direct" in found["why"]
+FORMS = {
+    "from torch": (torch_recipes.BERT, {"via": "torch"}),
+    "generation": (torch_recipes.LLAMA, {"mode": "generate"}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_form_that_is_no_onnx_is_written_again_damaged(exports, form):
+    recipe, cell = FORMS[form]
+    numbers = checked(exports, recipe, "openvino", **cell)
+    found = numbers["control"]
+    assert found["pass"], found
+    assert (found["where"], found["note"]) == ("engine", "")
+    assert found["change"] == pytest.approx(found["expected"], rel=1e-3)
+    assert found["change"] >= 0.3
+    assert found["off"] <= numbers["tolerance"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_engine_that_keeps_its_first_weights_is_noticed_in_every_form(exports, monkeypatch, form):
+    own, first = openvino.OpenVINO.prepare, []
+
+    def same(self, exported):
+        first.append(exported)
+        return own(self, first[0])
+
+    monkeypatch.setattr(openvino.OpenVINO, "prepare", same)
+    recipe, cell = FORMS[form]
+    numbers = checked(exports, recipe, "openvino", **cell)
+    assert numbers["pass"]
+    assert not numbers["control"]["pass"]
+    assert numbers["control"]["change"] < numbers["tolerance"] < numbers["control"]["expected"]
+
+
+def test_a_damaged_model_that_cannot_be_written_is_said(tmp_path, monkeypatch):
+    def refused(*_):
+        return damaging.nothing("no exporter could")
+
+    monkeypatch.setattr(damaged, "_written", refused)
+    found = checked(str(tmp_path), torch_recipes.BERT, "openvino", via="torch")["control"]
+    assert (found["kind"], found["where"], found["why"]) == ("zero-attention", "reference", "no exporter could")
+
+
+def test_damage_to_weights_is_undone_to_the_bit():
+    model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 4))
+    before = {name: t.clone() for name, t in model.state_dict().items()}
+    found = damaged.damages(model)
+    assert [(damage.kind, damage.of) for damage in found] == [
+        ("negate-quarter", "2.weight"),
+        ("negate-quarter", "0.weight"),
+        ("negate-weight", "2.weight"),
+        ("negate-weight", "0.weight"),
+        ("negate-quarters", "all weights"),
+    ]
+    for damage in found:
+        with damage.done():
+            moved = {name for name, t in model.state_dict().items() if not torch.equal(t, before[name])}
+        assert moved == ({"0.weight", "2.weight"} if damage.of == "all weights" else {damage.of})
+        assert all(torch.equal(t, before[name]) for name, t in model.state_dict().items())
+    assert damaged.damages(torch.nn.ReLU()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "passed", "unseen"),
+    [("zero-mlp", True, False), ("zero-mlp", False, True), ("other-input", False, False), ("other-input", True, False)],
+)
+def test_another_input_says_nothing_of_damage(kind, passed, unseen):
+    assert engine_control._unseen({"kind": kind, "pass": passed}) is unseen
 
 
 def test_larger_models_are_damaged_in_torch_only(tmp_path):

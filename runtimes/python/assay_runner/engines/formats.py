@@ -25,6 +25,7 @@ class Form:
     libraries: tuple[str, ...] = ()
     narrow: bool = False  # made of weights of 16 bits that lie in files, for models that do not fit into memory wider
     one_call: bool = True  # holds a single call of the model; without it, generation too
+    library: str = ""  # which runs the model by itself, where one does
 
     def write(self, subject: Subject, folder: Path) -> Graph:
         """Writes the subject into the folder. The writer is imported now.

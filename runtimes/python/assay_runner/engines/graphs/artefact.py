@@ -29,7 +29,7 @@ from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
 from assay_runner.subjects.samples import Sample
 
-from . import held
+from . import damaged, held
 
 INPUTS = "inputs.npz"
 REFERENCE = "reference.npz"
@@ -71,12 +71,24 @@ class Artefact:
 
     def exported(self, calibration: Callable[[int], list[Arrays]]) -> Exported:
         """What a backend sees of it."""
-        key, graph = self["key"], self["graph"]
+        return self._exported(self["key"], self["graph"], "", calibration)
+
+    def damaged(self, calibration: Callable[[int], list[Arrays]]) -> tuple[Exported, Tensors] | None:
+        """The same of the damaged model, where one was written, with what torch gave of it."""
+        graph = (self.damage or {}).get("graph")
+        if graph is None:
+            return None
+        key = f"{self['key']}-damaged"
+        exported = self._exported(key, graph, f"{damaged.FOLDER}/", calibration)
+        return exported, self._tensors(f"{damaged.FOLDER}/{damaged.REFERENCE}")
+
+    def _exported(self, key: str, graph: Mapping[str, Any], within: str, calibration: Any) -> Exported:
         once = graph.get("encoder")
         encoder = once and Exported(
-            f"{key}-encoder", self.entry.path(once["file"]), once["inputs"], once["outputs"], calibration
+            f"{key}-encoder", self.entry.path(within + once["file"]), once["inputs"], once["outputs"], calibration
         )
-        return Exported(key, self.graph, graph["inputs"], graph["outputs"], calibration, encoder)
+        file = self.entry.path(within + graph["file"])
+        return Exported(key, file, graph["inputs"], graph["outputs"], calibration, encoder)
 
     @property
     def damage(self) -> dict[str, Any] | None:
@@ -249,21 +261,22 @@ class Exporter:
             for name, arrays in ((SAMPLE_INPUTS, row.sample.tensors), (SAMPLE_REFERENCE, row.expected)):
                 np.savez(folder / name.format(index), **{key: t.numpy() for key, t in arrays.items()})
         with emit.in_phase("control"):
-            damaged = self._control(built.model, point, tensors, expected)
-            damage = self._damage(form, folder / graph.file, tensors, expected)
-        more = {"fixed": held.values(graph, tensors), "control": damaged, "damage": damage}
+            damage = self._damage(form, told, folder, graph.file)
+            seen = self._control(built.model, point, tensors, expected)  # the last: the model stays damaged
+        more = {"fixed": held.values(graph, tensors), "control": seen, "damage": damage}
         return facts | {"graph": asdict(graph)} | more
 
-    def _damage(
-        self, form: Form, graph: Path, tensors: Mapping[str, torch.Tensor], expected: Tensors
-    ) -> dict[str, Any] | None:
+    def _damage(self, form: Form, told: Subject, folder: Path, file: str) -> dict[str, Any] | None:
         """What damage does to the graph itself, so that an engine can be given it damaged. Of a model that is not tiny
-        it would take too long."""
-        if self.session.recipe.get("size") != "tiny":
+        it would take too long, and a library that runs a whole folder by itself is not asked to."""
+        session = self.session
+        if session.recipe.get("size") != "tiny":
             return None
-        if form is not ONNX:
-            return damaging.nothing(f"the engine is given the form {form.kind}, and only one graph in ONNX is damaged")
-        return damaging.measured(graph, list(expected), tensors, expected)
+        if form is ONNX:
+            return damaging.measured(folder / file, list(told.expected), told.tensors, told.expected)
+        if form.library:
+            return damaging.nothing(f"{form.library} runs the model by itself")
+        return damaged.written(form, told, lambda given: session.forward(told.model, given), folder)
 
     def _control(
         self, model: torch.nn.Module, point: Mapping[str, Any], tensors: Mapping[str, Any], expected: Tensors

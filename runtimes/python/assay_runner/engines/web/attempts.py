@@ -13,7 +13,9 @@ from .rewriting import THROUGH, WIDE
 
 TRANSFORMERS_JS = "transformers.js"
 PAIR = Form("onnx-pair", "onnx", "engines.web.cached.write", one_call=False)
-FOLDER = Form(TRANSFORMERS_JS, TRANSFORMERS_JS, "engines.web.transformers_js.write", one_call=False)
+FOLDER = Form(
+    TRANSFORMERS_JS, TRANSFORMERS_JS, "engines.web.transformers_js.write", one_call=False, library=TRANSFORMERS_JS
+)
 
 # Graphs for browsers have whole numbers of 32 bits. A model that needs more of them keeps its own.
 _WIDE_INTEGERS = {WIDE: "1"}
