@@ -23,13 +23,14 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from assay_runner.exporting import grids
-from assay_runner.exporting.following import known
+from assay_runner.exporting import grids, resizing
+from assay_runner.exporting.following import is_whole, known
 from assay_runner.exporting.grids import Counting
 from assay_runner.subjects.replacing import replaced
 
 _SEGMENTS = "_assay_segments"  # on the lengths that a model is told: which segment each patch is in
 _ROPE = "get_rope_index"
+_GRID_AXES = 3  # time, height and width
 _ATTENTION = "scaled_dot_product_attention"
 
 Answer = Callable[[Any, inspect.BoundArguments], Any]
@@ -114,6 +115,17 @@ FUNCTIONS: Mapping[str, Answer] = {
 """Functions of transformers.vision_utils → their answer in tensors, of what they answered in an ordinary call."""
 
 
+def _resized(own: Any, given: inspect.BoundArguments) -> Any:
+    table, sizes, _ = given.arguments.values()
+    if sizes.shape[-1] == _GRID_AXES:
+        return resizing.packed(table, own.shape[0], sizes, given.arguments["spatial_merge_size"])
+    return resizing.padded(table, own.shape[1], sizes)
+
+
+METHODS: Mapping[str, Answer] = {"resize_positional_embeddings": _resized}
+"""The same of methods of a model's parts, which their classes share by copies."""
+
+
 class Layouts:
     """What a model asks of its layout, and how that is answered while it is traced."""
 
@@ -133,6 +145,9 @@ class Layouts:
         library = sys.modules.get("transformers.vision_utils")
         for module, name in product(self._modules, FUNCTIONS if library else ()):
             if getattr(module, name, None) is getattr(library, name, None) is not None:
+                yield module, name
+        for module, name in product(self._model.modules(), METHODS):
+            if callable(getattr(type(module), name, None)):
                 yield module, name
 
     def listen(self, samples: Sequence[Mapping[str, torch.Tensor]]) -> None:
@@ -178,9 +193,9 @@ class Layouts:
         def answer(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs)
             given.arguments.pop("kwargs", None)
-            if known(next(iter(given.arguments.values()))):
+            if all(map(known, _layout(name, given))):
                 return own(*args, **kwargs)
-            return FUNCTIONS[name](self._calls.next(name), given)
+            return (METHODS | FUNCTIONS)[name](self._calls.next(name), given)
 
         return answer
 
@@ -195,6 +210,12 @@ class Layouts:
             return _positions(self._counting, given)
 
         return answer
+
+
+def _layout(name: str, given: inspect.BoundArguments) -> list[torch.Tensor]:
+    """What a call is told of a layout: the first argument of a function, all whole numbers of a method."""
+    tensors = [value for value in given.arguments.values() if isinstance(value, torch.Tensor)]
+    return tensors[:1] if name in FUNCTIONS else [tensor for tensor in tensors if is_whole(tensor)]
 
 
 def _kept(calls: Calls, name: str, own: Callable[..., Any], whole: bool = False) -> Callable[..., Any]:
