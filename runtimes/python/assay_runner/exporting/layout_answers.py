@@ -17,13 +17,13 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from assay_runner.exporting import grids, resizing
+from assay_runner.exporting import counting, grids, resizing
 from assay_runner.exporting.following import is_whole, known
 from assay_runner.exporting.grids import Counting
 from assay_runner.subjects.replacing import replaced
@@ -34,6 +34,7 @@ _GRID_AXES = 3  # time, height and width
 _ATTENTION = "scaled_dot_product_attention"
 
 Answer = Callable[[Any, inspect.BoundArguments], Any]
+Way = Counting | counting.Inlaid | counting.Canvas
 
 
 @dataclass
@@ -134,7 +135,7 @@ class Layouts:
         self._modules = {sys.modules[type(module).__module__] for module in model.modules()}
         self._ropes = [module for module in model.modules() if callable(getattr(type(module), _ROPE, None))]
         self._calls = Calls()
-        self._counting: Counting | None = None
+        self._counting: Way | None = None
 
     @property
     def any(self) -> bool:
@@ -156,7 +157,7 @@ class Layouts:
         heard = self._calls.answers.get(_ROPE, [])
         for given in samples[1:] if heard else ():
             heard = heard + self._heard(given).answers.get(_ROPE, [])
-        self._counting = _counting(heard)
+        self._counting = _counting(heard, [getattr(module, "config", None) for module in self._ropes])
 
     def _heard(self, given: Mapping[str, torch.Tensor]) -> Calls:
         calls = Calls()
@@ -229,13 +230,15 @@ def _kept(calls: Calls, name: str, own: Callable[..., Any], whole: bool = False)
     return answer
 
 
-def _counting(heard: Sequence[tuple[Mapping[str, Any], Any]]) -> Counting | None:
+def _counting(heard: Sequence[tuple[Mapping[str, Any], Any]], configs: Sequence[Any]) -> Way | None:
     """The way to count that gives every answer that was heard; None where none does."""
-    ways = (Counting(frames, padding, merge) for frames, padding, merge in product((False, True), (0, 1), (1, 2, 4)))
-    return next((how for how in ways if heard and all(_agrees(how, *row) for row in heard)), None)
+    usual = (Counting(frames, padding, merge) for frames, padding, merge in product((False, True), (0, 1), (1, 2, 4)))
+    axes = heard[0][1][0].shape[0] if heard else 0
+    others = (way for config in configs for way in counting.ways(config, axes))
+    return next((how for how in chain(usual, others) if heard and all(_agrees(how, *row) for row in heard)), None)
 
 
-def _agrees(how: Counting, given: Mapping[str, Any], answer: Any) -> bool:
+def _agrees(how: Way, given: Mapping[str, Any], answer: Any) -> bool:
     try:
         found = _positions(how, given)
     except (KeyError, RuntimeError, IndexError):
@@ -246,15 +249,16 @@ def _agrees(how: Counting, given: Mapping[str, Any], answer: Any) -> bool:
 _MARKS = {1: "image_grid_thw", 2: "video_grid_thw"}
 
 
-def _positions(how: Counting, given: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+def _positions(how: Way, given: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
     """As `get_rope_index`: the positions, and by how much they end beyond the tokens."""
-    marks = given["mm_token_type_ids"]
-    visible = given.get("attention_mask")
-    visible = torch.ones_like(marks) if visible is None else visible
-    found = {mark: given[name] for mark, name in _MARKS.items() if given.get(name) is not None}
-    positions = grids.rope_index(how, marks, visible, found)
-    hidden = torch.where(visible.bool(), positions, torch.full_like(positions, -1))
-    return positions, (hidden.amax((0, 2)) + 1 - visible.bool().to(torch.int64).sum(1))[:, None]
+    seen = counting.visible(given)
+    if isinstance(how, Counting):
+        found = {mark: given[name] for mark, name in _MARKS.items() if given.get(name) is not None}
+        positions = grids.rope_index(how, given["mm_token_type_ids"], seen, found)
+    else:
+        positions = how.positions(given)
+    hidden = torch.where(seen, positions, torch.full_like(positions, -1))
+    return positions, (hidden.amax((0, 2)) + 1 - seen.to(torch.int64).sum(1))[:, None]
 
 
 class _Segments(TorchFunctionMode):
