@@ -79,11 +79,12 @@ class Canvas:
             raise KeyError("more than one image")
         number = torch.where(seen, _numbers(seen), torch.full_like(ids, -1))
         mine = seen & (given["mm_token_type_ids"] != 0)
-        last = torch.where(mine, number, torch.full_like(number, -1)).amax()
-        start = last + 1 - mine.to(torch.int64).sum()
-        marker = (ids[..., None] == torch.tensor(self.markers)).any(-1)
-        ends = seen & (number > last) & ~marker  # the first of them ends the markers after the image
-        after = torch.where(ends, number, seen.to(torch.int64).sum().expand_as(number)).amin()
+        last = torch.where(mine, number, torch.full_like(number, -1)).amax(1, keepdim=True)
+        start = last + 1 - mine.to(torch.int64).sum(1, keepdim=True)
+        ends = seen & (number > last)  # the first of them ends the markers after the image
+        for marker in self.markers:
+            ends = ends & (ids != marker)
+        after = torch.where(ends, number, seen.to(torch.int64).sum(1, keepdim=True)).amin(1, keepdim=True)
         high, wide = sizes[0, 0] // self.merge, sizes[0, 1] // self.merge
         origin = (start - 1).clamp(min=0)
         corner, before = number == last + 1, number == start - 1
@@ -102,9 +103,10 @@ class Canvas:
 
 def ways(config: Any, axes: int) -> Iterator[Inlaid | Canvas]:
     """Those that a model of this configuration may have."""
-    markers = tuple(getattr(config, name, None) for name in _MARKERS)
+    marked = all(hasattr(config, name) for name in _MARKERS)
+    markers = tuple(id for name in _MARKERS if (id := getattr(config, name, None)) is not None)
     for merge in _MERGES:
         if axes > 2:
             yield Inlaid(axes, merge)
-        if None not in markers:
+        if marked:
             yield Canvas(merge, markers)
