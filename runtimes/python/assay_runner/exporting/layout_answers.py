@@ -116,15 +116,38 @@ FUNCTIONS: Mapping[str, Answer] = {
 """Functions of transformers.vision_utils → their answer in tensors, of what they answered in an ordinary call."""
 
 
-def _resized(own: Any, given: inspect.BoundArguments) -> Any:
+def _resized(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
     table, sizes, _ = given.arguments.values()
     if sizes.shape[-1] == _GRID_AXES:
         return resizing.packed(table, own.shape[0], sizes, given.arguments["spatial_merge_size"])
     return resizing.padded(table, own.shape[1], sizes)
 
 
-METHODS: Mapping[str, Answer] = {"resize_positional_embeddings": _resized}
-"""The same of methods of a model's parts, which their classes share by copies."""
+def _packed(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
+    pixels, sizes = given.arguments.values()
+    part = method.__self__
+    table = part.position_embedding.reshape(part.max_rows, part.max_cols, -1)
+    places = resizing.cropped(table, pixels.shape[0], sizes).to(table.dtype)
+    return resizing.behind_prefixes(part.patch_projection(pixels) + places, part.cls_register_token, sizes)[None]
+
+
+def _shuffled(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
+    """The same with whole numbers alone: a share of a size that is traced cannot be rounded."""
+    given.apply_defaults()
+    states, share = given.arguments.values()
+    times = round(1 / share)
+    images, height, width, channels = states.shape
+    states = states.reshape(images, height, width // times, channels * times).transpose(1, 2)
+    states = states.reshape(images, width // times, height // times, channels * times * times)
+    return states.transpose(1, 2)
+
+
+METHODS: Mapping[str, Callable[[Any, Any, inspect.BoundArguments], Any]] = {
+    "resize_positional_embeddings": _resized,
+    "_embed_packed_patches": _packed,
+    "pixel_shuffle": _shuffled,
+}
+"""The same of methods of a model's parts, which are given too: they have the weights."""
 
 
 class Layouts:
@@ -194,9 +217,10 @@ class Layouts:
         def answer(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs)
             given.arguments.pop("kwargs", None)
-            if all(map(known, _layout(name, given))):
+            if not any(map(_traced, _layout(name, given))):
                 return own(*args, **kwargs)
-            return (METHODS | FUNCTIONS)[name](self._calls.next(name), given)
+            heard = self._calls.next(name)
+            return METHODS[name](own, heard, given) if name in METHODS else FUNCTIONS[name](heard, given)
 
         return answer
 
@@ -213,10 +237,15 @@ class Layouts:
         return answer
 
 
-def _layout(name: str, given: inspect.BoundArguments) -> list[torch.Tensor]:
-    """What a call is told of a layout: the first argument of a function, all whole numbers of a method."""
+def _layout(name: str, given: inspect.BoundArguments) -> list[Any]:
+    """What a call is told of a layout: the first argument of a function, of a method whole numbers and sizes."""
     tensors = [value for value in given.arguments.values() if isinstance(value, torch.Tensor)]
-    return tensors[:1] if name in FUNCTIONS else [tensor for tensor in tensors if is_whole(tensor)]
+    sized = [size for tensor in tensors for size in tensor.shape]
+    return tensors[:1] if name in FUNCTIONS else [*filter(is_whole, tensors), *sized]
+
+
+def _traced(part: Any) -> bool:
+    return not known(part) if isinstance(part, torch.Tensor) else isinstance(part, torch.SymInt)
 
 
 def _kept(calls: Calls, name: str, own: Callable[..., Any], whole: bool = False) -> Callable[..., Any]:

@@ -54,3 +54,23 @@ def padded(table: T, count: int, sizes: T, **_: Any) -> T:
     number = torch.arange(count).expand(sizes.shape[0], count)
     number = torch.where(number < height * width, number, torch.zeros_like(number))
     return resized(table, number // width, number % width, height, width).to(table.dtype)
+
+
+def behind_prefixes(patches: T, prefix: T, sizes: T) -> T:
+    """The patches of images of these heights and widths one after the other, those of each behind the same prefix."""
+    counts = sizes.to(torch.int64).prod(1)
+    ahead = prefix.shape[0]
+    starts = counts.cumsum(0) - counts + torch.arange(sizes.shape[0]) * ahead
+    number = torch.arange(patches.shape[0] + sizes.shape[0] * ahead)
+    image = (number[:, None] >= starts[None, :]).to(torch.int64).sum(1) - 1
+    inside = number - starts[image]
+    source = torch.where(inside < ahead, inside, number - image * ahead)
+    return torch.cat([prefix, patches])[source]
+
+
+def cropped(table: T, count: int, sizes: T) -> T:
+    """The values for the patches of images of these heights and widths, from a table that is resized to a square of the
+    longer side and then cropped."""
+    found = grids.patches(torch.nn.functional.pad(sizes, (1, 0), value=1), count)
+    side = torch.maximum(found.height, found.width)
+    return resized(table, found.inside // found.width, found.inside % found.width, side, side, antialias=False)

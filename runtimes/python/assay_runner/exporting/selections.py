@@ -8,6 +8,7 @@ compared with. It can be used for nothing else, nor compared with none or one, w
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from assay_runner.exporting.following import known
 
 _COUNTS = frozenset({torch.Tensor.numel, torch.numel, torch.Tensor.nelement})
 _GET = torch.Tensor.__getitem__
+_OTHERS = ("torch.", "transformers.exporters.")
 _SELECTED = "_assay_selected"  # on what a traced mask selects
 
 
@@ -38,12 +40,17 @@ class Checked(TorchFunctionMode):
     """Inside, counts of what traced masks select pass the model's own checks."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        if func in _COUNTS and getattr(args[0], _SELECTED, False):
+        if func in _COUNTS and getattr(args[0], _SELECTED, False) and _asked_by_model():
             return Count()
         result = func(*args, **(kwargs or {}))
         if func is _GET and _masks(args[1]):
             setattr(result, _SELECTED, True)
         return result
+
+
+def _asked_by_model() -> bool:
+    """Whether a model asks, and not what carries out or exports its functions."""
+    return not sys._getframe(2).f_globals.get("__name__", "").startswith(_OTHERS)
 
 
 def _masks(index: Any) -> bool:
