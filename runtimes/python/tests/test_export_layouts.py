@@ -1,10 +1,14 @@
 """Layouts in tensors are those that transformers computes in loops."""
 
+from functools import partial
+from inspect import signature
+
 import pytest
 import torch
 
 from assay_runner.exporting import grids, resizing
 from assay_runner.exporting.grids import Counting
+from assay_runner.exporting.layout_answers import METHODS
 
 vision = pytest.importorskip("transformers.vision_utils")
 
@@ -131,3 +135,18 @@ def test_tables_cropped_and_patches_behind_prefixes(sizes):
         placed = part.patch_projection(pixels) + resizing.cropped(table, len(pixels), sizes)
         found = resizing.behind_prefixes(placed, part.cls_register_token, sizes)
     assert torch.allclose(found[None], own, atol=1e-5)
+
+
+def test_shuffles_of_traced_sizes():
+    """What is told a share of the sides is answered; any other method of that name stays as it is."""
+    omni = pytest.importorskip("transformers.models.nemotron_h_omni.modeling_nemotron_h_omni")
+    smol = pytest.importorskip("transformers.models.smolvlm.modeling_smolvlm")
+    share, factor = omni.NemotronH_Omni_Reasoning_V3.pixel_shuffle, smol.SmolVLMConnector.pixel_shuffle
+    for own, states, told in (
+        (share, torch.randn(1, 4, 6, 8), 0.5),
+        (share, torch.randn(2, 8, 4, 8), 0.25),
+        (factor, torch.randn(3, 16, 8), 2),
+    ):
+        method = partial(own, None)
+        given = signature(method).bind(states, told)
+        assert torch.equal(METHODS["pixel_shuffle"](method, None, given), method(states, told))

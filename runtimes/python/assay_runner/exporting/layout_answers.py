@@ -132,10 +132,14 @@ def _packed(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
 
 
 def _shuffled(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
-    """The same with whole numbers alone: a share of a size that is traced cannot be rounded."""
+    """The same with whole numbers alone: a share of a size that is traced cannot be rounded. Methods of this name that
+    are told no share, or no height and width, stay."""
     given.apply_defaults()
-    states, share = given.arguments.values()
+    states, *told = given.arguments.values()
+    share = next((value for value in told if isinstance(value, float)), 1)
     times = round(1 / share)
+    if states.dim() != 4 or len(told) != 1 or times < 2:
+        return method(*given.args, **given.kwargs)
     images, height, width, channels = states.shape
     states = states.reshape(images, height, width // times, channels * times).transpose(1, 2)
     states = states.reshape(images, width // times, height // times, channels * times * times)
