@@ -1,10 +1,14 @@
 """Layouts in tensors are those that transformers computes in loops."""
 
+from functools import partial
+from inspect import signature
+
 import pytest
 import torch
 
-from assay_runner.exporting import grids
+from assay_runner.exporting import grids, resizing
 from assay_runner.exporting.grids import Counting
+from assay_runner.exporting.layout_answers import METHODS
 
 vision = pytest.importorskip("transformers.vision_utils")
 
@@ -92,3 +96,57 @@ def test_positions_of_texts_with_images(name, frames):
         ways = [Counting(by, padding, merge) for by in (frames,) for padding in (0, 1)]
         found = [grids.rope_index(how, marks, mask, {1: grid}) for how in ways]
         assert any(torch.equal(one, expected) for one in found), (expected, found)
+
+
+TABLE = torch.linspace(-1, 1, 5 * 5 * 8).sin().reshape(5, 5, 8)
+
+
+def embeddings(kind, name):
+    """The class that resizes a model's table of positions."""
+    return getattr(pytest.importorskip(f"transformers.models.{kind}.modeling_{kind}"), name)
+
+
+@pytest.mark.parametrize("sizes", [[[4, 4]], [[2, 8], [3, 3]], [[7, 2], [1, 16]]])
+def test_tables_resized_for_padded_images(sizes):
+    sizes = torch.tensor(sizes)
+    own = embeddings("siglip2", "Siglip2VisionEmbeddings").resize_positional_embeddings(TABLE, sizes, 16)
+    assert torch.allclose(resizing.padded(TABLE, 16, sizes), own, atol=1e-5)
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_tables_resized_for_packed_images(grid):
+    own = embeddings("cosmos3_edge", "Cosmos3EdgeVisionEmbeddings").resize_positional_embeddings(TABLE, grid, 2)
+    assert torch.allclose(resizing.packed(TABLE, count(grid), grid, 2), own, atol=1e-5)
+
+
+@pytest.mark.parametrize("sizes", [[[4, 4]], [[2, 8], [6, 4]], [[3, 5], [1, 1], [9, 2]]])
+def test_tables_cropped_and_patches_behind_prefixes(sizes):
+    radio = pytest.importorskip("transformers.models.radio.modeling_radio")
+    config = radio.RadioConfig(hidden_size=8, patch_size=2, max_img_size=10, num_attention_heads=2)
+    torch.manual_seed(1)
+    part = radio.RadioPatchEmbeddings(config)
+    for weight in part.parameters():
+        torch.nn.init.normal_(weight)
+    sizes = torch.tensor(sizes)
+    pixels = torch.randn(int(sizes.prod(1).sum()), config.patch_dim)
+    with torch.no_grad():
+        own = part._embed_packed_patches(pixels, sizes)
+        table = part.position_embedding.reshape(part.max_rows, part.max_cols, -1)
+        placed = part.patch_projection(pixels) + resizing.cropped(table, len(pixels), sizes)
+        found = resizing.behind_prefixes(placed, part.cls_register_token, sizes)
+    assert torch.allclose(found[None], own, atol=1e-5)
+
+
+def test_shuffles_of_traced_sizes():
+    """What is told a share of the sides is answered; any other method of that name stays as it is."""
+    omni = pytest.importorskip("transformers.models.nemotron_h_omni.modeling_nemotron_h_omni")
+    smol = pytest.importorskip("transformers.models.smolvlm.modeling_smolvlm")
+    share, factor = omni.NemotronH_Omni_Reasoning_V3.pixel_shuffle, smol.SmolVLMConnector.pixel_shuffle
+    for own, states, told in (
+        (share, torch.randn(1, 4, 6, 8), 0.5),
+        (share, torch.randn(2, 8, 4, 8), 0.25),
+        (factor, torch.randn(3, 16, 8), 2),
+    ):
+        method = partial(own, None)
+        given = signature(method).bind(states, told)
+        assert torch.equal(METHODS["pixel_shuffle"](method, None, given), method(states, told))

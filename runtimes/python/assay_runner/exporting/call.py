@@ -13,7 +13,7 @@ import torch
 from assay_runner.checking import reference
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import TABLE, Tolerance
-from assay_runner.exporting import buffers, casts, constants, masks, mixtures, plainer, values
+from assay_runner.exporting import buffers, casts, constants, masks, mixtures, plainer, selections, values
 from assay_runner.exporting.following import Known, Place
 from assay_runner.exporting.graph import Options
 from assay_runner.exporting.layout_answers import Layouts
@@ -85,6 +85,7 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
             masks.decided(subject.opened) if fixed else nullcontext(),
             subject.layouts.followed() if fixed and subject.layouts else nullcontext(),
             beside(kwargs),
+            selections.Checked(),
         ):
             found = outputs.flatten(own(**{**subject.call, **kwargs}))
         return {name: found[name].clone() for name in subject.expected}

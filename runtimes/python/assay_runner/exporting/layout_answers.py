@@ -17,22 +17,24 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
-from assay_runner.exporting import grids
-from assay_runner.exporting.following import known
+from assay_runner.exporting import counting, grids, resizing
+from assay_runner.exporting.following import is_whole, known
 from assay_runner.exporting.grids import Counting
 from assay_runner.subjects.replacing import replaced
 
 _SEGMENTS = "_assay_segments"  # on the lengths that a model is told: which segment each patch is in
 _ROPE = "get_rope_index"
+_GRID_AXES = 3  # time, height and width
 _ATTENTION = "scaled_dot_product_attention"
 
 Answer = Callable[[Any, inspect.BoundArguments], Any]
+Way = Counting | counting.Inlaid | counting.Canvas
 
 
 @dataclass
@@ -114,6 +116,44 @@ FUNCTIONS: Mapping[str, Answer] = {
 """Functions of transformers.vision_utils → their answer in tensors, of what they answered in an ordinary call."""
 
 
+def _resized(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
+    table, sizes, _ = given.arguments.values()
+    if sizes.shape[-1] == _GRID_AXES:
+        return resizing.packed(table, own.shape[0], sizes, given.arguments["spatial_merge_size"])
+    return resizing.padded(table, own.shape[1], sizes)
+
+
+def _packed(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
+    pixels, sizes = given.arguments.values()
+    part = method.__self__
+    table = part.position_embedding.reshape(part.max_rows, part.max_cols, -1)
+    places = resizing.cropped(table, pixels.shape[0], sizes).to(table.dtype)
+    return resizing.behind_prefixes(part.patch_projection(pixels) + places, part.cls_register_token, sizes)[None]
+
+
+def _shuffled(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
+    """The same with whole numbers alone: a share of a size that is traced cannot be rounded. Methods of this name that
+    are told no share, or no height and width, stay."""
+    given.apply_defaults()
+    states, *told = given.arguments.values()
+    share = next((value for value in told if isinstance(value, float)), 1)
+    times = round(1 / share)
+    if states.dim() != 4 or len(told) != 1 or times < 2:
+        return method(*given.args, **given.kwargs)
+    images, height, width, channels = states.shape
+    states = states.reshape(images, height, width // times, channels * times).transpose(1, 2)
+    states = states.reshape(images, width // times, height // times, channels * times * times)
+    return states.transpose(1, 2)
+
+
+METHODS: Mapping[str, Callable[[Any, Any, inspect.BoundArguments], Any]] = {
+    "resize_positional_embeddings": _resized,
+    "_embed_packed_patches": _packed,
+    "pixel_shuffle": _shuffled,
+}
+"""The same of methods of a model's parts, which are given too: they have the weights."""
+
+
 class Layouts:
     """What a model asks of its layout, and how that is answered while it is traced."""
 
@@ -122,7 +162,7 @@ class Layouts:
         self._modules = {sys.modules[type(module).__module__] for module in model.modules()}
         self._ropes = [module for module in model.modules() if callable(getattr(type(module), _ROPE, None))]
         self._calls = Calls()
-        self._counting: Counting | None = None
+        self._counting: Way | None = None
 
     @property
     def any(self) -> bool:
@@ -134,6 +174,9 @@ class Layouts:
         for module, name in product(self._modules, FUNCTIONS if library else ()):
             if getattr(module, name, None) is getattr(library, name, None) is not None:
                 yield module, name
+        for module, name in product(self._model.modules(), METHODS):
+            if callable(getattr(type(module), name, None)):
+                yield module, name
 
     def listen(self, samples: Sequence[Mapping[str, torch.Tensor]]) -> None:
         """Runs the model and keeps what it was answered for the first sample. All say how positions are counted."""
@@ -141,7 +184,7 @@ class Layouts:
         heard = self._calls.answers.get(_ROPE, [])
         for given in samples[1:] if heard else ():
             heard = heard + self._heard(given).answers.get(_ROPE, [])
-        self._counting = _counting(heard)
+        self._counting = _counting(heard, [getattr(module, "config", None) for module in self._ropes])
 
     def _heard(self, given: Mapping[str, torch.Tensor]) -> Calls:
         calls = Calls()
@@ -178,9 +221,10 @@ class Layouts:
         def answer(*args: Any, **kwargs: Any) -> Any:
             given = signature.bind(*args, **kwargs)
             given.arguments.pop("kwargs", None)
-            if known(next(iter(given.arguments.values()))):
+            if not any(map(_traced, _layout(name, given))):
                 return own(*args, **kwargs)
-            return FUNCTIONS[name](self._calls.next(name), given)
+            heard = self._calls.next(name)
+            return METHODS[name](own, heard, given) if name in METHODS else FUNCTIONS[name](heard, given)
 
         return answer
 
@@ -197,6 +241,17 @@ class Layouts:
         return answer
 
 
+def _layout(name: str, given: inspect.BoundArguments) -> list[Any]:
+    """What a call is told of a layout: the first argument of a function, of a method whole numbers and sizes."""
+    tensors = [value for value in given.arguments.values() if isinstance(value, torch.Tensor)]
+    sized = [size for tensor in tensors for size in tensor.shape]
+    return tensors[:1] if name in FUNCTIONS else [*filter(is_whole, tensors), *sized]
+
+
+def _traced(part: Any) -> bool:
+    return not known(part) if isinstance(part, torch.Tensor) else isinstance(part, torch.SymInt)
+
+
 def _kept(calls: Calls, name: str, own: Callable[..., Any], whole: bool = False) -> Callable[..., Any]:
     signature = inspect.signature(own)
 
@@ -208,13 +263,15 @@ def _kept(calls: Calls, name: str, own: Callable[..., Any], whole: bool = False)
     return answer
 
 
-def _counting(heard: Sequence[tuple[Mapping[str, Any], Any]]) -> Counting | None:
+def _counting(heard: Sequence[tuple[Mapping[str, Any], Any]], configs: Sequence[Any]) -> Way | None:
     """The way to count that gives every answer that was heard; None where none does."""
-    ways = (Counting(frames, padding, merge) for frames, padding, merge in product((False, True), (0, 1), (1, 2, 4)))
-    return next((how for how in ways if heard and all(_agrees(how, *row) for row in heard)), None)
+    usual = (Counting(frames, padding, merge) for frames, padding, merge in product((False, True), (0, 1), (1, 2, 4)))
+    axes = heard[0][1][0].shape[0] if heard else 0
+    others = (way for config in configs for way in counting.ways(config, axes))
+    return next((how for how in chain(usual, others) if heard and all(_agrees(how, *row) for row in heard)), None)
 
 
-def _agrees(how: Counting, given: Mapping[str, Any], answer: Any) -> bool:
+def _agrees(how: Way, given: Mapping[str, Any], answer: Any) -> bool:
     try:
         found = _positions(how, given)
     except (KeyError, RuntimeError, IndexError):
@@ -225,15 +282,16 @@ def _agrees(how: Counting, given: Mapping[str, Any], answer: Any) -> bool:
 _MARKS = {1: "image_grid_thw", 2: "video_grid_thw"}
 
 
-def _positions(how: Counting, given: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+def _positions(how: Way, given: Mapping[str, Any]) -> tuple[torch.Tensor, torch.Tensor]:
     """As `get_rope_index`: the positions, and by how much they end beyond the tokens."""
-    marks = given["mm_token_type_ids"]
-    visible = given.get("attention_mask")
-    visible = torch.ones_like(marks) if visible is None else visible
-    found = {mark: given[name] for mark, name in _MARKS.items() if given.get(name) is not None}
-    positions = grids.rope_index(how, marks, visible, found)
-    hidden = torch.where(visible.bool(), positions, torch.full_like(positions, -1))
-    return positions, (hidden.amax((0, 2)) + 1 - visible.bool().to(torch.int64).sum(1))[:, None]
+    seen = counting.visible(given)
+    if isinstance(how, Counting):
+        found = {mark: given[name] for mark, name in _MARKS.items() if given.get(name) is not None}
+        positions = grids.rope_index(how, given["mm_token_type_ids"], seen, found)
+    else:
+        positions = how.positions(given)
+    hidden = torch.where(seen, positions, torch.full_like(positions, -1))
+    return positions, (hidden.amax((0, 2)) + 1 - seen.to(torch.int64).sum(1))[:, None]
 
 
 class _Segments(TorchFunctionMode):

@@ -1,13 +1,14 @@
 """Inputs that can change nothing: with the shapes that the others have, a model gives the same for each value it takes.
 
 The size of an image says how many patches it has, and a graph of fixed shapes has room for just that many. Such an
-input can be written into a graph without taking anything away. It is found out by trials of other values: each must be
-refused by the model, give other shapes, or give the same numbers.
+input can be written into a graph without taking anything away. It is found out by trials of other values, those of the
+samples among them: each must be refused by the model, give other shapes, or give the same numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain, permutations
 from typing import Any
 
 import torch
@@ -15,25 +16,39 @@ import torch
 from assay_runner.subjects.outputs import Tensors, flatten, home
 
 STEP = "settled inputs"
+_AXES = 3  # that a grid has at most
 
 Run = Callable[[Mapping[str, torch.Tensor]], Any]
 
 
-def settled(run: Run, tensors: Mapping[str, torch.Tensor], name: str) -> bool:
-    """Whether no other value of an input that is tried changes anything."""
+def settled(run: Run, samples: Collection[Mapping[str, torch.Tensor]], name: str) -> bool:
+    """Whether no other value of an input that is tried changes anything in the first of the samples."""
+    tensors = next(iter(samples))
     expected = home(flatten(run(tensors)))
-    return not any(_changes(run, {**tensors, name: other}, expected) for other in _others(tensors[name]))
+    seen = (given[name] for given in samples if not torch.equal(given[name], tensors[name]))
+    tried = chain(seen, _others(tensors[name]))
+    return not any(_changes(run, {**tensors, name: other}, expected) for other in tried)
 
 
 def _others(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Other values that such an input may have: larger, smaller, turned round, uneven, none."""
+    """Other values that such an input may have: larger, smaller, turned round, uneven, none, of another form."""
     if tensor.dtype is torch.bool:
         yield ~tensor
         return
     uneven = torch.arange(1, 1 + tensor.shape[-1]) if tensor.dim() else 2
     even = (tensor + 1, tensor - 1, tensor * 2, tensor // 2, tensor // 2 * 3, tensor * 0, tensor * uneven)
-    made = (*even, tensor.flip(-1), _halved(tensor, 0), _halved(tensor, -1)) if tensor.dim() else even
+    made = (*even, tensor.flip(-1), _halved(tensor, 0), _halved(tensor, -1), *_forms(tensor)) if tensor.dim() else even
     yield from (other.to(tensor.dtype) for other in made if not torch.equal(other, tensor))
+
+
+def _forms(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Of sizes and grids the same product otherwise: one number twice as large and another half as large."""
+    if tensor.shape[-1] > _AXES:
+        return
+    for larger, smaller in permutations(range(tensor.shape[-1]), 2):
+        made = _halved(tensor, smaller)
+        made[..., larger] = made[..., larger] * 2
+        yield made
 
 
 def _halved(tensor: torch.Tensor, axis: int) -> torch.Tensor:

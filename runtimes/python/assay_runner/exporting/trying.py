@@ -159,7 +159,7 @@ def settle(subject: Subject, fixed: Subject, kept: Collection[str]) -> list[str]
     decided = frozenset().union(*fixed.notes.choices.values())
     layout = constants.companions(subject.tensors, frozenset({constants.LAYOUT}))
     names = [name for name in layout if name not in kept and (name not in fixed.tensors or name in decided)]
-    found = [name for name in names if settled.settled(subject.run, subject.tensors, name)]
+    found = [name for name in names if settled.settled(subject.run, subject.samples(), name)]
     fixed.notes.settled(found)
     return found
 
