@@ -70,6 +70,19 @@ def transformers_exports_glm_ocr_without_norms():
     return not torch.allclose(found, expected, atol=1e-5)
 
 
+def transformers_exports_zeros_for_rows_of_the_lowest_number():
+    """Attention with a row that is hidden by the lowest number, by torch and by what its exporter puts in its place."""
+    utils = _module("transformers.exporters.utils")
+    _module("transformers.exporters.exporter_onnx")
+    torch.manual_seed(0)
+    x, mask = torch.randn(1, 1, 3, 4), torch.zeros(1, 1, 3, 3)
+    mask[..., 2, :] = torch.finfo(torch.float32).min
+    expected = torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+    with utils.apply_patches("onnx"):
+        found = torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+    return not torch.allclose(found, expected, atol=1e-5)
+
+
 def transformers_reads_what_configurations_lack():
     """Whether every row of the table is still needed; what is not is printed."""
     assert set(_LACKING) <= set(UNSTATED)
