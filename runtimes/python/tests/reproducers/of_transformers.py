@@ -124,3 +124,20 @@ def transformers_masks_of_ones_open_attention():
         with torch.no_grad():
             found.append(model(ids, attention_mask=torch.ones_like(ids)).last_hidden_state)
     return bool((found[0] - found[1]).abs().max() > 1e-3)
+
+
+def transformers_masks_of_ones_close_attention():
+    from transformers import Phi4MultimodalVisionConfig
+    from transformers.models.phi4_multimodal.modeling_phi4_multimodal import Phi4MultimodalVisionModel
+
+    config = Phi4MultimodalVisionConfig(
+        hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, image_size=56, crop_size=56
+    )
+    torch.manual_seed(0)
+    model = Phi4MultimodalVisionModel(config).eval()
+    pixels, mask, found = torch.randn(1, 3, 56, 56), torch.ones(1, 4, 4, dtype=torch.bool), []
+    for kind in ("sdpa", "eager"):
+        model.set_attn_implementation(kind)
+        with torch.no_grad():
+            found.append(model(pixels, patch_attention_mask=mask).last_hidden_state)
+    return bool((found[0] - found[1]).abs().max() > 1e-3)
