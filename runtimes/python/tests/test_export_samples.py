@@ -125,6 +125,24 @@ def test_an_input_that_can_have_one_value_only_takes_nothing_away(tmp_path):
     assert "constant inputs" not in steps(graph)
 
 
+def packed(input_values, padding_mask):
+    """What is not hidden, one after the other, in pairs."""
+    counts = padding_mask.reshape(-1, 2).any(1).tolist()
+    return torch.cat([pair * 2 for pair, seen in zip(input_values.split(2, dim=1), counts, strict=True) if seen], dim=1)
+
+
+@pytest.mark.parametrize("matters", [False, True])
+def test_a_mask_that_can_only_change_the_length_takes_nothing_away(tmp_path, matters):
+    def pack(input_values, padding_mask):
+        return packed(input_values, padding_mask) + (padding_mask.tolist()[0][0] if matters else 0)
+
+    first = {"input_values": torch.rand(1, 8), "padding_mask": torch.ones(1, 8, dtype=torch.int64)}
+    graph = exported(pack, tmp_path, first, from_another_seed={"input_values": torch.rand(1, 8)})
+    kept, other = ("constant inputs", "settled inputs") if matters else ("settled inputs", "constant inputs")
+    assert "padding_mask" in steps(graph)[kept]
+    assert other not in steps(graph)
+
+
 def test_an_epsilon_of_1e_8_is_not_nothing(tmp_path):
     def norm(x):
         return x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-8)

@@ -1,8 +1,9 @@
 """Inputs that can change nothing: with the shapes that the others have, a model gives the same for each value it takes.
 
-The size of an image says how many patches it has, and a graph of fixed shapes has room for just that many. Such an
-input can be written into a graph without taking anything away. It is found out by trials of other values: each must be
-refused by the model, give other shapes, or give the same numbers.
+The size of an image says how many patches it has, and a graph of fixed shapes has room for just that many; so does the
+mask of a sound of which a model packs what is left. Such an input can be written into a graph without taking anything
+away. It is found out by trials of other values: each must be refused by the model, give other shapes, or give the same
+numbers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 
 from assay_runner.subjects.outputs import Tensors, flatten, home
+from assay_runner.subjects.samples import MASK
 
 STEP = "settled inputs"
 
@@ -22,11 +24,14 @@ Run = Callable[[Mapping[str, torch.Tensor]], Any]
 def settled(run: Run, tensors: Mapping[str, torch.Tensor], name: str) -> bool:
     """Whether no other value of an input that is tried changes anything."""
     expected = home(flatten(run(tensors)))
-    return not any(_changes(run, {**tensors, name: other}, expected) for other in _others(tensors[name]))
+    return not any(_changes(run, {**tensors, name: other}, expected) for other in _others(name, tensors[name]))
 
 
-def _others(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
-    """Other values that such an input may have: larger, smaller, turned round, uneven, none."""
+def _others(name: str, tensor: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Other values that such an input may have: larger, smaller, turned round, uneven, none; of a mask, more hidden."""
+    if MASK.fullmatch(name) and tensor.dim() > 1:
+        yield from _hiding(tensor)
+        return
     if tensor.dtype is torch.bool:
         yield ~tensor
         return
@@ -34,6 +39,22 @@ def _others(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
     even = (tensor + 1, tensor - 1, tensor * 2, tensor // 2, tensor // 2 * 3, tensor * 0, tensor * uneven)
     made = (*even, tensor.flip(-1), _halved(tensor, 0), _halved(tensor, -1)) if tensor.dim() else even
     yield from (other.to(tensor.dtype) for other in made if not torch.equal(other, tensor))
+
+
+def _hiding(mask: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Masks that hide a part of the last positions, of the first ones, anything, and everything; and one of twos."""
+    length = mask.shape[-1]
+    if mask.dtype is not torch.bool:
+        yield mask * 2
+    for count in sorted({1, 2, 3, 4, 8, *(length // part for part in (16, 8, 4, 2))} - {0}, reverse=True):
+        if count < length:
+            for hidden in (slice(length - count, None), slice(0, count)):
+                made = mask.clone()
+                made[..., hidden] = 0
+                yield made
+    draw = torch.Generator().manual_seed(length)
+    for share in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
+        yield mask * (torch.rand(mask.shape, generator=draw) < share).to(mask.dtype)
 
 
 def _halved(tensor: torch.Tensor, axis: int) -> torch.Tensor:
