@@ -50,3 +50,23 @@ def test_checks_of_a_model_are_taken_for_passed():
     with pytest.raises(RuntimeError), seen:
         torch._check_tensor_all(torch.tensor([True, False]))
     assert torch.Tensor._is_all_true in seen.calls
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+@pytest.mark.parametrize(
+    ("size", "plain"), [((4, 8), True), ((8, 12), True), ((56, 48), False), (4, True), ((7, 7), True)]
+)
+def test_nearest_pixels(size, mode, plain):
+    pixels = torch.arange(56 * 24.0).reshape(1, 1, 56, 24)
+    expected = functional.interpolate(pixels, size=size, mode=mode)
+    seen = Seen()
+    with seen, plainer.Functions():
+        found = functional.interpolate(pixels, size=size, mode=mode)
+    assert torch.equal(found, expected)
+    assert (torch.Tensor.index_select in seen.calls) is plain
+
+
+@pytest.mark.parametrize("more", [{"scale_factor": 0.5}, {"size": (4, 4), "mode": "bilinear"}])
+def test_other_pixels_are_left_alone(more):
+    with plainer.Functions():
+        assert plainer._nearest(torch.rand(1, 1, 56, 24), **more) is None

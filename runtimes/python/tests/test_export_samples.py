@@ -54,6 +54,29 @@ def test_a_graph_that_holds_numbers_of_its_sample_is_wrong(tmp_path):
         exported(by_its_numbers, tmp_path, {"input_ids": WORDS}, from_another_seed={"input_ids": WORDS.flip(1)})
 
 
+def as_long_as_it_says(input_ids):
+    """Gives as many numbers as the first id says, as models do that say how long a sound is."""
+    return torch.arange(int(input_ids[0, 0])) * input_ids.float().mean()
+
+
+def test_a_graph_of_one_length_is_wrong_where_the_model_gives_another(tmp_path):
+    longer = {"input_ids": WORDS + 1}
+    with pytest.raises(WrongExport, match=r"right only for the sample.*off without bound on inputs from another seed"):
+        exported(as_long_as_it_says, tmp_path, {"input_ids": WORDS}, from_another_seed=longer)
+
+
+def test_where_the_input_that_decides_the_length_is_a_constant_nothing_is_wrong(tmp_path):
+    def cut(input_ids, image_sizes):
+        return torch.cat([input_ids.float() * i for i in range(image_sizes.tolist()[0])])
+
+    first = {"input_ids": WORDS, "image_sizes": torch.tensor([3])}
+    graph = exported(
+        cut, tmp_path, first, from_another_seed={"input_ids": WORDS + 1}, other_form={"image_sizes": torch.tensor([2])}
+    )
+    assert [row.get("fixed") for row in graph.check["samples"]] == [None, ["image_sizes"]]
+    assert graph.check["pass"]
+
+
 def test_without_another_sample_nobody_would_know(tmp_path):
     graph = exported(by_its_numbers, tmp_path, {"input_ids": WORDS})
     assert graph.check["pass"]
@@ -102,6 +125,24 @@ def test_an_input_that_can_have_one_value_only_takes_nothing_away(tmp_path):
     assert "constant inputs" not in steps(graph)
 
 
+def packed(input_values, padding_mask):
+    """What is not hidden, one after the other, in pairs."""
+    counts = padding_mask.reshape(-1, 2).any(1).tolist()
+    return torch.cat([pair * 2 for pair, seen in zip(input_values.split(2, dim=1), counts, strict=True) if seen], dim=1)
+
+
+@pytest.mark.parametrize("matters", [False, True])
+def test_a_mask_that_can_only_change_the_length_takes_nothing_away(tmp_path, matters):
+    def pack(input_values, padding_mask):
+        return packed(input_values, padding_mask) + (padding_mask.tolist()[0][0] if matters else 0)
+
+    first = {"input_values": torch.rand(1, 8), "padding_mask": torch.ones(1, 8, dtype=torch.int64)}
+    graph = exported(pack, tmp_path, first, from_another_seed={"input_values": torch.rand(1, 8)})
+    kept, other = ("constant inputs", "settled inputs") if matters else ("settled inputs", "constant inputs")
+    assert "padding_mask" in steps(graph)[kept]
+    assert other not in steps(graph)
+
+
 def test_an_epsilon_of_1e_8_is_not_nothing(tmp_path):
     def norm(x):
         return x / torch.sqrt((x * x).mean(-1, keepdim=True) + 1e-8)
@@ -116,3 +157,20 @@ def test_an_epsilon_of_1e_8_is_not_nothing(tmp_path):
 )
 def test_only_zero_is_zero(a, b, close):
     assert optimising._Strict.isclose(a, b, rel_tol=1e-5, abs_tol=1e-8) is close
+
+
+LOWEST = torch.finfo(torch.float32).min
+
+
+@pytest.mark.parametrize("hidden", [-torch.inf, LOWEST])
+def test_rows_of_attention_that_see_nothing_are_those_of_torch(tmp_path, hidden):
+    def attend(x, mask):
+        return torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+
+    torch.manual_seed(0)
+    first = {"x": torch.randn(1, 2, 4, 8), "mask": torch.zeros(1, 1, 4, 4)}
+    masks = {name: torch.zeros(1, 1, 4, 4) for name in ("a_whole_row", "all_but_one")}
+    masks["a_whole_row"][..., 1, :] = masks["all_but_one"][..., 2, 1:] = hidden
+    graph = exported(attend, tmp_path, first, **{name: {"mask": mask} for name, mask in masks.items()})
+    assert [row["pass"] for row in graph.check["samples"]] == [True, True]
+    assert not graph.tried

@@ -5,6 +5,7 @@ import torch
 
 from assay_runner.checking import steadiness
 from assay_runner.checking.further import TIES, Further, known, steady
+from assay_runner.checking.tolerances import Tolerance
 from assay_runner.subjects.samples import Sample
 
 
@@ -40,7 +41,6 @@ def test_equal_scores_prove_nothing():
     ("given", "why"),
     [
         (torch.ones(2), "refuses"),
-        (torch.ones(4), "other shapes"),
         (torch.full((3,), torch.nan), "not a number"),
         (torch.ones(3), ""),
     ],
@@ -51,10 +51,19 @@ def test_what_a_model_does_not_take_is_left_out(given, why):
             raise ValueError("too short")
         return {"y": tensors["x"] * 2}
 
-    found, left = known([Sample("one", {"x": given})], run, {"y": torch.zeros(3)})
+    found, left = known([Sample("one", {"x": given})], run)
     assert [row.expected["y"].tolist() for row in found] == ([] if why else [[2, 2, 2]])
     assert bool(left) == bool(why)
     assert not left or why in left[0]["why"]
+
+
+def test_a_sample_that_gives_other_shapes_counts():
+    ids = [torch.tensor([1, 2]), torch.tensor([3, 4])]
+    found, left = known([Sample("one", {"x": x}) for x in ids], lambda given: {"y": torch.zeros(int(given["x"].sum()))})
+    assert [row.expected["y"].shape[0] for row in found] == [3, 7]
+    assert not left
+    row = found[1].row(found[0].expected, Tolerance(1e-3))
+    assert row == {"name": "one", "max_rel": None, "tolerance": 1e-3, "pass": False, "output": "y"}
 
 
 class Cancelling(torch.nn.Module):

@@ -1,7 +1,8 @@
 """The samples beside the first that a model can be judged on, each with what is expected of it.
 
-Not every sample that a rule makes means something to every model: what the model itself refuses, what gives no numbers
-or other shapes, and where the last bit decides (`steadiness`) is left out, with the reason.
+Not every sample that a rule makes means something to every model: what the model itself refuses, what gives no numbers,
+and where the last bit decides (`steadiness`) is left out, with the reason. A sample of which the model gives other
+shapes than of the first is not: a graph that takes it gives these shapes too, or it is wrong.
 """
 
 from __future__ import annotations
@@ -74,12 +75,11 @@ def sensitive(dtype: str) -> str:
     return TIES if dtype == "fp32" else f"too sensitive to rounding for {dtype}"
 
 
-def known(samples: Iterable[Sample], run: Run, first: Tensors | None = None) -> tuple[list[Further], list[Left]]:
-    """The samples with what a run gives of each, and those that are left out. first is what the first sample gives,
-    where the others must have its shapes."""
+def known(samples: Iterable[Sample], run: Run) -> tuple[list[Further], list[Left]]:
+    """The samples with what a run gives of each, and those that are left out."""
     found, left = [], []
     for sample in samples:
-        expected, why = _expected(sample, run, first)
+        expected, why = _expected(sample, run)
         if expected is None:
             left.append({"name": sample.name, "why": why})
         else:
@@ -87,20 +87,14 @@ def known(samples: Iterable[Sample], run: Run, first: Tensors | None = None) -> 
     return found, left
 
 
-def _expected(sample: Sample, run: Run, first: Tensors | None) -> tuple[Tensors | None, str]:
+def _expected(sample: Sample, run: Run) -> tuple[Tensors | None, str]:
     try:
         found = run(sample.tensors)
     except Exception as error:  # noqa: BLE001 - whatever it is, the model does not take such inputs
         return None, f"the model refuses it: {type(error).__name__}: {error}".splitlines()[0][:200]
-    if first is not None and _shapes(found) != _shapes(first):
-        return None, "it gives other shapes"
     if any(bool(t.isnan().any()) for t in sample.visible(found).values()):
         return None, "it gives what is not a number"
     return found, ""
-
-
-def _shapes(tensors: Tensors) -> dict[str, torch.Size]:
-    return {name: t.shape for name, t in tensors.items()}
 
 
 def steady(

@@ -17,6 +17,7 @@ import torch
 LAYOUT = "layout"
 FRAME = "frame"
 MASK = "mask"
+ALL = frozenset({LAYOUT, FRAME, MASK})
 _PICTURED = "pixel|patch|visual|image|video|audio|features?|padding"
 
 

@@ -54,6 +54,14 @@ WRONG_PATCHES: Mapping[str, Fault] = {
 }
 """Classes whose forward transformers' exporter exchanges for one that computes something else, and what is wrong."""
 
+LOWEST_ROWS = Fault(
+    "transformers_exports_zeros_for_rows_of_the_lowest_number",
+    "transformers",
+    ("5.22.2",),
+    "where a mask adds the lowest number to a whole row, its exporter gives zeros, and torch the mean of the values",
+)
+_ATTENTION = ("torch.nn.functional", "scaled_dot_product_attention")
+
 
 @contextmanager
 def nothing_beforehand() -> Iterator[None]:
@@ -71,7 +79,44 @@ def nothing_beforehand() -> Iterator[None]:
 
 
 def _right_ones(patches: Mapping[str, list[tuple[str, str, Any]]]) -> dict[str, list[tuple[str, str, Any]]]:
-    return {kind: [row for row in rows if row[0] not in WRONG_PATCHES] for kind, rows in patches.items()}
+    return {kind: [_right(kind, row) for row in rows if row[0] not in WRONG_PATCHES] for kind, rows in patches.items()}
+
+
+def _right(kind: str, row: tuple[str, str, Any]) -> tuple[str, str, Any]:
+    """A patch; that of attention with masks of numbers as torch takes them (see LOWEST_ROWS)."""
+    numbers = _OF_NUMBERS.get(kind)
+    if row[:2] != _ATTENTION or numbers is None:
+        return row
+
+    def patched(original: Any) -> Any:
+        attend = row[2](original)
+
+        def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if attn_mask is None or attn_mask.dtype is torch.bool:
+                return attend(query, key, value, attn_mask, *args, **kwargs)
+            return numbers(original, attend, query, key, value, attn_mask, *args, **kwargs)
+
+        return attention
+
+    return (*row[:2], patched)
+
+
+def _emptied(
+    own: Any, patched: Any, query: Any, key: Any, value: Any, mask: torch.Tensor, *args: Any, **kw: Any
+) -> Any:
+    """Attention that gives zeros where a mask adds minus infinity to a whole row, and only there."""
+    attended = own(query, key, value, mask, *args, **kw)
+    return torch.where(mask.amax(dim=-1, keepdim=True) == -torch.inf, torch.zeros_like(attended[..., :1]), attended)
+
+
+def _lifted(own: Any, patched: Any, query: Any, key: Any, value: Any, mask: torch.Tensor, *args: Any, **kw: Any) -> Any:
+    """The exporter's attention, given a little more than the lowest number, which hides as much."""
+    least = torch.finfo(mask.dtype).min
+    return patched(query, key, value, torch.where(mask == least, least * 0.99, mask), *args, **kw)
+
+
+_OF_NUMBERS: Mapping[str, Callable[..., Any]] = {"onnx": _emptied, "openvino": _lifted}
+"""Kinds of patches → attention for masks of numbers: OpenVINO's own needs what the exporter does besides."""
 
 
 def shown(subject: Subject) -> tuple[dict[str, torch.Tensor], dict[str, Any] | None]:

@@ -8,7 +8,7 @@ something different with the mask from without it, and what they compute in an o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,12 +20,21 @@ from assay_runner.exporting.following import known
 from assay_runner.subjects.replacing import replaced
 from assay_runner.workarounds import Fault
 
-FAULT = Fault(
-    "transformers_masks_of_ones_open_attention",
-    "transformers",
-    ("5.22.2",),
-    "a causal model whose layers do not say so attends to later tokens where its mask hides nothing",
+FAULTS = (
+    Fault(
+        "transformers_masks_of_ones_open_attention",
+        "transformers",
+        ("5.22.2",),
+        "a causal model whose layers do not say so attends to later tokens where its mask hides nothing",
+    ),
+    Fault(
+        "transformers_masks_of_ones_close_attention",
+        "transformers",
+        ("5.22.2",),
+        "an encoder whose layers say that they are causal attends to nothing later where its mask hides nothing",
+    ),
 )
+_OPEN = "_assay_open"  # on a mask for attention: whether it is left out in an ordinary call
 
 # What the library asks before it reads a mask's values, by the module that asks.
 _ASKED: tuple[tuple[str, str, Callable[..., bool]], ...] = (
@@ -49,20 +58,58 @@ def decided(opened: bool = False) -> Iterator[None]:
 
 @contextmanager
 def _opened() -> Iterator[None]:
-    """Inside, a mask for attention lets everything through where the mask that it was made of hides nothing."""
-    from transformers import masking_utils
+    """Inside, a mask for attention lets everything through where the mask that it was made of hides nothing, but for
+    what comes later in layers that are causal."""
+    from transformers import masking_utils, modeling_utils
 
-    functions = masking_utils.ALL_MASK_ATTENTION_FUNCTIONS
+    with (
+        _exchanged(masking_utils.ALL_MASK_ATTENTION_FUNCTIONS, _let_through),
+        _exchanged(modeling_utils.ALL_ATTENTION_FUNCTIONS, _let_past_through),
+    ):
+        yield
+
+
+@contextmanager
+def _exchanged(functions: MutableMapping[str, Any], made_of: Callable[[Any], Any]) -> Iterator[None]:
+    """Inside, a library's function for torch's attention is another one."""
     own = functions["sdpa"]
-
-    def opened(*args: Any, **kwargs: Any) -> torch.Tensor | None:
-        made, given = own(*args, **kwargs), kwargs.get("attention_mask")
-        if made is None or given is None or known(given) or not kwargs.get("allow_is_causal_skip", True):
-            return made
-        return made | (given != 0).all()
-
-    functions["sdpa"] = opened
+    functions["sdpa"] = made_of(own)
     try:
         yield
     finally:
         functions["sdpa"] = own
+
+
+def _let_through(own: Callable[..., torch.Tensor | None]) -> Callable[..., torch.Tensor | None]:
+    def mask(*args: Any, **kwargs: Any) -> torch.Tensor | None:
+        made, given = own(*args, **kwargs), kwargs.get("attention_mask")
+        left_out = kwargs.get("allow_is_causal_skip", True) or kwargs.get("allow_is_bidirectional_skip", False)
+        if made is None or given is None or known(given) or not left_out:
+            return made
+        all_ = (given != 0).all()
+        made = made | all_
+        setattr(made, _OPEN, all_)
+        return made
+
+    return mask
+
+
+def _let_past_through(own: Callable[..., Any]) -> Callable[..., Any]:
+    def attend(
+        module: Any,
+        query: Any,
+        key: Any,
+        value: Any,
+        attention_mask: Any,
+        *args: Any,
+        is_causal: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        all_ = getattr(attention_mask, _OPEN, None)
+        causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+        if all_ is not None and causal and query.shape[2] > 1:
+            past = torch.ones(query.shape[2], key.shape[2], dtype=torch.bool).tril()
+            attention_mask = attention_mask & (past | ~all_)
+        return own(module, query, key, value, attention_mask, *args, is_causal=is_causal, **kwargs)
+
+    return attend

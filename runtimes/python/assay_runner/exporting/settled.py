@@ -2,7 +2,8 @@
 
 The size of an image says how many patches it has, and a graph of fixed shapes has room for just that many. Such an
 input can be written into a graph without taking anything away. It is found out by trials of other values, those of the
-samples among them: each must be refused by the model, give other shapes, or give the same numbers.
+samples among them: each must be refused by the model, give other shapes, or give the same numbers. Of a mask other
+shapes count as a change: whoever has padded inputs would have to do without.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 
 from assay_runner.subjects.outputs import Tensors, flatten, home
+from assay_runner.subjects.samples import MASK
 
 STEP = "settled inputs"
 _AXES = 3  # that a grid has at most
@@ -25,9 +27,14 @@ def settled(run: Run, samples: Collection[Mapping[str, torch.Tensor]], name: str
     """Whether no other value of an input that is tried changes anything in the first of the samples."""
     tensors = next(iter(samples))
     expected = home(flatten(run(tensors)))
+    masks = _mask(name, tensors[name])
     seen = (given[name] for given in samples if not torch.equal(given[name], tensors[name]))
-    tried = chain(seen, _others(tensors[name]))
-    return not any(_changes(run, {**tensors, name: other}, expected) for other in tried)
+    tried = chain(seen, _hiding(tensors[name]) if masks else _others(tensors[name]))
+    return not any(_changes(run, {**tensors, name: other}, expected, masks) for other in tried)
+
+
+def _mask(name: str, tensor: torch.Tensor) -> bool:
+    return bool(MASK.fullmatch(name)) and tensor.dim() > 1
 
 
 def _others(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
@@ -51,6 +58,22 @@ def _forms(tensor: torch.Tensor) -> Iterator[torch.Tensor]:
         yield made
 
 
+def _hiding(mask: torch.Tensor) -> Iterator[torch.Tensor]:
+    """Masks that hide a part of the last positions, of the first ones, anything, and everything; and one of twos."""
+    length = mask.shape[-1]
+    if mask.dtype is not torch.bool:
+        yield mask * 2
+    for count in sorted({1, 2, 3, 4, 8, *(length // part for part in (16, 8, 4, 2))} - {0}, reverse=True):
+        if count < length:
+            for hidden in (slice(length - count, None), slice(0, count)):
+                made = mask.clone()
+                made[..., hidden] = 0
+                yield made
+    draw = torch.Generator().manual_seed(length)
+    for share in (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
+        yield mask * (torch.rand(mask.shape, generator=draw) < share).to(mask.dtype)
+
+
 def _halved(tensor: torch.Tensor, axis: int) -> torch.Tensor:
     """The same with one of its last axis's numbers halved."""
     made = tensor.clone()
@@ -58,11 +81,12 @@ def _halved(tensor: torch.Tensor, axis: int) -> torch.Tensor:
     return made
 
 
-def _changes(run: Run, tensors: Mapping[str, torch.Tensor], expected: Tensors) -> bool:
+def _changes(run: Run, tensors: Mapping[str, torch.Tensor], expected: Tensors, shapes: bool) -> bool:
+    """Whether a model gives something else; shapes says whether other ones count."""
     try:
         found = home(flatten(run(tensors)))
     except Exception:  # noqa: BLE001 - whatever it is, the model does not take such inputs
         return False
     if {name: t.shape for name, t in found.items()} != {name: t.shape for name, t in expected.items()}:
-        return False
+        return shapes
     return any(not torch.equal(t, expected[name]) for name, t in found.items())

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import onnx_ir
+import torch
 
 from assay_runner.checking import reference
 from assay_runner.errors import ExportFailed, WrongExport
@@ -138,7 +139,9 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
     check = comparison.check(folder / writing.FILE, subject, names)
     if check.get("pass"):
         with quiet():
-            choices.settle(fixed.notes, subject.run, subject.samples())
+            choices.settle(fixed.notes, subject.run, _given(subject, check))
+        if way.harmless:
+            _refuse_choices(fixed)
     return model, Graph(
         file=writing.FILE,
         opset=model.opset_imports[""],
@@ -152,13 +155,27 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
     )
 
 
+def _given(subject: Subject, check: Mapping[str, Any]) -> list[Mapping[str, torch.Tensor]]:
+    """The inputs of the samples on which a graph was run: nothing is known of the others."""
+    fixed = {row["name"] for row in check.get("samples", ()) if "fixed" in row}
+    return [subject.tensors, *(row.sample.tensors for row in subject.further if row.sample.name not in fixed)]
+
+
+def _refuse_choices(fixed: Subject) -> None:
+    """Raises where an input decides what is chosen that a later way has as a constant, as nothing but what it is."""
+    layout = constants.companions(fixed.tensors, constants.ALL)
+    for place, sources in fixed.notes.choices.items():
+        if by := sorted(sources & set(layout)):
+            raise ExportFailed(f"the values of {', '.join(by)} decide at {place}")
+
+
 def settle(subject: Subject, fixed: Subject, kept: Collection[str]) -> list[str]:
     """The inputs that a graph does not have, that decided something in it, and that could have changed nothing."""
     if subject.options.dynamic:
         return []
     decided = frozenset().union(*fixed.notes.choices.values())
-    layout = constants.companions(subject.tensors, frozenset({constants.LAYOUT}))
-    names = [name for name in layout if name not in kept and (name not in fixed.tensors or name in decided)]
+    described = constants.companions(subject.tensors, constants.ALL)
+    names = [name for name in described if name not in kept and (name not in fixed.tensors or name in decided)]
     found = [name for name in names if settled.settled(subject.run, subject.samples(), name)]
     fixed.notes.settled(found)
     return found

@@ -3,7 +3,8 @@
 Some models decide by what they compute: whether any token is padding, where the tokens of an image stand, how long a
 sentence will sound. No graph of fixed shapes can leave that open. Inside `Valued` a second forward with real numbers
 runs beside the trace: each traced tensor carries the value that it has in the call that is exported. Where the model
-reads a number, or asks for the places of a mask, it gets those, and the graph has them as constants.
+reads a number it gets that one, and the graph has it as a constant; where it asks for the places of a mask it gets as
+many as there are, which the graph finds (`whereabouts`).
 
 Such a graph is right for inputs that lead to the same choices, and only for those. So this is the last resort, the
 lines that read and the inputs that decided are noted, and nothing else is fixed: what is read goes on as a known
@@ -23,6 +24,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import _disable_current_modes
 
+from assay_runner.exporting import whereabouts
 from assay_runner.exporting.following import INDEXED, REPEATED, SIZED, is_number, is_whole, known, line
 from assay_runner.exporting.notes import Notes
 from assay_runner.exporting.traces import short
@@ -35,6 +37,8 @@ READ = frozenset(
     | {torch.unique_consecutive, _T.unique_consecutive, torch.argwhere, _T.argwhere, torch.multinomial}
 )
 _WHERE = torch.where  # torch's own: transformers' exporter puts another one in its place while it traces
+_NONZERO = frozenset({torch.nonzero, _T.nonzero})
+_PUT = frozenset({torch.index_put, _T.index_put})
 _VALUE = "_assay_value"  # on a traced tensor
 
 
@@ -55,6 +59,8 @@ class Valued(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
+        if _asks_axes(func, args, kwargs) and _reads_traced(args[:1]):
+            return self._places(args[0])
         if (func in READ or asks_places(func, args, kwargs)) and _reads_traced(args):
             args, kwargs = pytree.tree_map(self._value, (args, kwargs))
             with _apart():
@@ -64,9 +70,20 @@ class Valued(TorchFunctionMode):
         if func in INDEXED:
             args = self._indexed(*args)
         values = _values(func, (args, kwargs))
-        result = func(*args, **kwargs)
+        laid = whereabouts.written(*_put(*args, **kwargs)) if func in _PUT else None
+        result = func(*args, **kwargs) if laid is None else laid
         _follow(args[0] if func is _T.__setitem__ else result, func, values)
         return result
+
+    def _places(self, mask: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The places of a mask, of which the number is that of this call."""
+        real, sources = self._value(mask), getattr(mask, _VALUE).sources
+        with _apart():
+            known_ones = real.nonzero(as_tuple=True)
+        found = whereabouts.found(mask, known_ones[0].shape[0])
+        for along, value in zip(found, known_ones, strict=True):
+            setattr(along, _VALUE, Value(value, sources))
+        return found
 
     def _value(self, leaf: Any) -> Any:
         """A traced tensor's value; anything else, and what has none, as it is."""
@@ -180,6 +197,16 @@ def _traced(leaf: Any) -> bool:
 def _reads_traced(args: tuple) -> bool:
     tensors = [leaf for leaf in pytree.tree_leaves(args) if _traced(leaf)]
     return bool(tensors) and all(hasattr(tensor, _VALUE) for tensor in tensors)
+
+
+def _put(tensor: torch.Tensor, indices: Any = (), values: Any = None, accumulate: bool = False) -> tuple[Any, Any, Any]:
+    """What `index_put` is told; nothing is written where it adds."""
+    return tensor, indices, None if accumulate else values
+
+
+def _asks_axes(func: Any, args: tuple, kwargs: dict) -> bool:
+    """Whether the places of a mask are asked for, axis by axis."""
+    return asks_places(func, args, kwargs) or (func in _NONZERO and len(args) == 1 and kwargs == {"as_tuple": True})
 
 
 def asks_places(func: Any, args: tuple, kwargs: dict) -> bool:

@@ -26,12 +26,17 @@ class Way:
     chosen: bool = False
     opened: bool = False  # see `masks.decided`; tried only where a graph ran and was wrong
     shown: str = ""  # the sample that is traced instead of the first
+    harmless: bool = False  # it counts only where no mask and no layout decides what is chosen
 
     def label(self) -> str:
         """How the way is named among those that were tried."""
         more = [f"constant {kind}" for kind in sorted(self.constants)]
         more += ["plain kernels"] * self.plain + ["free axes"] * self.dynamic + ["fixed choices"] * self.chosen
-        more += ["masks opened"] * self.opened + [f"inputs {self.shown}"] * bool(self.shown)
+        more += (
+            [f"by no {constants.MASK}"] * self.harmless
+            + ["masks opened"] * self.opened
+            + [f"inputs {self.shown}"] * bool(self.shown)
+        )
         return ", ".join([self.exporter.name(), *more])
 
     def kernels(self, model: torch.nn.Module) -> AbstractContextManager[None]:
@@ -41,7 +46,7 @@ class Way:
 
 _LAYOUT = frozenset({constants.LAYOUT})
 _FRAMES = frozenset({constants.LAYOUT, constants.FRAME})
-_ALL = frozenset({constants.LAYOUT, constants.FRAME, constants.MASK})
+_ALL = constants.ALL
 
 
 def table(first: exporters.Exporter, second: exporters.Exporter) -> tuple[Way, ...]:
@@ -52,9 +57,11 @@ def table(first: exporters.Exporter, second: exporters.Exporter) -> tuple[Way, .
         Way(first, frozenset()),
         Way(first, frozenset(), opened=True),
         Way(first, frozenset(), chosen=True, shown=samples.PADDED),
+        Way(first, frozenset(), chosen=True, harmless=True),
         Way(first, _LAYOUT),
         Way(first, _LAYOUT, opened=True),
         Way(first, _LAYOUT, chosen=True, shown=samples.PADDED),
+        Way(first, _LAYOUT, chosen=True, harmless=True, opened=True),
         Way(first, _FRAMES),
         Way(first, _FRAMES, opened=True),
         Way(first, _FRAMES, chosen=True, shown=samples.WORDS_PADDED),

@@ -70,6 +70,19 @@ def transformers_exports_glm_ocr_without_norms():
     return not torch.allclose(found, expected, atol=1e-5)
 
 
+def transformers_exports_zeros_for_rows_of_the_lowest_number():
+    """Attention with a row that is hidden by the lowest number, by torch and by what its exporter puts in its place."""
+    utils = _module("transformers.exporters.utils")
+    _module("transformers.exporters.exporter_onnx")
+    torch.manual_seed(0)
+    x, mask = torch.randn(1, 1, 3, 4), torch.zeros(1, 1, 3, 3)
+    mask[..., 2, :] = torch.finfo(torch.float32).min
+    expected = torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+    with utils.apply_patches("onnx"):
+        found = torch.nn.functional.scaled_dot_product_attention(x, x, x, attn_mask=mask)
+    return not torch.allclose(found, expected, atol=1e-5)
+
+
 def transformers_reads_what_configurations_lack():
     """Whether every row of the table is still needed; what is not is printed."""
     assert set(_LACKING) <= set(UNSTATED)
@@ -110,4 +123,21 @@ def transformers_masks_of_ones_open_attention():
         model.set_attn_implementation(kind)
         with torch.no_grad():
             found.append(model(ids, attention_mask=torch.ones_like(ids)).last_hidden_state)
+    return bool((found[0] - found[1]).abs().max() > 1e-3)
+
+
+def transformers_masks_of_ones_close_attention():
+    from transformers import Phi4MultimodalVisionConfig
+    from transformers.models.phi4_multimodal.modeling_phi4_multimodal import Phi4MultimodalVisionModel
+
+    config = Phi4MultimodalVisionConfig(
+        hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2, image_size=56, crop_size=56
+    )
+    torch.manual_seed(0)
+    model = Phi4MultimodalVisionModel(config).eval()
+    pixels, mask, found = torch.randn(1, 3, 56, 56), torch.ones(1, 4, 4, dtype=torch.bool), []
+    for kind in ("sdpa", "eager"):
+        model.set_attn_implementation(kind)
+        with torch.no_grad():
+            found.append(model(pixels, patch_attention_mask=mask).last_hidden_state)
     return bool((found[0] - found[1]).abs().max() > 1e-3)

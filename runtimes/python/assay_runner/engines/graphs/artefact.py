@@ -189,7 +189,7 @@ class Exporter:
         return known.outputs[0] if known.outputs else session.forward(built.model, tensors), known.label
 
     def _further(
-        self, built: building.Built, point: Mapping[str, Any], expected: Tensors, form: Form
+        self, built: building.Built, point: Mapping[str, Any], form: Form
     ) -> tuple[list[Further], list[dict[str, str]]]:
         """The samples beside the first. A generation is judged by its tokens alone, and a model that only just fits
         into memory is run once."""
@@ -204,10 +204,10 @@ class Exporter:
 
         with experts.looped(built.model), reference.forgetting(built.model):
             if large:
-                found, left = known([one for one in made if one.name not in samples.EDGES], run, expected)
+                found, left = known([one for one in made if one.name not in samples.EDGES], run)
                 edges = [one.name for one in made if one.name in samples.EDGES]
                 return found, left + [{"name": name, "why": "only tiny models are run on it"} for name in edges]
-            found, left = known(made, run, expected)
+            found, left = known(made, run)
             found, ties = steady(found, built.model, run, session.tolerance.most)
         found = self._rounded(built, found)
         rough = [row.left(why) for row in found if (why := row.unfit("fp32", session.tolerance.most))]
@@ -227,7 +227,7 @@ class Exporter:
         tensors = session.inputs(point)
         with emit.in_phase("reference"):
             expected, label = self._expected(built, tensors, form)
-            further, left = self._further(built, point, expected, form)
+            further, left = self._further(built, point, form)
         facts = {
             "subject_hash": identity.digest(session.recipe, built.weights, point, session.seed),
             "type": session.recipe.get("type"),

@@ -1,0 +1,17 @@
+"""Faults of ONNX Runtime."""
+
+import numpy as np
+import onnx
+import onnxruntime
+
+_RESIZE = """<ir_version: 10, opset_import: ["" : 20]> g (float[1, 1, 1, 56] x) => (float[1, 1, 1, 4] y)
+<int64[4] sizes = {1, 1, 1, 4}>
+{ y = Resize <mode = "nearest", nearest_mode = "floor", coordinate_transformation_mode = "asymmetric">
+      (x, , , sizes) }"""
+
+
+def onnxruntime_takes_the_pixel_before_the_nearest():
+    model = onnx.parser.parse_model(_RESIZE).SerializeToString()
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    [found] = session.run(None, {"x": np.arange(56, dtype=np.float32).reshape(1, 1, 1, 56)})
+    return found.reshape(-1).tolist() != [0, 14, 28, 42]
