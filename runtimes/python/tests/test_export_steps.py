@@ -258,6 +258,38 @@ def test_a_window_is_no_larger_than_its_image(attributes, size, count):
     assert after(graph(text), pools.clip, count) == {"AveragePool": 1}
 
 
+def padded(value="", before="", pool="MaxPool<kernel_shape = [3, 3], strides = [2, 2]>"):
+    """A pool over a padded picture."""
+    text = f"x = {before}(given) y = Pad(x, p{value}) z = {pool}(y)"
+    pads, zero, one = np.int64([0, 0, 1, 0, 0, 0, 2, 1]), np.float32(0), np.float32(1)
+    return graph(f"g (float[1, 2, 4, 6] given) => (float[1, 2, 3, 3] z) {{ {text} }}", p=pads, zero=zero, one=one)
+
+
+@pytest.mark.parametrize("value", ["", ", zero"])
+def test_zeros_before_pools_are_joined(value):
+    model = padded(value, before="Neg")
+    assert pools.join_zeros(model) == 1
+    steps.apply(model)
+    assert writing.operators(model) == {"Neg": 1, "Concat": 2, "MaxPool": 1}
+    given = np.ones((1, 2, 4, 6), np.float32)
+    [found] = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString()).run(None, {"given": given})
+    expected = np.zeros((1, 2, 3, 3), np.float32)
+    expected[:, :, 1, :2] = -1  # the windows that lie over the picture alone
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"value": ", one", "before": "Neg"},
+        {"before": "Relu"},
+        {"before": "Neg", "pool": "AveragePool<kernel_shape = [3, 3], strides = [2, 2]>"},
+    ],
+)
+def test_other_pads_before_pools_stay(how):
+    assert pools.join_zeros(padded(**how)) == 0
+
+
 @pytest.mark.parametrize(
     ("pads", "axes", "shape", "operators"),
     [

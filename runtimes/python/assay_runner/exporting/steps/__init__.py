@@ -46,6 +46,7 @@ class Step:
 
 
 _OPENVINO, _SEEN = "openvino", ("2026.4.1",)
+_RUNTIME, _RUNTIME_SEEN = "onnxruntime", ("1.31.1",)
 _QNN, _QNN_SEEN = "onnxruntime-qnn", ("2.7.0",)
 
 STEPS = (
@@ -61,6 +62,13 @@ STEPS = (
         "windows of pools clipped",
         Fault("openvino_refuses_large_windows", _OPENVINO, _SEEN, "OpenVINO refuses a window larger than its image"),
         pools.clip,
+    ),
+    Step(
+        "zeros before pools joined",
+        Fault(
+            "onnxruntime_pools_without_zeros", _RUNTIME, _RUNTIME_SEEN, "ONNX Runtime drops zeros padded before MaxPool"
+        ),
+        pools.join_zeros,
     ),
     Step(
         "circular pads are slices",
