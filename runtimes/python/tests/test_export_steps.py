@@ -8,6 +8,7 @@ import pytest
 
 from assay_runner.exporting import steps, writing
 from assay_runner.exporting.steps import (
+    comparisons,
     dead,
     einsums,
     folding,
@@ -256,6 +257,20 @@ def test_given_indices_stay():
 def test_a_window_is_no_larger_than_its_image(attributes, size, count):
     text = f"g (float[1, 3, 4, 4] x) => (float[1, 3, {size}, {size}] y) {{ y = AveragePool<{attributes}>(x) }}"
     assert after(graph(text), pools.clip, count) == {"AveragePool": 1}
+
+
+@pytest.mark.parametrize(
+    ("said", "count", "operators"),
+    [
+        ("q = Div(x, n) z = Greater(q, x)", 1, {"Div": 1, "Less": 1}),
+        ("q = Div(x, n) z = GreaterOrEqual(x, q)", 1, {"Div": 1, "LessOrEqual": 1}),
+        ("q = Div(x, n) z = Less(q, x)", 0, {"Div": 1, "Less": 1}),
+        ("q = Mul(x, n) z = Greater(q, x)", 0, {"Greater": 1, "Mul": 1}),
+    ],
+)
+def test_comparisons_of_quotients_are_turned_round(said, count, operators):
+    model = graph(f"g (float[3, 4] x) => (bool[3, 4] z) {{ {said} }}", n=np.float32([0, 0.5, 1, 2]))
+    assert after(model, comparisons.turn, count) == operators
 
 
 def padded(value="", before="", pool="MaxPool<kernel_shape = [3, 3], strides = [2, 2]>"):

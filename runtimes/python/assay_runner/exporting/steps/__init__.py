@@ -13,6 +13,7 @@ from typing import Any
 import onnx_ir
 
 from assay_runner.exporting.steps import (
+    comparisons,
     dead,
     einsums,
     folding,
@@ -84,6 +85,11 @@ STEPS = (
         "sorting without ties",
         Fault("openvino_orders_no_ties", _OPENVINO, _SEEN, "OpenVINO leaves equal values in no fixed order"),
         ties.to_places,
+    ),
+    Step(
+        "comparisons of quotients turned round",
+        Fault("openvino_finds_nan_greater", _OPENVINO, _SEEN, "OpenVINO finds NaN greater than every number"),
+        comparisons.turn,
     ),
     Step("splits that undo a join removed", "OpenVINO fails on some, and all cost copies", joins.undo),
     Step(
