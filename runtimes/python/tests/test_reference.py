@@ -70,3 +70,24 @@ def test_noise_is_the_models_own():
     found = reference.compute(built(model), False, [x], seeded, lambda other: None, None)
     assert found.outputs[0]["y"].dtype == torch.float64
     assert torch.equal(found.outputs[0]["y"].float(), seeded(model, x)["y"])
+
+
+class Converting(nn.Module):
+    """Converts a layer each time it is called, as routers of experts do."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        self.layer = self.layer.to(torch.float32)
+        return self.layer(x.to(torch.float32))
+
+
+def test_layers_that_are_converted_can_be_traced_afterwards():
+    model, x = Converting(), {"x": torch.ones(2, 4)}
+    before = model.layer.weight.detach().clone()
+    with reference.wide(built(model), torch.float64, forward) as run, torch.inference_mode():
+        run(x)
+    assert not any(p.is_inference() for p in model.parameters())
+    assert torch.equal(model.layer.weight, before)

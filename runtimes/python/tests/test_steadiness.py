@@ -37,6 +37,44 @@ def test_equal_scores_prove_nothing():
     assert left == [{"name": "blank", "why": TIES}]
 
 
+class Indexing(torch.nn.Module):
+    """Takes the best two by scores of which a ReLU cuts off those below zero."""
+
+    def __init__(self):
+        super().__init__()
+        self.score = torch.nn.Identity()
+
+    def forward(self, x):
+        best = torch.relu(self.score(x)).topk(2, dim=-1).indices.sort(-1).values
+        return {"y": best.float()}
+
+
+@pytest.mark.parametrize(
+    ("scores", "meant"),
+    [
+        ([3.0, 2.0, -1.0, -2.0], True),  # what is cut off is not taken
+        ([3.0, -2.0, -1.0, -3.0], False),
+        ([-3.0, -2.0, -1.0, 2.0], False),
+        ([-1.0, 3.0], True),  # all are taken, whichever is first
+    ],
+)
+def test_scores_that_are_cut_off_are_equal(scores, meant):
+    model, x = Indexing(), torch.tensor([scores])
+    movement = steadiness.moved(model, lambda: model(x), model(x))
+    assert steadiness.steady(movement, 1e-3) == meant
+
+
+@pytest.mark.parametrize("last", [False, True])
+@pytest.mark.parametrize("more", [{}, {"dim": 0}, {"largest": False}, {"dim": 1, "sorted": True}])
+def test_scores_that_differ_are_taken_as_torch_takes_them(last, more):
+    scores = torch.randperm(20, generator=torch.Generator().manual_seed(0)).reshape(4, 5).float()
+    with steadiness._Best(last):
+        found, method = torch.topk(scores, 3, **more), scores.topk(k=3, **more)
+    expected = torch.topk(scores, 3, **more)
+    for one in (found, method):
+        assert torch.equal(one.values, expected.values) and torch.equal(one.indices, expected.indices)
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

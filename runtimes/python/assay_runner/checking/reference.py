@@ -55,7 +55,12 @@ def widened(model: torch.nn.Module, dtype: torch.dtype) -> Iterator[None]:
                 yield
     finally:
         for t, own in before:
-            t.data = t.data.to(own)
+            t.data = _plain(t.data.to(own))
+
+
+def _plain(t: torch.Tensor) -> torch.Tensor:
+    """The tensor as one that can be traced: a layer that its model converts while it runs has weights of inference."""
+    return t.clone() if t.is_inference() else t
 
 
 def drawing(model: torch.nn.Module, wide: torch.dtype) -> noise.Drawn:

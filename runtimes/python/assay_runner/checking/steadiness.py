@@ -3,7 +3,8 @@
 Where scores are equal, or all but equal, the last bit decides what is chosen: two right programs give different answers
 then, and neither is wrong. Blank inputs do that to models that choose (the best candidates, the nearest code, experts).
 It is seen by a trial: what each layer gives is moved by some roundings of float32, and the outputs must follow by no
-more than a part of what is allowed.
+more than a part of what is allowed. Scores that were cut off are equal whatever moves them (zeros behind a ReLU), and
+torch does not say which of equal scores `topk` takes: in one trial these are the first, in the other the last.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from assay_runner.checking import numerics
 from assay_runner.subjects.outputs import Tensors
@@ -41,18 +43,44 @@ def _moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors
 
 @contextmanager
 def jittered(model: torch.nn.Module, seed: int, size: float) -> Iterator[None]:
-    """Inside, what the innermost modules give is moved by so much, in the same way for a seed."""
-    draw = torch.Generator().manual_seed(seed)
+    """Inside, what the innermost modules give is moved by so much, in the same way for a seed. An odd seed moves it the
+    other way than the even one before: of two scores that are equal each is the larger once. The first of those that
+    stay equal are the best for an even seed, the last for an odd one."""
+    draw, sign = torch.Generator().manual_seed(seed // 2), -1.0 if seed % 2 else 1.0
 
     def move(_module: torch.nn.Module, _given: Any, result: Any) -> Any:
         if not isinstance(result, torch.Tensor) or not result.is_floating_point() or not result.numel():
             return None
         noise = torch.randn(result.shape, generator=draw, dtype=torch.float32).to(result.device, result.dtype)
         largest = result.detach().abs().max().nan_to_num(0.0, 0.0, 0.0).clamp(min=_LEAST)
-        return result + largest * noise * size
+        return result + largest * noise * (sign * size)
 
     with ExitStack() as stack:
         for module in model.modules():
             if not any(True for _ in module.children()):
                 stack.callback(module.register_forward_hook(move).remove)
+        stack.enter_context(_Best(last=bool(seed % 2)))
         yield
+
+
+class _Best(TorchFunctionMode):
+    """Inside, `topk` takes the first or the last of scores that are equal."""
+
+    def __init__(self, last: bool) -> None:
+        super().__init__()
+        self._last = last
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        if func in (torch.topk, torch.Tensor.topk) and args and args[0].dim() and "out" not in kwargs:
+            return self._topk(*args, **kwargs)
+        return func(*args, **kwargs)
+
+    def _topk(
+        self, input: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    ) -> torch.return_types.topk:
+        """As torch's, with torch's names. What is asked for unsorted may come sorted."""
+        given = input.flip(dim) if self._last else input
+        values, places = torch.sort(given, dim=dim, descending=largest, stable=True)
+        places = input.shape[dim] - 1 - places if self._last else places
+        return torch.return_types.topk((values.narrow(dim, 0, k), places.narrow(dim, 0, k)))

@@ -1,4 +1,4 @@
-"""Faults of ONNX Runtime."""
+"""Faults of ONNX Runtime on the CPU."""
 
 import numpy as np
 import onnx
@@ -15,3 +15,13 @@ def onnxruntime_takes_the_pixel_before_the_nearest():
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
     [found] = session.run(None, {"x": np.arange(56, dtype=np.float32).reshape(1, 1, 1, 56)})
     return found.reshape(-1).tolist() != [0, 14, 28, 42]
+
+
+def onnxruntime_pools_without_zeros():
+    text = "y = Pad(x, p) z = MaxPool<kernel_shape = [3, 3], strides = [2, 2]>(y)"
+    proto = onnx.parser.parse_model(
+        f'<ir_version: 10, opset_import: ["" : 20]> g (float[1, 1, 4, 4] x) => (float[1, 1, 2, 2] z) {{ {text} }}'
+    )
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.int64([0, 0, 1, 1, 0, 0, 1, 1]), "p"))
+    [found] = onnxruntime.InferenceSession(proto.SerializeToString()).run(None, {"x": -np.ones((1, 1, 4, 4), "f4")})
+    return found.max() < 0

@@ -66,6 +66,11 @@ def openvino_orders_no_ties():
     return _wrong(_graph(text, k=np.int64([64])), np.random.default_rng(0).integers(0, 2, (4, 64)).astype(bool))
 
 
+def openvino_finds_nan_greater():
+    proto = _graph("g (float[16, 4] x) => (bool[16, 4] y) { q = Div(x, x) y = Greater(q, c) }", c=np.float32(0.02))
+    return _wrong(proto, np.zeros((16, 4), np.float32))
+
+
 def openvino_restores_other_models():
     """A slice to the end of an axis, which is one row short once it was restored without its weights."""
     ends = {"b": np.int64([2]), "e": np.int64([2**63 - 1]), "a": np.int64([1])}

@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 _ROUNDING = 2e-7  # some roundings of float32
 _LEAST = 1e-4  # zeros are moved too
@@ -16,14 +17,31 @@ Tensors = dict[str, torch.Tensor]
 
 
 def movement(model: torch.nn.Module, run: Callable[[Tensors], Tensors], given: Tensors, apart: Callable) -> float:
-    """The furthest that outputs move: with weights, floating inputs and what each layer gives moved by roundings.
-    apart measures how far outputs are from each other."""
+    """The furthest that outputs move: with weights, floating inputs and what each layer gives moved by roundings, and
+    with any of equal scores taken as the best. apart measures how far outputs are from each other."""
     right, most = run(given), 0.0
     for seed in range(_TRIALS):
         draw = torch.Generator().manual_seed(seed)
-        with _weights_moved(model, draw), _layers_moved(model, draw):
+        with _weights_moved(model, draw), _layers_moved(model, draw), _Shuffled(draw):
             most = max(most, apart(run({name: _moved(t, draw) for name, t in given.items()}), right))
     return most
+
+
+class _Shuffled(TorchFunctionMode):
+    """Inside, `topk` sees scores in a drawn order: it says nothing of equal ones."""
+
+    def __init__(self, draw: torch.Generator) -> None:
+        super().__init__()
+        self._draw = draw
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        if func not in (torch.topk, torch.Tensor.topk):
+            return func(*args, **kwargs)
+        dim = kwargs.get("dim", args[2] if len(args) > 2 else -1)
+        order = torch.randperm(args[0].shape[dim], generator=self._draw)
+        found = func(args[0].index_select(dim, order), *args[1:], **kwargs)
+        return torch.return_types.topk((found.values, order[found.indices]))
 
 
 def _moved(t: torch.Tensor, draw: torch.Generator) -> torch.Tensor:

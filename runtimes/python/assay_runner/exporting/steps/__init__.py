@@ -13,6 +13,7 @@ from typing import Any
 import onnx_ir
 
 from assay_runner.exporting.steps import (
+    comparisons,
     dead,
     einsums,
     folding,
@@ -46,6 +47,7 @@ class Step:
 
 
 _OPENVINO, _SEEN = "openvino", ("2026.4.1",)
+_RUNTIME, _RUNTIME_SEEN = "onnxruntime", ("1.31.1",)
 _QNN, _QNN_SEEN = "onnxruntime-qnn", ("2.7.0",)
 
 STEPS = (
@@ -63,6 +65,13 @@ STEPS = (
         pools.clip,
     ),
     Step(
+        "zeros before pools joined",
+        Fault(
+            "onnxruntime_pools_without_zeros", _RUNTIME, _RUNTIME_SEEN, "ONNX Runtime drops zeros padded before MaxPool"
+        ),
+        pools.join_zeros,
+    ),
+    Step(
         "circular pads are slices",
         Fault("openvino_has_no_circular_pads", _OPENVINO, _SEEN, "OpenVINO cannot pad with values from the other end"),
         wraps.to_slices,
@@ -76,6 +85,11 @@ STEPS = (
         "sorting without ties",
         Fault("openvino_orders_no_ties", _OPENVINO, _SEEN, "OpenVINO leaves equal values in no fixed order"),
         ties.to_places,
+    ),
+    Step(
+        "comparisons of quotients turned round",
+        Fault("openvino_finds_nan_greater", _OPENVINO, _SEEN, "OpenVINO finds NaN greater than every number"),
+        comparisons.turn,
     ),
     Step("splits that undo a join removed", "OpenVINO fails on some, and all cost copies", joins.undo),
     Step(

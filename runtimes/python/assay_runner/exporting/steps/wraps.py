@@ -16,7 +16,7 @@ def to_slices(model: onnx_ir.Model) -> int:
     for node in editing.nodes(model, "Pad"):
         if node.attributes.get_string("mode", "constant") != "wrap":
             continue
-        source, widths = editing.shape(node.inputs[0]), _widths(node)
+        source, widths = editing.shape(node.inputs[0]), widths_of(node)
         if source is None or widths is None or not all(_fits(source[axis], *ends) for axis, ends in widths.items()):
             continue
         _rewrite(node, list(source), {axis: ends for axis, ends in widths.items() if any(ends)})
@@ -24,7 +24,7 @@ def to_slices(model: onnx_ir.Model) -> int:
     return done
 
 
-def _widths(node: onnx_ir.Node) -> dict[int, tuple[int, int]] | None:
+def widths_of(node: onnx_ir.Node) -> dict[int, tuple[int, int]] | None:
     """By axis, how much stands before it and behind it; None where that is computed or the rank not known."""
     pads, rank = editing.constant(node.inputs[1]), len(node.inputs[0].shape or ())
     chosen = node.inputs[3] if len(node.inputs) > 3 else None
