@@ -118,9 +118,9 @@ def test_a_refused_graph_says_nothing_about_the_check():
 def test_what_rounding_does_too_stands_apart():
     recipe = {"size": "tiny", "rounding": {"fp16": {"y": [1e-3, 1e-3]}, "fp32": {"y": [1e-7, 1e-7]}}}
 
-    def row(engine, effect, became, output="y"):
+    def row(engine, effect, became, output="y", unchanged=None):
         mutant = Mutant("bias zeroed", "f", effect, output)
-        return mutants.Trial("t", Check(recipe, engine, Path()), mutant).row(became, {"why": ""})
+        return mutants.Trial("t", Check(recipe, engine, Path()), mutant, unchanged).row(became, {"why": ""})
 
     results = mutants.Results("")
     results.rows = [
@@ -128,11 +128,12 @@ def test_what_rounding_does_too_stands_apart():
         row("qnn", 2e-3, mutants.SURVIVED),
         row("qnn", 2e-3, mutants.NOTICED),
         row("qnn", 5e-4, mutants.SURVIVED, "another"),
+        row("qnn", 5e-3, mutants.SURVIVED, unchanged=6e-3),
         row("webnn", 5e-4, mutants.NOTICED),
         row("webnn", 1e-7, mutants.REMOVED),
     ]
-    assert (results.share(), results.share(apart=True)) == (2 / 5, 2 / 4)
-    assert (results.share("qnn"), results.share("qnn", apart=True)) == (1 / 4, 1 / 3)
+    assert (results.share(), results.share(apart=True)) == (2 / 6, 2 / 4)
+    assert (results.share("qnn"), results.share("qnn", apart=True)) == (1 / 5, 1 / 3)
     assert results.share("openvino") == 0
 
 

@@ -32,6 +32,7 @@ class Trial:
     type: str
     check: Check
     mutant: Mutant | None = None
+    unchanged: float | None = None  # how far the engine is off without any fault
 
     def run(self) -> dict[str, Any]:
         """What the check saw."""
@@ -50,9 +51,11 @@ class Trial:
 
     @property
     def rounding(self) -> float | None:
-        """How far the cell's dtype itself moves the output that the fault moves; None where that is not known."""
+        """How far the output that the fault moves is off without it: by the dtype's rounding, which the recipe knows,
+        or by that of the engine; None where neither is known."""
         known = tolerances.known(self.check.recipe, CELLS[self.check.engine]["dtype"])
-        return known[self.mutant.output][0] if self.mutant and self.mutant.output in known else None
+        own = known.get(self.mutant.output if self.mutant else "", (None,))[0]
+        return max((far for far in (own, self.unchanged) if far is not None), default=None)
 
 
 def became(trial: Trial, seen: dict[str, Any]) -> str:
@@ -91,7 +94,7 @@ class Results:
 
     def share(self, engine: str = "", apart: bool = False) -> float:
         """The share that was noticed, of all engines or of one; nothing planted is nothing noticed. Apart from those
-        that do no more than rounding in the cell's dtype, if that is asked for."""
+        that do no more than rounding, if that is asked for."""
         rows = [r for r in self.rows if engine in ("", r["engine"]) and not (apart and drowned(r))]
         counts = Counter(row["became"] for row in rows)
         counted = counts[NOTICED] + counts[SURVIVED]
@@ -111,7 +114,7 @@ class Results:
         print()
         for engine in ("", *engines):
             told = f"{100 * self.share(engine):.1f} % noticed, {100 * self.share(engine, apart=True):.1f} % of those"
-            print(f"{engine or 'all'}: {told} that do more than rounding in the dtype")
+            print(f"{engine or 'all'}: {told} that do more than rounding")
 
     def _list(self, what: str) -> None:
         found = sorted((r for r in self.rows if r["became"] == what), key=lambda r: -(r["effect"] or 0))
@@ -122,8 +125,7 @@ class Results:
 
 
 def drowned(row: dict[str, Any]) -> bool:
-    """Whether a fault moves an output no further than rounding in the cell's dtype does, which the recipe knows:
-    nobody could tell the two apart."""
+    """Whether a fault moves an output no further than rounding does: nobody could tell the two apart."""
     return row["effect"] is not None and row["rounding"] is not None and row["effect"] <= row["rounding"]
 
 
@@ -161,7 +163,7 @@ def tried(recipes: Iterable[dict[str, Any]], options: argparse.Namespace, export
     trials = []
     for trial, unchanged in run(Trial.run, pairs):
         for mutant in bred[trial.type]:
-            one = Trial(trial.type, trial.check, mutant)
+            one = Trial(trial.type, trial.check, mutant, unchanged.get("max_rel"))
             if why := unplanted(one, unchanged):
                 results.add(one.row(why[0], {"why": why[1]}))
             else:
