@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -88,9 +87,7 @@ class Results:
     def add(self, row: dict[str, Any]) -> None:
         """Keeps a line."""
         self.rows.append(row)
-        if self._out:
-            with Path(self._out).open("a") as file:
-                file.write(json.dumps(row) + "\n")
+        subjects.keep(self._out, [row])
 
     def share(self, engine: str = "", apart: bool = False) -> float:
         """The share that was noticed, of all engines or of one; nothing planted is nothing noticed. Apart from those
