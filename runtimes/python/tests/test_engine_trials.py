@@ -42,6 +42,13 @@ def test_a_planted_fault_is_noticed(bert, bred, engine, mutation):
     assert mutants.became(trial, seen) == mutants.NOTICED, seen
 
 
+def test_half_precision_is_noticed_of_a_model_whose_rounding_no_recipe_knows(bert, bred):
+    """As of those that cannot run in float64."""
+    assert "rounding" not in bert.recipe
+    seen = mutants.Trial("bert", bert, bred["half precision"]).run()
+    assert seen["verdict"] == "fails" and seen["tolerance"] < 1e-4 < seen["max_rel"] < 1e-3, seen
+
+
 @pytest.mark.parametrize("engine", ["onnxruntime", "openvino"])
 def test_nothing_is_noticed_where_nothing_is_planted(bert, engine):
     trial = mutants.Trial("bert", replace(bert, engine=engine))

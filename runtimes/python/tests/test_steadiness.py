@@ -75,6 +75,21 @@ def test_scores_that_differ_are_taken_as_torch_takes_them(last, more):
         assert torch.equal(one.values, expected.values) and torch.equal(one.indices, expected.indices)
 
 
+@pytest.mark.parametrize("count", range(2, 9))
+def test_two_trials_find_every_tie(count):
+    """Whichever of the equal ones was chosen."""
+    model = Choosing().eval()
+
+    def run():
+        with torch.inference_mode():
+            return model(torch.zeros(1, count, 4))
+
+    with torch.inference_mode():
+        for chosen in range(count):
+            expected = {"y": model.table(torch.tensor([chosen]))}
+            assert not steadiness.steady(steadiness.moved(model, run, expected), 1e-3)
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
@@ -114,6 +129,19 @@ class Cancelling(torch.nn.Module):
 
     def forward(self, x):
         return {"y": self.one(x) - x[:, :1] * self.one(x) + self.two(x) * 1e-4}
+
+
+def test_what_roundings_do_is_known_by_output():
+    """Of float32 alone: some of its roundings, and more where numbers cancel."""
+    model, apart, near = Cancelling().eval(), torch.full((1, 4), 0.1), torch.full((1, 4), 0.999)
+
+    def run(x):
+        with torch.inference_mode():
+            return model(x) | {"x": x, "count": torch.tensor([1])}
+
+    plain, cancelled = (steadiness.rounding(model, lambda x=x: run(x), run(x)) for x in (apart, near))
+    assert plain.keys() == {"y", "x"} and plain["x"] == (0.0, 0.0)
+    assert 1e-8 < plain["y"][0] < 5e-6 < cancelled["y"][0]
 
 
 def test_what_cancels_is_not_judged_in_a_narrow_dtype():

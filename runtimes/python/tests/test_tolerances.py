@@ -25,6 +25,15 @@ def test_no_rounding_is_less_than_that_of_float32():
     assert exact.of("y") == exact.of_row("y") == FACTOR * EPS
 
 
+def test_what_the_recipe_knows_comes_first():
+    limit = tolerances.of_cell(BERT, {}, "fp32").knowing(
+        {"logits": (1e-9, 1e-9), "other": (1e-6, 2e-6), "far": (1.0, 1.0)}
+    )
+    assert limit.of("logits") == pytest.approx(8e-6)
+    assert (limit.of("other"), limit.of_row("other")) == (pytest.approx(2e-5), pytest.approx(4e-5))
+    assert limit.of("far") == TABLE["fp32"], "which nothing widens"
+
+
 def test_a_sensitive_sample_may_be_off_by_more():
     known = tolerances.of_cell(BERT, {}, "fp32")
     assert known.moved(1e-5).of("logits") == pytest.approx(4e-5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 import onnx_ir
@@ -13,11 +14,11 @@ import pytest
 import torch
 import torch_recipes
 from trials import children, false_alarms, mutants, subjects
-from trials.checks import Seen, read
+from trials.checks import Check, Seen, read
 from trials.drawing import Drawing
 from trials.judge import apart
 from trials.mutating import MUTATIONS, Graph, Lacking
-from trials.planting import Mutant
+from trials.planting import Mutant, _apart
 
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
 
@@ -112,6 +113,36 @@ def test_a_refused_graph_says_nothing_about_the_check():
     assert mutants.became(trial, {"verdict": "refused"}) == mutants.UNCOUNTED
     assert mutants.became(trial, {children.DIED: "signal 11"}) == mutants.UNCOUNTED
     assert mutants.became(trial, {"verdict": "unjudged"}) == mutants.NOTICED
+
+
+def test_what_rounding_does_too_stands_apart():
+    recipe = {"size": "tiny", "rounding": {"fp16": {"y": [1e-3, 1e-3]}, "fp32": {"y": [1e-7, 1e-7]}}}
+
+    def row(engine, effect, became, output="y", unchanged=None):
+        mutant = Mutant("bias zeroed", "f", effect, output)
+        return mutants.Trial("t", Check(recipe, engine, Path()), mutant, unchanged).row(became, {"why": ""})
+
+    results = mutants.Results("")
+    results.rows = [
+        row("qnn", 1e-3, mutants.SURVIVED),
+        row("qnn", 2e-3, mutants.SURVIVED),
+        row("qnn", 2e-3, mutants.NOTICED),
+        row("qnn", 5e-4, mutants.SURVIVED, "another"),
+        row("qnn", 5e-3, mutants.SURVIVED, unchanged=6e-3),
+        row("webnn", 5e-4, mutants.NOTICED),
+        row("webnn", 1e-7, mutants.REMOVED),
+    ]
+    assert (results.share(), results.share(apart=True)) == (2 / 6, 2 / 4)
+    assert (results.share("qnn"), results.share("qnn", apart=True)) == (1 / 5, 1 / 3)
+    assert results.share("openvino") == 0
+
+
+def test_the_output_that_a_fault_moves_is_named():
+    right = {"a": torch.tensor([1.0, -2.0]), "b": torch.tensor([4.0]), "c": torch.tensor([1])}
+    found = {"a": torch.tensor([1.0, -1.0]), "b": torch.tensor([4.0]), "c": torch.tensor([9])}
+    assert _apart(found, right) == (0.5, "a")
+    assert _apart(found | {"b": torch.tensor([float("nan")])}, right) == (float("inf"), "b")
+    assert _apart({"c": found["c"]}, {"c": right["c"]}) == (0.0, "")
 
 
 def test_a_report_is_read_as_the_program_does():

@@ -31,6 +31,19 @@ def steady(movement: float, limit: float) -> bool:
     return movement <= _SHARE * limit
 
 
+def rounding(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors) -> dict[str, tuple[float, float]]:
+    """How far each output moves in float32, as `tolerances` has it: the error over the largest value, and that of the
+    worst row over its length. For models of which float64 cannot say it."""
+    found: dict[str, tuple[float, float]] = {}
+    for seed in range(_TRIALS["fp32"]):
+        with jittered(model, seed, ROUNDINGS["fp32"]):
+            compared = numerics.compare(run(), expected)
+        for name, error in compared.errors.items():
+            old = found.get(name, (0.0, 0.0))
+            found[name] = max(old[0], error.rel), max(old[1], error.row)
+    return found
+
+
 def moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors, dtype: str = "fp32") -> float:
     """How far outputs move, as a comparison's max_rel, when everything inside moves by roundings of a dtype."""
     return max(_moved(model, run, expected, seed, ROUNDINGS[dtype]) for seed in range(_TRIALS.get(dtype, 1)))

@@ -77,6 +77,7 @@ def tried(options: argparse.Namespace, root: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for batch, answer in children.each(batches, Batch.run, options.processes, options.limit, options.loud):
         found += answer.get("checks", [])
+        subjects.keep(options.out, answer.get("checks", []))
         if DIED in answer:
             print(f"{batch.recipe['type']}, seed {batch.seed}: {answer[DIED]}", flush=True)
     return found
@@ -88,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, default=5, help="how many seeds of weights and inputs (5)")
     parser.add_argument("--first-seed", type=int, default=1, help="the first of them (1)")
     parser.add_argument("--engines", type=lambda s: s.split(","), default=list(ENGINES), help=", ".join(ENGINES))
+    parser.add_argument("--out", default="", help="file for a JSON line per check")
     parser.add_argument("--most", type=float, default=1e-3, help="share of checks that may be false alarms (0.001)")
     options = parser.parse_args(arguments)
     children.prepare()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -13,8 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from assay_runner.checking import tolerances
+
 from . import children, subjects
-from .checks import PAGE, Check
+from .checks import CELLS, PAGE, Check
 from .children import DIED
 from .mutating import MUTATIONS
 from .planting import NOTHING, Mutant, apart, breed, planted
@@ -30,6 +31,7 @@ class Trial:
     type: str
     check: Check
     mutant: Mutant | None = None
+    unchanged: float | None = None  # how far the engine is off without any fault
 
     def run(self) -> dict[str, Any]:
         """What the check saw."""
@@ -44,7 +46,15 @@ class Trial:
         """A line of the results."""
         mutant = self.mutant or Mutant("")
         about = {"type": self.type, "engine": self.check.engine, "mutation": mutant.mutation, "effect": mutant.effect}
-        return about | {"became": became, **seen}
+        return about | {"output": mutant.output, "rounding": self.rounding, "became": became, **seen}
+
+    @property
+    def rounding(self) -> float | None:
+        """How far the output that the fault moves is off without it: by the dtype's rounding, which the recipe knows,
+        or by that of the engine; None where neither is known."""
+        known = tolerances.known(self.check.recipe, CELLS[self.check.engine]["dtype"])
+        own = known.get(self.mutant.output if self.mutant else "", (None,))[0]
+        return max((far for far in (own, self.unchanged) if far is not None), default=None)
 
 
 def became(trial: Trial, seen: dict[str, Any]) -> str:
@@ -77,13 +87,13 @@ class Results:
     def add(self, row: dict[str, Any]) -> None:
         """Keeps a line."""
         self.rows.append(row)
-        if self._out:
-            with Path(self._out).open("a") as file:
-                file.write(json.dumps(row) + "\n")
+        subjects.keep(self._out, [row])
 
-    def share(self) -> float:
-        """The share that was noticed; nothing planted is nothing noticed."""
-        counts = Counter(row["became"] for row in self.rows)
+    def share(self, engine: str = "", apart: bool = False) -> float:
+        """The share that was noticed, of all engines or of one; nothing planted is nothing noticed. Apart from those
+        that do no more than rounding, if that is asked for."""
+        rows = [r for r in self.rows if engine in ("", r["engine"]) and not (apart and drowned(r))]
+        counts = Counter(row["became"] for row in rows)
         counted = counts[NOTICED] + counts[SURVIVED]
         return counts[NOTICED] / counted if counted else 0.0
 
@@ -98,15 +108,29 @@ class Results:
                 print(f"{engine:12} {mutation:18} {counts[NOTICED]:7} / {total:<7} {rest}")
         for what in (SURVIVED, REMOVED, UNCOUNTED, LACKING):
             self._list(what)
-        print(f"\n{100 * self.share():.1f} % noticed")
+        print()
+        for engine in ("", *engines):
+            told = f"{100 * self.share(engine):.1f} % noticed, {100 * self.share(engine, apart=True):.1f} % of those"
+            print(f"{engine or 'all'}: {told} that do more than rounding")
 
     def _list(self, what: str) -> None:
         found = sorted((r for r in self.rows if r["became"] == what), key=lambda r: -(r["effect"] or 0))
         print(f"\n{what}: {len(found)}" if found else "", end="\n" if found else "")
         for row in found:
-            effect = "" if row["effect"] is None else f" (effect {row['effect']:.1e})"
             why = row.get("why") or row.get(DIED) or ""
-            print(f"  {row['engine']} {row['type']}: {row['mutation']}{effect}{': ' + why[:150] if why else ''}")
+            print(f"  {row['engine']} {row['type']}: {row['mutation']}{_sizes(row)}{': ' + why[:150] if why else ''}")
+
+
+def drowned(row: dict[str, Any]) -> bool:
+    """Whether a fault moves an output no further than rounding does: nobody could tell the two apart."""
+    return row["effect"] is not None and row["rounding"] is not None and row["effect"] <= row["rounding"]
+
+
+def _sizes(row: dict[str, Any]) -> str:
+    """What a fault does, beside what rounding does and what is allowed."""
+    known = [(name, row.get(name)) for name in ("effect", "rounding", "tolerance")]
+    told = ", ".join(f"{name} {number:.1e}" for name, number in known if number is not None)
+    return f" ({told})" if told and row["effect"] is not None else ""
 
 
 def tried(recipes: Iterable[dict[str, Any]], options: argparse.Namespace, exports: Path) -> Results:
@@ -136,7 +160,7 @@ def tried(recipes: Iterable[dict[str, Any]], options: argparse.Namespace, export
     trials = []
     for trial, unchanged in run(Trial.run, pairs):
         for mutant in bred[trial.type]:
-            one = Trial(trial.type, trial.check, mutant)
+            one = Trial(trial.type, trial.check, mutant, unchanged.get("max_rel"))
             if why := unplanted(one, unchanged):
                 results.add(one.row(why[0], {"why": why[1]}))
             else:

@@ -38,6 +38,7 @@ class Mutant:
     mutation: str
     file: str = ""
     effect: float | None = None
+    output: str = ""  # the one that is moved so far
     lacking: str = ""  # why there is none
 
 
@@ -53,7 +54,7 @@ def breed(check: Check, folder: Path) -> list[Mutant]:
     """Writes every mutant of a model into a folder, and measures what each does on ONNX Runtime."""
     with exported(check) as artefact:
         samples = _samples(artefact)
-        right = comparison.Graph(artefact.graph)
+        right = comparison.Graph(artefact.graph, _names(artefact))
         expected = [(sample, right.run(sample.tensors)) for sample in samples]
         shapes = [tuple(t.shape) if t.is_floating_point() else None for t in expected[0][1].values()]
         return [_bred(artefact, name, folder / name.replace(" ", "-"), shapes, expected) for name in MUTATIONS]
@@ -69,7 +70,7 @@ def _bred(artefact: Artefact, name: str, folder: Path, shapes: list[Any], expect
             return Mutant(name, lacking=str(error))
         writing.write(graph.model, folder)
         file = folder / writing.FILE
-        mutant = Mutant(name, str(file), _effect(file, expected))
+        mutant = Mutant(name, str(file), *_effect(comparison.Graph(file, _names(artefact)), expected))
         if mutant.effect >= NOTHING or turn + 1 >= graph.places[0]:
             break
     return mutant
@@ -82,26 +83,31 @@ def _samples(artefact: Artefact) -> list[Sample]:
     return [first, *(row.sample for row in artefact.further() if not artefact.fixed(row.sample.tensors))]
 
 
-def _effect(file: Path, expected: list[tuple[Sample, Tensors]]) -> float:
-    mutated = comparison.Graph(file)
+def _names(artefact: Artefact) -> list[str]:
+    """The model's own names of the graph's outputs."""
+    return [spec["name"] for spec in artefact["graph"]["outputs"]]
+
+
+def _effect(mutated: comparison.Graph, expected: list[tuple[Sample, Tensors]]) -> tuple[float, str]:
     return max(_apart(s.visible(mutated.run(s.tensors)), s.visible(right)) for s, right in expected)
 
 
-def _apart(found: Tensors, right: Tensors) -> float:
-    """The largest difference over the largest value, of the worst floating output."""
-    worst = 0.0
-    for one, other in zip(found.values(), right.values(), strict=True):
-        if not other.is_floating_point() or not other.numel():
-            continue
-        if one.shape != other.shape or bool(one.isnan().any()) != bool(other.isnan().any()):
-            return math.inf
-        seen = torch.isfinite(other) & (other.abs() < torch.finfo(other.dtype).max / 2)
-        if not bool(seen.any()):
-            continue
-        one, other = one[seen].double(), other[seen].double()
-        difference, scale = float((one - other).abs().max()), float(other.abs().max())
-        worst = max(worst, difference / scale if scale else (math.inf if difference else 0.0))
-    return worst
+def _apart(found: Tensors, right: Tensors) -> tuple[float, str]:
+    """How far the worst floating output is off, and its name."""
+    rows = [(_off(found[name], t), name) for name, t in right.items() if t.is_floating_point() and t.numel()]
+    return max(rows, default=(0.0, ""))
+
+
+def _off(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The largest difference over the largest value."""
+    if one.shape != other.shape or bool(one.isnan().any()) != bool(other.isnan().any()):
+        return math.inf
+    seen = torch.isfinite(other) & (other.abs() < torch.finfo(other.dtype).max / 2)
+    if not bool(seen.any()):
+        return 0.0
+    one, other = one[seen].double(), other[seen].double()
+    difference, scale = float((one - other).abs().max()), float(other.abs().max())
+    return difference / scale if scale else (math.inf if difference else 0.0)
 
 
 @contextmanager

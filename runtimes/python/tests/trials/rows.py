@@ -59,4 +59,4 @@ def _ran(session: driver.Session, tensors: Tensors) -> tuple[Tensors, Any]:
         names = [spec["name"] for spec in running.artefact["graph"]["inputs"]]
         running.compiled.bind({name: sampling.plain(tensors[name].numpy()) for name in names})
         running.compiled.run()
-        return sampling.tensors(running.compiled.outputs()), session.limit or 0.0
+        return sampling.tensors(running.compiled.outputs()), session.limit_of(running.artefact) or 0.0

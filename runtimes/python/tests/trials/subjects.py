@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,13 @@ def parser(name: str, about: str | None, count: int, seed: int, limit: float) ->
     made.add_argument("--limit", type=float, default=limit, help=f"seconds for one of them ({limit:g})")
     made.add_argument("--loud", action="store_true", help="show what libraries print")
     return made
+
+
+def keep(out: str, rows: Iterable[dict[str, Any]]) -> None:
+    """Adds lines to a file of results, where one is named."""
+    if out:
+        with Path(out).open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
 
 
 def tiny() -> dict[str, Recipe]:

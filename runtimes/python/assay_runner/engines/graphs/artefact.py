@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -14,8 +15,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner.checking import control, numerics, reference
+from assay_runner.checking import control, numerics, reference, steadiness
 from assay_runner.checking.further import Further, known, steady
+from assay_runner.checking.tolerances import Rounding
 from assay_runner.engines.contract import Arrays, Exported
 from assay_runner.engines.formats import ONNX, Form
 from assay_runner.engines.torch import engine
@@ -102,6 +104,11 @@ class Artefact:
     def reference(self) -> Tensors:
         """What torch gave, on the CPU in float32."""
         return self._tensors(REFERENCE)
+
+    @property
+    def rounding(self) -> Rounding:
+        """How far roundings of float32 move the outputs of which the recipe does not say it."""
+        return {name: (row[0], row[1]) for name, row in self.entry.manifest.get("rounding", {}).items()}
 
     def further(self) -> list[Further]:
         """The samples beside the first, with what torch gave."""
@@ -214,6 +221,20 @@ class Exporter:
         named = {row["name"] for row in rough}
         return [row for row in found if row.sample.name not in named], left + ties + rough
 
+    def _rounding(
+        self, built: building.Built, tensors: Mapping[str, Any], expected: Tensors, form: Form
+    ) -> dict[str, tuple[float, float]]:
+        """How far roundings move what a tiny model gives of the first sample, where its recipe does not say it: it
+        cannot run in float64."""
+        session = self.session
+        known = session.tolerance.rounding
+        unknown = [name for name, t in expected.items() if t.is_floating_point() and name not in known]
+        if session.recipe.get("size") != "tiny" or not unknown or form.narrow or not form.one_call:
+            return {}
+        with experts.looped(built.model), reference.forgetting(built.model):
+            found = steadiness.rounding(built.model, lambda: session.forward(built.model, tensors), expected)
+        return {name: row for name, row in found.items() if name in unknown and math.isfinite(max(row))}
+
     def _rounded(self, built: building.Built, found: list[Further]) -> list[Further]:
         """The samples with how far float32 itself is from float64 on each, where that is more than is known."""
         try:
@@ -228,6 +249,7 @@ class Exporter:
         with emit.in_phase("reference"):
             expected, label = self._expected(built, tensors, form)
             further, left = self._further(built, point, form)
+            rounding = self._rounding(built, tensors, expected, form)
         facts = {
             "subject_hash": identity.digest(session.recipe, built.weights, point, session.seed),
             "type": session.recipe.get("type"),
@@ -247,11 +269,13 @@ class Exporter:
                 {"name": row.sample.name, "masks": row.sample.masks, "moves": dict(row.moves)} for row in further
             ],
             "left_out": left,
+            "rounding": rounding,
         }
         try:
             with emit.in_phase("convert"):
                 call = session.recipe.get("call", {})
-                told = Subject(built.model, tensors, call, expected, self._options, further, session.tolerance)
+                limit = session.tolerance.knowing(rounding)
+                told = Subject(built.model, tensors, call, expected, self._options, further, limit)
                 graph = form.write(told, folder)
         except (ExportFailed, WrongExport) as error:
             return facts | {"failed": {"type": type(error).__name__, "message": str(error)}}

@@ -69,7 +69,7 @@ def _numerics(
     """The comparison, by the measure that the dtype has."""
     found, expected = generation.comparable(found, expected)
     least = numerics.LEAST_SNR_DB.get(session.asked.dtype)
-    compared = comparison.report(session.limit or 0.0, artefact["reference"])
+    compared = comparison.report(session.limit_of(artefact) or 0.0, artefact["reference"])
     compared["output_hash"] = outputs.digest(found)
     if least is not None:
         snr = numerics.signal_to_noise_db(found, expected, session.asked.dtype)

@@ -103,6 +103,11 @@ class Session:
             return None
         return tolerances.of_cell(self.torch.recipe, self.cell, self.asked.dtype, str(self.cell["engine"]))
 
+    def limit_of(self, artefact: Artefact) -> Tolerance | None:
+        """The same for what an artefact knows of its model's rounding beside the recipe."""
+        limit = self.limit
+        return limit.knowing(artefact.rounding) if limit is not None and self.asked.dtype == "fp32" else limit
+
     def feeds(self, artefact: Artefact, point: Mapping[str, Any], other: int = 0) -> Arrays:
         """The graph's inputs at a point, as arrays."""
         made = inputs.make(self.torch.recipe, point, self.torch.seed + other, torch.float32)
@@ -141,7 +146,8 @@ class Session:
         if running.run_ms is None or running.artefact.silent:
             return 0.0
         found, expected = generation.comparable(self.first(running), running.artefact.reference())
-        compared = numerics.compare(found, expected, self.asked.dtype).report(self.limit or 0.0, "")
+        limit = self.limit_of(running.artefact) or 0.0
+        compared = numerics.compare(found, expected, self.asked.dtype).report(limit, "")
         if compared["pass"]:
             compared = further.judged(compared, *self.samples(running))
         return 0.0 if compared["pass"] else compared["max_rel"]
@@ -164,7 +170,7 @@ class Session:
             return [], []
         clock = self.clock(running.compiled)
         least = numerics.LEAST_SNR_DB.get(self.asked.dtype)
-        judge = sampling.Judge(self.asked.dtype, self.limit, least)
+        judge = sampling.Judge(self.asked.dtype, self.limit_of(running.artefact), least)
         with self.emit.in_phase("samples"):
             return sampling.rows(running.artefact, running.compiled, judge, clock.once)
 

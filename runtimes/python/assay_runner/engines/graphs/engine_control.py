@@ -76,7 +76,7 @@ class Measure:
 def control_of(session: Session, running: Running, point: Mapping[str, Any], right: bool) -> dict[str, Any] | None:
     """The control of a check, as the protocol has it. Where the model's own numbers are not right, nothing more is run;
     where torch's control was not seen, the check is weak whatever the engine shows."""
-    artefact, limit = running.artefact, session.limit
+    artefact, limit = running.artefact, session.limit_of(running.artefact)
     measure = Measure(None if limit is None else limit.loosest(artefact.reference()), session.asked.dtype)
     known = artefact["control"]
     if known is not None:
