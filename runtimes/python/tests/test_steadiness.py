@@ -1,12 +1,16 @@
 """Answers that the last bit decides are recognised, and others are not taken for such."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
 from assay_runner.checking import steadiness
 from assay_runner.checking.further import TIES, Further, known, steady
 from assay_runner.checking.tolerances import Tolerance
-from assay_runner.subjects.samples import Sample
+from assay_runner.engines.formats import ONNX
+from assay_runner.engines.graphs.artefact import Exporter
+from assay_runner.subjects.samples import FIRST, LAST, Sample
 
 
 class Choosing(torch.nn.Module):
@@ -156,3 +160,23 @@ def test_what_cancels_is_not_judged_in_a_narrow_dtype():
     assert kept[0].unfit("fp16", 1e-2) == ""
     assert kept[1].unfit("fp16", 1e-2) == "too sensitive to rounding for fp16"
     assert kept[1].unfit("fp32", 1.0) == ""
+
+
+class Saying(torch.nn.Module):
+    """Gives as much as its ids say."""
+
+    def forward(self, input_ids):
+        return {"y": torch.linspace(1.0, 2.0, int(input_ids.sum()))}
+
+
+def test_no_sample_of_a_graph_is_left_out_for_its_shapes():
+    ids = {"name": "input_ids", "kind": "ids", "dtype": "int64", "shape": ["batch", 4], "low": 1, "high": 9}
+    model, exporter = Saying(), Exporter.__new__(Exporter)
+    exporter.session = SimpleNamespace(
+        recipe={"inputs": [ids], "sizes": {}}, seed=0, dtype=torch.float32, tolerance=Tolerance(1e-3),
+        forward=lambda model, given: model(**given),
+    )  # fmt: skip
+    kept, left = exporter._further(SimpleNamespace(model=model, parameters=0), {"batch": 1}, ONNX)
+    assert [row.sample.name for row in kept] == ["from another seed", FIRST, LAST]
+    assert len({row.expected["y"].shape for row in kept}) == 3
+    assert not left

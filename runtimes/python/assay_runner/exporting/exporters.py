@@ -7,7 +7,7 @@ serves releases of transformers that have none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -38,7 +38,9 @@ def _by_transformers(subject: Subject) -> onnx_ir.Model:
     config = OnnxConfig(opset_version=subject.options.opset, dynamic=shapes is not None, dynamic_shapes=shapes)
 
     def trace(lines: frozenset[Place]) -> onnx_ir.Model:
-        with traceable(subject, lines), nothing_beforehand(), optimising.briefly():
+        # What is read in a trace goes on as it is, and a model may have kept it from a call without gradients.
+        gradients = torch.no_grad() if subject.chosen else nullcontext()
+        with traceable(subject, lines), nothing_beforehand(), optimising.briefly(), gradients:
             return OnnxExporter().export(subject.model, dict(given), config).model
 
     return retraced(trace)

@@ -61,6 +61,7 @@ def table(first: exporters.Exporter, second: exporters.Exporter) -> tuple[Way, .
         Way(first, _LAYOUT),
         Way(first, _LAYOUT, opened=True),
         Way(first, _LAYOUT, chosen=True, shown=samples.PADDED),
+        Way(first, _LAYOUT, chosen=True, harmless=True),
         Way(first, _LAYOUT, chosen=True, harmless=True, opened=True),
         Way(first, _FRAMES),
         Way(first, _FRAMES, opened=True),
