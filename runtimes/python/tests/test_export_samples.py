@@ -113,6 +113,21 @@ def test_a_mask_that_has_to_be_a_constant_is_named(tmp_path):
     assert graph.check["samples"] == [{"name": "marked twice", "fixed": ["attention_mask"]}]
 
 
+def test_an_input_that_decided_everything_is_not_one_that_is_not_used(tmp_path):
+    """With its choices fixed no marks are left in the graph, and it is wrong for others."""
+
+    def by_marks(input_ids, mm_token_type_ids):
+        places = mm_token_type_ids[0].bool().tolist()
+        return torch.stack([input_ids[:, i] * (10.0 if at else 1.0) for i, at in enumerate(places)], dim=1)
+
+    first = {"input_ids": WORDS, "mm_token_type_ids": torch.tensor([[0, 1, 1, 0]])}
+    moved = {"mm_token_type_ids": torch.tensor([[0, 0, 1, 1]])}
+    graph = exported(by_marks, tmp_path, first, padded_at_the_end={"input_ids": WORDS + 1}, marks_moved=moved)
+    assert "mm_token_type_ids" in steps(graph)["constant inputs"]
+    assert "fixed choices" not in steps(graph)
+    assert any("on inputs marks moved" in row["error"] for row in graph.tried)
+
+
 def test_an_input_that_can_have_one_value_only_takes_nothing_away(tmp_path):
     def cut(pixel_values, image_sizes):
         height, width = image_sizes[0].tolist()

@@ -20,19 +20,21 @@ FLAT = Tolerance(tolerances.TABLE["fp32"])
 REFERENCE = "torch cpu fp32"
 
 
-def check(path: Path, subject: Subject, names: Sequence[str]) -> dict[str, Any]:
+def check(path: Path, subject: Subject, names: Sequence[str], held: Collection[str]) -> dict[str, Any]:
     """What ONNX Runtime makes of a graph whose outputs have these names, on every sample that it takes."""
     import onnxruntime
 
-    return sampled(f"onnxruntime {onnxruntime.__version__}", lambda: Graph(path, names), subject)
+    return sampled(f"onnxruntime {onnxruntime.__version__}", lambda: Graph(path, names), subject, held)
 
 
-def sampled(engine: str, load: Callable[[], Runnable], subject: Subject) -> dict[str, Any]:
-    """What an engine makes of a graph on the sample that was traced, and on the others that it takes: the `check`."""
+def sampled(engine: str, load: Callable[[], Runnable], subject: Subject, held: Collection[str]) -> dict[str, Any]:
+    """What an engine makes of a graph on the sample that was traced, and on the others that it takes: the `check`. held
+    are the inputs that are constants of the graph. Any other may have every value, also where the graph has no such
+    input: the model does not use it, or all that it decided was fixed, and then the numbers are wrong."""
     try:
         graph = load()
         first = judged(engine, graph.run(subject.tensors), subject.expected, limit=subject.limit)
-        samples = [_sample(graph, subject, further) for further in subject.further] if first["pass"] else []
+        samples = [_sample(graph, subject, further, held) for further in subject.further] if first["pass"] else []
     except Exception as error:  # noqa: BLE001 - engines raise types of their own
         return {"engine": engine, "error": f"{type(error).__name__}: {error}".strip()[-500:]}
     if (wrong := worst(samples)) is not None:
@@ -40,12 +42,10 @@ def sampled(engine: str, load: Callable[[], Runnable], subject: Subject) -> dict
     return first | ({"samples": samples} if samples else {})
 
 
-def _sample(graph: Runnable, subject: Subject, further: Further) -> dict[str, Any]:
-    """A sample's row. A graph is not given a sample that differs from the first in an input that it does not have."""
+def _sample(graph: Runnable, subject: Subject, further: Further, held: Collection[str]) -> dict[str, Any]:
+    """A sample's row. A graph is not given a sample that differs from the first in an input that it holds."""
     given = further.sample.tensors
-    fixed = [
-        name for name, t in subject.tensors.items() if name not in graph.inputs and not torch.equal(t, given[name])
-    ]
+    fixed = [name for name in held if not torch.equal(subject.tensors[name], given[name])]
     if fixed:
         return {"name": further.sample.name, "fixed": fixed}
     return further.row(graph.run(given), subject.limit) or further.left(NOTHING)

@@ -136,7 +136,7 @@ def _export(way: Way, subject: Subject, folder: Path) -> tuple[onnx_ir.Model, Gr
     writing.write(model, folder)
     names = list(subject.expected)
     found = writing.describe(model.graph.outputs)
-    check = comparison.check(folder / writing.FILE, subject, names)
+    check = comparison.check(folder / writing.FILE, subject, names, held(subject, fixed))
     if check.get("pass"):
         with quiet():
             choices.settle(fixed.notes, subject.run, _given(subject, check))
@@ -191,9 +191,14 @@ def exported(way: Way, subject: Subject) -> tuple[Any, Subject]:
         return way.exporter.export(fixed), fixed
 
 
+def held(subject: Subject, fixed: Subject) -> list[str]:
+    """The inputs that became constants."""
+    return [name for name in subject.tensors if name not in fixed.tensors]
+
+
 def frozen(subject: Subject, fixed: Subject, idle: Collection[str] = ()) -> list[dict[str, Any]]:
     """The steps that were done while a model was traced: which inputs became constants, and what was noted."""
-    names = [name for name in subject.tensors if name not in fixed.tensors and name not in idle]
+    names = [name for name in held(subject, fixed) if name not in idle]
     constant = {
         "name": "constant inputs",
         "count": len(names),

@@ -35,7 +35,8 @@ def first_good(subject: Subject, folder: Path) -> Graph:
 def _export(way: Way, subject: Subject, folder: Path) -> tuple[Any, Graph]:
     model, graph = written(way, subject, folder)
     names = [row["name"] for row in graph.outputs]
-    check = comparison.sampled(version(), lambda: _Loaded(folder / FILE, subject, names), subject)
+    held = [name for step in graph.steps for name in step.get("inputs", ())]
+    check = comparison.sampled(version(), lambda: _Loaded(folder / FILE, subject, names), subject, held)
     return model, replace(graph, check=check)
 
 
