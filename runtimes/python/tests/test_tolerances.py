@@ -103,3 +103,21 @@ def test_a_first_sample_that_is_wrong_is_not_hidden_by_another():
     right = numbers(1e-6, passed=True) | {"margin": 8.0, "rows": {"max_rel": 1e-6, "tolerance": 1e-5, "cosine": 1.0}}
     told = further.judged(right, [other], [])
     assert (told["max_rel"], told["sample"], told["margin"], told["rows"]) == (4e-4, "padded", None, None)
+
+
+@pytest.mark.parametrize(
+    ("point", "seed", "known"),
+    [({"batch": 1}, 0, True), ({}, 0, True), ({"batch": 2}, 0, False), ({"batch": 1}, 3, False)],
+)
+def test_a_recipe_knows_the_rounding_of_its_own_call_only(point, seed, known):
+    recipe = {"size": "tiny", "sizes": {"seq": 16}}
+    assert tolerances.measured(recipe, point, seed) is known
+    assert not tolerances.measured(recipe, {"batch": 1, "seq": 32}, 0)
+
+
+@pytest.mark.parametrize(
+    ("moves", "allowed"), [({}, 2e-5), ({"fp16": 1.0}, 2e-5), ({"fp32": 1e-4}, 4e-4), ({"fp32": 9}, 1e-3)]
+)
+def test_a_first_sample_of_another_call_may_be_off_by_what_roundings_move_it(moves, allowed):
+    own = Tolerance(1e-3, {"y": (1e-6, 1e-6)})
+    assert own.moved_at(moves, "fp32").of("y") == pytest.approx(allowed)

@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 
+from assay_runner.subjects import inputs
+
 TABLE = {"fp32": 1e-3, "fp16": 1e-2, "bf16": 3e-2}
 FACTOR = 20
 _LEAST = torch.finfo(torch.float32).eps  # no rounding is less: a model that was exact may be off by it elsewhere
@@ -58,6 +60,13 @@ class Tolerance:
     def loosest(self, outputs: Iterable[str] = ()) -> float:
         """The largest error that would pass."""
         return max((self.of(name) for name in outputs or self.rounding), default=self.most)
+
+    def moved_at(self, moves: Mapping[str, float], dtype: str) -> Tolerance:
+        """For a first sample that roundings move so far, by dtype, where the recipe knows another call; itself where
+        nothing is said. The table is the most that is allowed."""
+        if dtype not in moves:
+            return self
+        return replace(self, least=min(_MOVED * moves[dtype], self.most), rows=False)
 
     def moved(self, movement: float) -> Tolerance:
         """For a sample that roundings move so far: another than the one that the recipe knows. One that they move
@@ -108,6 +117,12 @@ def of_cell(recipe: Mapping[str, Any], cell: Mapping[str, Any], dtype: str, engi
     size = cell.get("size") or recipe.get("size") or ""
     flat = most(recipe.get("type", ""), size, cell.get("weights") or "random", dtype, engine)
     return Tolerance(flat, known(recipe, dtype))
+
+
+def measured(recipe: Mapping[str, Any], point: Mapping[str, Any], seed: int) -> bool:
+    """Whether a call is the one whose rounding a recipe knows. Other weights, other inputs and other sizes are rounded
+    otherwise: what roundings do to them has to be seen (`Tolerance.moved`)."""
+    return seed == 0 and inputs.sizes(recipe, point) == inputs.sizes(recipe, {})
 
 
 def known(recipe: Mapping[str, Any], dtype: str) -> Rounding:

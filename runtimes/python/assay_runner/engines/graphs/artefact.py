@@ -7,7 +7,7 @@ import gc
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from assay_runner.checking import control, numerics, reference, steadiness
+from assay_runner.checking import control, numerics, reference, steadiness, tolerances
 from assay_runner.checking.further import Further, known, steady
 from assay_runner.checking.tolerances import Rounding
 from assay_runner.engines.contract import Arrays, Exported
@@ -104,6 +104,11 @@ class Artefact:
     def reference(self) -> Tensors:
         """What torch gave, on the CPU in float32."""
         return self._tensors(REFERENCE)
+
+    @property
+    def moves(self) -> Mapping[str, float]:
+        """By dtype, how far roundings move the first sample, where the recipe does not know this call."""
+        return self.entry.manifest.get("moves", {})
 
     @property
     def rounding(self) -> Rounding:
@@ -235,6 +240,24 @@ class Exporter:
             found = steadiness.rounding(built.model, lambda: session.forward(built.model, tensors), expected)
         return {name: row for name, row in found.items() if name in unknown and math.isfinite(max(row))}
 
+    def _moves(
+        self, built: building.Built, point: Mapping[str, Any], tensors: Tensors, expected: Tensors, form: Form
+    ) -> dict[str, float]:
+        """How far roundings of each dtype move the first sample, where the recipe's rounding is that of another
+        call."""
+        session = self.session
+        tiny = session.recipe.get("size") == "tiny" and form.one_call
+        if not tiny or tolerances.measured(session.recipe, point, session.seed):
+            return {}
+
+        def run(given: Mapping[str, torch.Tensor]) -> Tensors:
+            return session.forward(built.model, given)
+
+        with experts.looped(built.model), reference.forgetting(built.model):
+            first = Further(Sample("the first", dict(tensors)), expected)
+            moves = {dtype: first.moved(built.model, run, expected, dtype) for dtype in steadiness.ROUNDINGS}
+        return dict(self._rounded(built, [replace(first, moves=moves)])[0].moves)
+
     def _rounded(self, built: building.Built, found: list[Further]) -> list[Further]:
         """The samples with how far float32 itself is from float64 on each, where that is more than is known."""
         try:
@@ -250,6 +273,7 @@ class Exporter:
             expected, label = self._expected(built, tensors, form)
             further, left = self._further(built, point, form)
             rounding = self._rounding(built, tensors, expected, form)
+            moves = self._moves(built, point, tensors, expected, form)
         facts = {
             "subject_hash": identity.digest(session.recipe, built.weights, point, session.seed),
             "type": session.recipe.get("type"),
@@ -270,11 +294,12 @@ class Exporter:
             ],
             "left_out": left,
             "rounding": rounding,
+            "moves": moves,
         }
         try:
             with emit.in_phase("convert"):
                 call = session.recipe.get("call", {})
-                limit = session.tolerance.knowing(rounding)
+                limit = session.tolerance.knowing(rounding).moved_at(moves, "fp32")
                 told = Subject(built.model, tensors, call, expected, self._options, further, limit)
                 graph = form.write(told, folder)
         except (ExportFailed, WrongExport) as error:

@@ -105,8 +105,10 @@ class Session:
 
     def limit_of(self, artefact: Artefact) -> Tolerance | None:
         """The same for what an artefact knows of its model's rounding beside the recipe."""
-        limit = self.limit
-        return limit.knowing(artefact.rounding) if limit is not None and self.asked.dtype == "fp32" else limit
+        limit, dtype = self.limit, self.asked.dtype
+        if limit is None:
+            return None
+        return (limit.knowing(artefact.rounding) if dtype == "fp32" else limit).moved_at(artefact.moves, dtype)
 
     def feeds(self, artefact: Artefact, point: Mapping[str, Any], other: int = 0) -> Arrays:
         """The graph's inputs at a point, as arrays."""

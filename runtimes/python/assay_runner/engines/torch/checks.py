@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from assay_runner.checking import control, further, narrower, numerics, placement, reference
+from assay_runner.checking import control, further, narrower, numerics, placement, reference, steadiness, tolerances
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import timing
@@ -72,6 +72,8 @@ def _checked(
     compared = numerics.compare(*generation.comparable(found, expected), session.dtype_name)
     if compared.unchecked:
         return report | {"constant": None, "numerics_note": compared.unchecked}
+    if compared.times(limit) > 1 and not tolerances.measured(session.recipe, point, session.seed):
+        limit = _moved(session, built, placed, found, limit)
     if compared.times(limit) <= 1 and (why := generation.unproven(found, expected)):
         return report | {"numerics_note": why}
     report["numerics"] = compared.report(limit, known.label)
@@ -81,6 +83,22 @@ def _checked(
     report["numerics"] = narrower.named(judged, session.recipe, session.dtype_name)
     report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
     return report
+
+
+def _moved(
+    session: Session, built: building.Built, placed: Mapping[str, torch.Tensor], found: Tensors, limit: Tolerance
+) -> Tolerance:
+    """The tolerance of a call that the recipe's rounding is not of: that of samples, or where the reference is not the
+    same code, by how far roundings move what it gives."""
+    if not session.narrow or not limit.rounding:
+        return session.sample_tolerance
+
+    def run() -> Tensors:
+        with session.drawing(built.model):
+            return session.forward(built.model, placed)
+
+    dtype = session.dtype_name
+    return limit.moved_at({dtype: steadiness.moved(built.model, run, found, dtype)}, dtype)
 
 
 def _sampled(
