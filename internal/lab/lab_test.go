@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -158,75 +157,6 @@ func TestOneLoadedModelServesABatchSweep(t *testing.T) {
 		if r.Latency != nil {
 			t.Error("a functional run must have no latency")
 		}
-	}
-}
-
-func TestVerdicts(t *testing.T) {
-	t.Parallel()
-	yes, no := true, false
-	passed := &cell.Numerics{Pass: true, Reference: "cpu fp64"}
-	for name, tc := range map[string]struct {
-		report runner.Report
-		want   cell.Verdict
-		says   string
-	}{
-		"right":            {runner.Report{Finite: &yes, Constant: &no, Numerics: passed}, cell.Works, ""},
-		"not finite":       {runner.Report{Finite: &no, Numerics: passed}, cell.Fails, "NaN"},
-		"constant":         {runner.Report{Finite: &yes, Constant: &yes, Numerics: passed}, cell.Fails, "same everywhere"},
-		"wrong":            {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.5), Tolerance: 1e-3, Reference: "cpu fp64"}}, cell.Fails, "differs from cpu fp64"},
-		"not quantised so": {runner.Report{Numerics: &cell.Numerics{SNRdB: new(31.0), LeastSNRdB: new(20.0), Quantised: &cell.Quantised{By: "ONNX Runtime", MaxRel: new(0.004), Tolerance: 1e-5, Pass: &no}}}, cell.Fails, "does not compute what was quantised: the output differs from ONNX Runtime on the dequantised weights by 0.004"},
-		"noisier than so":  {runner.Report{Numerics: &cell.Numerics{SNRdB: new(21.0), LeastSNRdB: new(20.0), Quantised: &cell.Quantised{By: "ONNX Runtime", SNRdB: new(15.0), LeastSNRdB: new(34.0), Pass: &no}}}, cell.Fails, "is 15.0 dB, less than 34"},
-		"quantised so":     {runner.Report{Numerics: &cell.Numerics{Pass: true, SNRdB: new(31.0), LeastSNRdB: new(20.0), Quantised: &cell.Quantised{MaxRel: new(1e-7), Tolerance: 1e-5, Pass: &yes}}}, cell.Works, ""},
-		"not compared so":  {runner.Report{Numerics: &cell.Numerics{Pass: true, SNRdB: new(31.0), LeastSNRdB: new(20.0), Quantised: &cell.Quantised{Note: "no such operator"}}}, cell.Works, ""},
-		"other pixels":     {runner.Report{Numerics: &cell.Numerics{Pass: true, Around: []cell.Around{{What: "pixel_values, before the model", Pass: new(bool)}}}}, cell.Fails, ""},
-		"half compared":    {runner.Report{Numerics: &cell.Numerics{Pass: true, Around: []cell.Around{{What: "text, after the model"}}}}, cell.Partial, "not compared: text, after the model"},
-		"not checked":      {runner.Report{NumericsNote: "56 GiB needed"}, cell.Partial, "56 GiB needed"},
-		"left over":        {runner.Report{Numerics: passed, Placement: &cell.Placement{Device: "cpu", Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Partial, "2 operations on cuda:0"},
-		"a blind check":    {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-mlp", Change: new(1e-9)}}}, cell.Partial, "zero-mlp"},
-		"a blind engine":   {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "negate-quarter", Where: cell.OnEngine, Change: new(1e-7), Expected: new(1.8), Note: "it differs"}}}, cell.Partial, "by 1e-07 on the engine and should change it by 1.8: the two do not agree"},
-		"a mute engine":    {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "negate-quarter", Where: cell.OnEngine, Expected: new(1.8), Note: "the damaged graph did not run: no"}}}, cell.Partial, "the check is weak here: the damaged graph did not run: no"},
-		"too little":       {runner.Report{Numerics: &cell.Numerics{Pass: true, Control: &cell.Control{Kind: "zero-weights", Where: cell.OnEngine, Change: new(0.001), Expected: new(0.001)}}}, cell.Partial, "zero-weights changes the output by only 0.001"},
-		"fixed choices":    {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.FixedChoices, Why: "input_ids decide"}}}}, cell.Partial, "input_ids decide"},
-		"constant mask":    {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.ConstantInputs, Why: "attention_mask: fixed"}}}}, cell.Partial, "attention_mask"},
-		"wrong elsewhere":  {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.2), Tolerance: 1e-3, Reference: "cpu fp32", Sample: "padded at the end"}}, cell.Fails, "on inputs other than the first: padded at the end"},
-		"fixed axes":       {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.FixedAxes, Why: "batch of pixel_values"}}}}, cell.Partial, "batch of pixel_values"},
-		"other steps":      {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: "constants folded"}}}}, cell.Works, ""},
-		"wrong and left":   {runner.Report{Numerics: &cell.Numerics{MaxRel: new(1.0)}, Placement: &cell.Placement{Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Fails, "differs"},
-	} {
-		v, note, f := verdict(cell.Cell{Type: "x"}.Normal(), tc.report)
-		said := note
-		if f != nil {
-			said = f.Detail
-			if f.Class != cell.WrongOutput || f.Hint == "" {
-				t.Errorf("%s: failure %+v", name, f)
-			}
-		}
-		if v != tc.want || !strings.Contains(said, tc.says) {
-			t.Errorf("%s: %s, %q; want %s, %q", name, v, said, tc.want, tc.says)
-		}
-	}
-}
-
-// TestRescued: a result that only another setting made right says so.
-func TestRescued(t *testing.T) {
-	t.Parallel()
-	s := &script{do: func(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
-		var r map[string]any
-		if err := json.Unmarshal(goodReport(job), &r); err != nil {
-			return runner.Exit{}, err
-		}
-		r["export"] = cell.Exported{Way: "onnx, FUSE=NO", Earlier: []cell.ExportTry{{Way: "onnx", Error: "its numbers are wrong by 0.5"}}}
-		b, err := json.Marshal(r)
-		on(runner.PointDone{Report: b})
-		return runner.Exit{}, err
-	}}
-	rs, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "x"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	const want = "with the engine's default configuration (onnx) its numbers are wrong by 0.5; they are right with onnx, FUSE=NO"
-	if rs[0].Verdict != cell.Works || rs[0].Note != want {
-		t.Errorf("%s, %q", rs[0].Verdict, rs[0].Note)
 	}
 }
 

@@ -1,14 +1,12 @@
 """Each rewriting step on small graphs written by hand, before and after it by ONNX Runtime."""
 
 import numpy as np
-import onnx
 import onnx_ir
-import onnxruntime
 import pytest
+from step_graphs import after, graph, run
 
 from assay_runner.exporting import steps, writing
 from assay_runner.exporting.steps import (
-    comparisons,
     dead,
     einsums,
     folding,
@@ -24,42 +22,6 @@ from assay_runner.exporting.steps import (
     ties,
     wraps,
 )
-
-HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
-
-
-def graph(text, **constants):
-    """The model of a graph in ONNX's own text; constants are arrays by name."""
-    proto = onnx.parser.parse_model(HEAD + text)
-    used = {name for node in proto.graph.node for name in node.input}
-    proto.graph.initializer.extend(
-        onnx.numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items() if name in used
-    )
-    return onnx_ir.from_proto(onnx.shape_inference.infer_shapes(proto))
-
-
-def run(model):
-    """The model's outputs for fixed inputs drawn by shape and dtype."""
-    draw = np.random.default_rng(0)
-    session = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString())
-    kinds = {
-        "tensor(float)": lambda shape: draw.normal(size=shape).astype(np.float32),
-        "tensor(int64)": lambda shape: draw.integers(0, 3, shape),
-        "tensor(int32)": lambda shape: draw.integers(0, 3, shape).astype(np.int32),
-        "tensor(bool)": lambda shape: draw.integers(0, 2, shape).astype(bool),
-    }
-    return session.run(None, {i.name: kinds[i.type](i.shape) for i in session.get_inputs()})
-
-
-def after(model, step, count):
-    """The operators after a step that changes this many nodes and no number."""
-    names = [value.name for value in model.graph.outputs]
-    before = run(model)
-    assert step(model) == count
-    assert [value.name for value in model.graph.outputs] == names
-    for old, new in zip(before, run(model), strict=True):
-        np.testing.assert_allclose(new, old, rtol=1e-6, atol=1e-6)
-    return writing.operators(model)
 
 
 @pytest.mark.parametrize(
@@ -257,52 +219,6 @@ def test_given_indices_stay():
 def test_a_window_is_no_larger_than_its_image(attributes, size, count):
     text = f"g (float[1, 3, 4, 4] x) => (float[1, 3, {size}, {size}] y) {{ y = AveragePool<{attributes}>(x) }}"
     assert after(graph(text), pools.clip, count) == {"AveragePool": 1}
-
-
-@pytest.mark.parametrize(
-    ("said", "count", "operators"),
-    [
-        ("q = Div(x, n) z = Greater(q, x)", 1, {"Div": 1, "Less": 1}),
-        ("q = Div(x, n) z = GreaterOrEqual(x, q)", 1, {"Div": 1, "LessOrEqual": 1}),
-        ("q = Div(x, n) z = Less(q, x)", 0, {"Div": 1, "Less": 1}),
-        ("q = Mul(x, n) z = Greater(q, x)", 0, {"Greater": 1, "Mul": 1}),
-    ],
-)
-def test_comparisons_of_quotients_are_turned_round(said, count, operators):
-    model = graph(f"g (float[3, 4] x) => (bool[3, 4] z) {{ {said} }}", n=np.float32([0, 0.5, 1, 2]))
-    assert after(model, comparisons.turn, count) == operators
-
-
-def padded(value="", before="", pool="MaxPool<kernel_shape = [3, 3], strides = [2, 2]>"):
-    """A pool over a padded picture."""
-    text = f"x = {before}(given) y = Pad(x, p{value}) z = {pool}(y)"
-    pads, zero, one = np.int64([0, 0, 1, 0, 0, 0, 2, 1]), np.float32(0), np.float32(1)
-    return graph(f"g (float[1, 2, 4, 6] given) => (float[1, 2, 3, 3] z) {{ {text} }}", p=pads, zero=zero, one=one)
-
-
-@pytest.mark.parametrize("value", ["", ", zero"])
-def test_zeros_before_pools_are_joined(value):
-    model = padded(value, before="Neg")
-    assert pools.join_zeros(model) == 1
-    steps.apply(model)
-    assert writing.operators(model) == {"Neg": 1, "Concat": 2, "MaxPool": 1}
-    given = np.ones((1, 2, 4, 6), np.float32)
-    [found] = onnxruntime.InferenceSession(onnx_ir.to_proto(model).SerializeToString()).run(None, {"given": given})
-    expected = np.zeros((1, 2, 3, 3), np.float32)
-    expected[:, :, 1, :2] = -1  # the windows that lie over the picture alone
-    np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        {"value": ", one", "before": "Neg"},
-        {"before": "Relu"},
-        {"before": "Neg", "pool": "AveragePool<kernel_shape = [3, 3], strides = [2, 2]>"},
-    ],
-)
-def test_other_pads_before_pools_stay(how):
-    assert pools.join_zeros(padded(**how)) == 0
 
 
 @pytest.mark.parametrize(
