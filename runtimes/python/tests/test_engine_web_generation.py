@@ -135,8 +135,10 @@ def test_a_page_generates_what_torch_does(server, exports):
     assert (told["prefill_ms"], told["token_ms_median"], told["tokens_per_s"]) == (10.0, 2.0, 500.0)  # the page's clock
     assert report["context"]["engine_settings"] == {"past_kept_at": "cpu"}
     assert report["phases_ms"]["create"] == 3.0  # of both graphs
-    first, second = (header for header in server.asked if header["op"] == "create")
+    first, second, *damaged = (header for header in server.asked if header["op"] == "create")
     assert (first["part"], second["part"]) == ("prompt", "step")
+    assert report["numerics"]["control"]["where"] == "engine"
+    assert [header["part"] for header in damaged] == ["prompt", "step"]  # of the damaged model, in a page of its own
     assert first["stays"] == second["stays"] == [f"present_{i}_{what}" for i in (0, 1) for what in ("keys", "values")]
 
 
@@ -179,7 +181,7 @@ def test_an_encoders_keys_and_values_stay_where_the_past_does(server, exports):
     report = generated(server, exports, torch_recipes.WHISPER)
     assert report["numerics"]["pass"], report["numerics"]
     assert report["generation"]["agreed_tokens"] == NEW
-    first, second = (header for header in server.asked if header["op"] == "create")
+    first, second, *_damaged = (header for header in server.asked if header["op"] == "create")
     past = [name for name in first["stays"] if name.startswith("present_")]
     assert second["stays"] == past != []
     assert {name.partition("_")[0] for name in first["stays"]} == {"present", "cross"}  # and nothing that no step reads
