@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"assay/internal/filelock"
 )
@@ -24,9 +25,9 @@ func (c Cache) Get(key string) (Entry, error) {
 }
 
 // Copy copies an entry's files and its manifest into a folder, which it makes,
-// and returns their names.
+// and returns their names. What was damaged for a check stays in the cache.
 func (c Cache) Copy(key, out string) ([]string, error) {
-	return c.copy(key, out, func(string) bool { return true })
+	return c.copy(key, out, func(name string) bool { return !strings.HasPrefix(name, DamagedFolder+"/") })
 }
 
 // CopySome copies those of the entry's files that are named.

@@ -35,6 +35,10 @@ const schema = 1
 // ManifestName is the file that says what an entry is.
 const ManifestName = "manifest.json"
 
+// DamagedFolder is the folder of an entry that has the model once more, damaged:
+// for the check of an engine, and for nobody else.
+const DamagedFolder = "damaged"
+
 // GraphName is the file of an entry that is an ONNX graph.
 const GraphName = "model.onnx"
 

@@ -174,6 +174,15 @@ func TestCopy(t *testing.T) {
 			t.Errorf("the key %q names an entry", bad)
 		}
 	}
+	checked := put(t, c, 9, 5, 0, map[string]any{"files": map[string]int{"model.onnx": 5, "damaged/model.onnx": 4}})
+	if err := os.Mkdir(filepath.Join(c.folder(checked), DamagedFolder), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(c.folder(checked), DamagedFolder, "model.onnx"), "nope")
+	names, err = c.Copy(checked, filepath.Join(t.TempDir(), "new"))
+	if err != nil || !slices.Equal(names, []string{"model.onnx", ManifestName}) {
+		t.Errorf("of a model with a damaged one beside it %v was copied, %v", names, err)
+	}
 	evil := put(t, c, 8, 3, 0, map[string]any{"files": map[string]int{"../../../model.onnx": 3}})
 	if _, err := c.Copy(evil, out); err == nil {
 		t.Error("a manifest led out of its folder")
