@@ -16,7 +16,7 @@ from assay_runner.engines.openvino import compiled as running
 from assay_runner.engines.openvino import dequantising as openvino
 from assay_runner.engines.web import dequantising as web
 from assay_runner.engines.web import dtypes
-from assay_runner.exporting import meaning
+from assay_runner.exporting import comparison
 
 OPENVINO = {"platform": "openvino", "device": "CPU", "engine": "openvino"}
 
@@ -67,14 +67,14 @@ def test_packed_weights_widened_are_what_the_packed_product_computes(tmp_path, d
     operators = [node.op_type for node in onnx_ir.load(widened).graph]
     assert operators.count("MatMul") == 3
     assert web.PACKED not in operators
-    found = meaning.of_graph(widened, ["given"])({"x": x})["given"]
+    found = comparison.Graph(widened, ["given"], optimised=False).arrays({"x": x})["given"]
     np.testing.assert_allclose(found, expected, atol=2e-6 * np.abs(expected).max())
 
 
 def test_a_graph_takes_inputs_of_the_types_that_it_has(tmp_path) -> None:
     onnx_ir.save(products(), tmp_path / "plain.onnx")
     x = np.random.default_rng(1).standard_normal((4, 72))
-    run = meaning.of_graph(tmp_path / "plain.onnx", ["y"])
+    run = comparison.Graph(tmp_path / "plain.onnx", ["y"], optimised=False).arrays
     np.testing.assert_array_equal(run({"x": x, "more": x})["y"], run({"x": x.astype(np.float32)})["y"])
 
 
@@ -96,7 +96,7 @@ def test_a_rounding_of_activations_written_out_is_what_openvino_gives(low, high,
 
 @pytest.mark.parametrize(
     ("dtype", "by", "rounds"),
-    [("w8", meaning.BY, False), ("w4", meaning.BY, False), ("int8", openvino.BY, True)],
+    [("w8", comparison.PLAINLY, False), ("w4", comparison.PLAINLY, False), ("int8", openvino.BY, True)],
 )
 def test_openvino_computes_what_was_quantised(exports, dtype, by, rounds) -> None:
     numbers = checked(exports, dtype)

@@ -1,8 +1,8 @@
 """The samples beside the first that a model can be judged on, each with what is expected of it.
 
 Not every sample that a rule makes means something to every model: what the model itself refuses, what gives no numbers,
-and where the last bit decides (`steadiness`) is left out, with the reason. A sample of which the model gives other
-shapes than of the first is not: a graph that takes it gives these shapes too, or it is wrong.
+and where the last bit decides (`steadiness`) is left out, with the reason. A sample for which the model gives shapes
+different from those of the first is kept: a graph that takes it gives these shapes too, or it is wrong.
 """
 
 from __future__ import annotations

@@ -56,9 +56,9 @@ def _moved(model: torch.nn.Module, run: Callable[[], Tensors], expected: Tensors
 
 @contextmanager
 def jittered(model: torch.nn.Module, seed: int, size: float) -> Iterator[None]:
-    """Inside, what the innermost modules give is moved by so much, in the same way for a seed. An odd seed moves it the
-    other way than the even one before: of two scores that are equal each is the larger once. The first of those that
-    stay equal are the best for an even seed, the last for an odd one."""
+    """Inside, what the innermost modules give is moved by so much, in the same way for a seed. An odd seed moves it in
+    the opposite direction to the even one before it: of two equal scores each is the larger once. Of those that stay
+    equal the first are the best for an even seed, the last for an odd one."""
     draw, sign = torch.Generator().manual_seed(seed // 2), -1.0 if seed % 2 else 1.0
 
     def move(_module: torch.nn.Module, _given: Any, result: Any) -> Any:

@@ -18,6 +18,8 @@ from assay_runner.subjects.outputs import Tensors
 
 FLAT = Tolerance(tolerances.TABLE["fp32"])
 REFERENCE = "torch cpu fp32"
+PLAINLY = "ONNX Runtime without optimisation"
+"""Who runs a graph operator by operator, as it is written: no kernel for integers takes part in a quantised one."""
 
 
 def check(path: Path, subject: Subject, names: Sequence[str], held: Collection[str]) -> dict[str, Any]:
@@ -100,12 +102,23 @@ class Graph:
         self._session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
         self._names = names or [output.name for output in self._session.get_outputs()]
         self.inputs = [given.name for given in self._session.get_inputs()]
+        self._types = {given.name: _TYPES.get(given.type) for given in self._session.get_inputs()}
 
     def run(self, tensors: Mapping[str, torch.Tensor], instead: Mapping[str, np.ndarray] | None = None) -> Tensors:
         """What it gives, in the graph's order and by its names, or by those that were given for them. `instead` is what
         takes the place of initialisers that are inputs too."""
         results = self._session.run(None, {name: tensors[name].numpy() for name in self.inputs} | dict(instead or {}))
         return {name: torch.from_numpy(array) for name, array in zip(self._names, results, strict=True)}
+
+    def arrays(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The same of arrays, which are taken in the types that the graph has: it may have been rewritten for whole
+        numbers of 32 bits."""
+        fitted = {name: feeds[name].astype(kind or feeds[name].dtype, copy=False) for name, kind in self._types.items()}
+        return dict(zip(self._names, self._session.run(None, fitted), strict=True))
+
+
+_TYPES: Mapping[str, type] = {"tensor(float)": np.float32, "tensor(int32)": np.int32, "tensor(int64)": np.int64}
+"""The types of inputs that are exchanged for each other."""
 
 
 def ran(path: Path, tensors: Mapping[str, torch.Tensor], optimised: bool = True) -> Tensors:

@@ -17,7 +17,7 @@ import openvino as ov
 from openvino import opset13 as ops
 
 from assay_runner.engines.contract import Arrays, Meant
-from assay_runner.exporting import meaning, writing
+from assay_runner.exporting import comparison, writing
 
 BY = "OpenVINO in float32"
 _FEW_BITS = ("i8", "u8", "i4", "u4", "nf4")
@@ -35,7 +35,8 @@ def meant(file: Path, graph: Path, names: Sequence[str], dtype: str, folder: Pat
     rounds = any(op.get_type_name() == _ROUNDING for op in model.get_ops())
     weights = list(widened(model))
     if graph.suffix == ".onnx" and not rounds and (held := _initialisers(graph, weights)):
-        return Meant(meaning.of_graph(_written(graph, held, folder), names), meaning.BY, dtype)
+        plain = comparison.Graph(_written(graph, held, folder), names, optimised=False)
+        return Meant(plain.arrays, comparison.PLAINLY, dtype)
     return Meant(_plainly(core, model, weights, names), BY, dtype, rounds)
 
 
@@ -63,7 +64,7 @@ def _value(op: ov.Node, values: dict[str, np.ndarray | None]) -> np.ndarray | No
 def _computed(op: ov.Node, values: dict[str, np.ndarray | None]) -> np.ndarray | None:
     kind = op.get_type_name()
     if kind == "Constant":
-        return op.get_data(dtype=np.float32) if op.get_output_shape(0) or op.get_data().size == 1 else None
+        return op.get_data(dtype=np.float32)
     if kind not in _WIDENING:
         return None
     given = [_value(source.get_source_output().get_node(), values) for source in op.inputs()]
@@ -134,7 +135,7 @@ def _plainly(
     request = core.compile_model(model, "CPU", _PLAIN).create_infer_request()
 
     def run(feeds: Arrays) -> Arrays:
-        request.infer({name: feeds[name] for name in feeds})
+        request.infer(dict(feeds))
         outputs = (request.get_output_tensor(index).data for index in range(len(names)))
         return {name: np.array(array) for name, array in zip(names, outputs, strict=True)}
 

@@ -45,8 +45,7 @@ PRECISIONS = {
 _EXECUTED = "runtimePrecision"  # what a node of a compiled graph computes in
 _WIDEST = (("FP32", "f32"), ("FP16", "f16"), ("BF16", "bf16"))
 
-
-DTYPES = {kind: dtype for dtype, kind in (("fp32", "f32"), ("fp16", "f16"), ("bf16", "bf16"))}
+DTYPES = {"f32": "fp32", "f16": "fp16", "bf16": "bf16"}
 """A precision, as OpenVINO names it → the dtype that it is."""
 
 

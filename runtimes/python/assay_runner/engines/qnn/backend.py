@@ -22,7 +22,7 @@ from assay_runner.engines.contract import Asked, Backend, Compiled, Exported, Le
 from assay_runner.engines.formats import ONNX, Attempt, Form
 from assay_runner.engines.onnxruntime.session import Bound, options
 from assay_runner.errors import ExportFailed, UnsupportedDType
-from assay_runner.exporting import meaning, writing
+from assay_runner.exporting import comparison, writing
 from assay_runner.exporting.store import Entry, Store, key_of
 from assay_runner.subjects import generation
 
@@ -81,7 +81,8 @@ class QNN(Backend):
         if self._asked.dtype not in quantising.ACTIVATIONS:
             return None
         names = [spec["name"] for spec in prepared[0].exported.outputs]
-        return Meant(meaning.of_graph(prepared[0].graph, names), meaning.BY, "fp16", rounds=True)
+        plain = comparison.Graph(prepared[0].graph, names, optimised=False)
+        return Meant(plain.arrays, comparison.PLAINLY, "fp16", rounds=True)
 
     def _ready(self, exported: Exported) -> Prepared:
         fixed(exported.inputs)

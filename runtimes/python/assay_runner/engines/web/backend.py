@@ -20,7 +20,7 @@ from assay_runner.engines import timing
 from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, Meant, Placement
 from assay_runner.engines.formats import Attempt
 from assay_runner.errors import BadRecipe, BrokenDown, PageError, PageLost, RefusedGraph, TooLarge
-from assay_runner.exporting import meaning
+from assay_runner.exporting import comparison
 from assay_runner.exporting.store import Store
 from assay_runner.subjects import generation
 
@@ -70,8 +70,8 @@ class Web(Backend):
         if not dtypes.numbers(self._asked.dtype).bits or prepared.before is not None:
             return None
         names = [spec["name"] for spec in prepared.exported.outputs]
-        run = meaning.of_graph(dequantising.widened(prepared.graph, folder), names)
-        return Meant(run, meaning.BY, rounds=bool(prepared.settings.get("accuracy_level")))
+        plain = comparison.Graph(dequantising.widened(prepared.graph, folder), names, optimised=False)
+        return Meant(plain.arrays, comparison.PLAINLY, rounds=bool(prepared.settings.get("accuracy_level")))
 
     def _features(self, page: Page) -> dict[str, Any]:
         return page.call("features", SHORT_S, platform=self._asked.platform, device=self._asked.device)[0]
