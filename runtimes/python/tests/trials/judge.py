@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import tempfile
@@ -178,9 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         ]
         for case, answer in children.each(cases, Case.run, options.processes, options.limit, options.loud):
             kind = case.recipe["type"]
-            if options.out:
-                with Path(options.out).open("a") as file:
-                    file.write(json.dumps({"type": kind} | answer) + "\n")
+            subjects.keep(options.out, [{"type": kind} | answer])
             if DIED in answer:
                 broken += 1
                 print(f"{kind}: not judged: {answer[DIED]}", flush=True)
