@@ -150,3 +150,44 @@ def test_shuffles_of_traced_sizes():
         method = partial(own, None)
         given = signature(method).bind(states, told)
         assert torch.equal(METHODS["pixel_shuffle"](method, None, given), method(states, told))
+
+
+def framed(rows, columns, height, width):
+    """A mask of patches of two by two pixels that shows this much at the upper left."""
+    mask = torch.zeros(2 * rows, 2 * columns, dtype=torch.int64)
+    mask[: 2 * height, : 2 * width] = 1
+    return mask
+
+
+@pytest.mark.parametrize("sizes", [[(4, 6)], [(4, 6), (2, 3)], [(1, 6), (4, 6)], [(4, 1), (3, 2), (4, 6)]])
+@pytest.mark.parametrize("room", [-1, 200])
+def test_patches_of_frames(sizes, room):
+    """Every patch that the model keeps is there, with its place; whatever else is there is hidden."""
+    vilt = pytest.importorskip("transformers.models.vilt.modeling_vilt")
+    config = vilt.ViltConfig(hidden_size=8, image_size=10, patch_size=2, num_attention_heads=2)
+    torch.manual_seed(1)
+    part = vilt.ViltEmbeddings(config).eval()
+    for weight in part.parameters():
+        torch.nn.init.normal_(weight)
+    pixels, mask = torch.randn(len(sizes), 3, 8, 12), torch.stack([framed(4, 6, *size) for size in sizes])
+    given = signature(part.visual_embed).bind(pixels, mask, room)
+    with torch.no_grad():
+        own, seen, (at, _) = part.visual_embed(pixels, mask, room)
+        found, shown, (index, form) = METHODS["visual_embed"](part.visual_embed, (own, seen), given)
+    assert form == (4, 6)
+    assert torch.equal(index[0], torch.cartesian_prod(torch.arange(4), torch.arange(6)))
+    assert shown.sum(1).tolist() == seen.sum(1).tolist()
+    for row, (height, width) in enumerate(sizes):
+        kept = seen[row] != 0
+        place = torch.cat([torch.zeros(1, dtype=torch.int64), 1 + at[row, :, 0] * 6 + at[row, :, 1]])
+        assert kept.sum() == 1 + height * width
+        assert bool(shown[row, place[kept]].all())
+        assert torch.allclose(found[row, place[kept]], own[row, kept], atol=1e-5)
+
+
+def test_patches_that_are_drawn_are_left_to_the_model():
+    vilt = pytest.importorskip("transformers.models.vilt.modeling_vilt")
+    part = vilt.ViltEmbeddings(vilt.ViltConfig(hidden_size=8, image_size=8, patch_size=2, num_attention_heads=2)).eval()
+    given = signature(part.visual_embed).bind(torch.randn(1, 3, 8, 8), torch.ones(1, 8, 8, dtype=torch.int64), 5)
+    own = part.visual_embed(*given.args)
+    assert METHODS["visual_embed"](part.visual_embed, own, given)[0].shape == own[0].shape == (1, 6, 8)

@@ -146,10 +146,31 @@ def _shuffled(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
     return states.transpose(1, 2)
 
 
+def _embedded(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
+    """The same with every patch: the mask, which attention is told, hides what the model leaves out. Where it has room
+    for fewer patches than a frame has, it draws which, and its method stays."""
+    pixels, mask, *_ = given.arguments.values()
+    part = method.__self__
+    patches = part.patch_embeddings(pixels)
+    images, channels, rows, columns = patches.shape
+    if own[1].shape[1] != 1 + rows * columns:
+        return method(*given.args, **given.kwargs)
+    seen = torch.nn.functional.interpolate(mask[:, None].float(), size=(rows, columns))[:, 0].long()
+    first, table = part.position_embeddings[:, :1], part.position_embeddings[0, 1:]
+    side = part.config.image_size // part.config.patch_size
+    places = resizing.framed(table.reshape(side, side, channels), seen)
+    states = patches.flatten(2).transpose(1, 2) + places
+    states = torch.cat([(part.cls_token + first).expand(images, -1, -1), states], dim=1)
+    index = torch.cartesian_prod(torch.arange(rows), torch.arange(columns)).expand(images, -1, -1)
+    told = torch.cat([torch.ones_like(seen[:, 0, :1]), seen.flatten(1)], dim=1)
+    return part.dropout(states), told, (index, (rows, columns))
+
+
 METHODS: Mapping[str, Callable[[Any, Any, inspect.BoundArguments], Any]] = {
     "resize_positional_embeddings": _resized,
     "_embed_packed_patches": _packed,
     "pixel_shuffle": _shuffled,
+    "visual_embed": _embedded,
 }
 """The same of methods of a model's parts, which are given too: they have the weights."""
 

@@ -17,11 +17,15 @@ from assay_runner.exporting import grids
 T = torch.Tensor
 
 
-def weights(index: T, size: T, side: int, antialias: bool) -> T:
+def weights(index: T, size: T, side: int, antialias: bool, corners: bool = False) -> T:
     """What each of `side` places of a table contributes to the places `index` of an axis that is resized to `size`:
-    linearly, with half-pixel centres."""
-    scale = side / size.to(torch.float32)
+    linearly, with half-pixel centres, or with the ends on each other (`corners`)."""
     places = torch.arange(side, dtype=torch.float32)
+    if corners:
+        step = (side - 1) / (size - 1).clamp(min=1).to(torch.float32)
+        at = (step * index.to(torch.float32)).clamp(0, side - 1)
+        return (1 - (places - at[..., None]).abs()).clamp(min=0)
+    scale = side / size.to(torch.float32)
     centre = scale * (index.to(torch.float32) + 0.5)
     if not antialias:
         at = (centre - 0.5).clamp(0, side - 1)
@@ -31,11 +35,12 @@ def weights(index: T, size: T, side: int, antialias: bool) -> T:
     return near / near.sum(-1, keepdim=True)
 
 
-def resized(table: T, row: T, column: T, height: T, width: T, antialias: bool = True) -> T:
+def resized(table: T, row: T, column: T, height: T, width: T, antialias: bool = True, corners: bool = False) -> T:
     """The values of a table (rows, columns, numbers) at rows and columns of images of these heights and widths."""
     rows, columns, numbers = table.shape
     table = table.to(torch.float32)
-    down, right = weights(row, height, rows, antialias), weights(column, width, columns, antialias)
+    down = weights(row, height, rows, antialias, corners)
+    right = weights(column, width, columns, antialias, corners)
     lines = (down @ table.reshape(rows, columns * numbers)).reshape(*down.shape[:-1], columns, numbers)
     return (lines * right[..., None]).sum(-2)
 
@@ -74,3 +79,12 @@ def cropped(table: T, count: int, sizes: T) -> T:
     found = grids.patches(torch.nn.functional.pad(sizes, (1, 0), value=1), count)
     side = torch.maximum(found.height, found.width)
     return resized(table, found.inside // found.width, found.inside % found.width, side, side, antialias=False)
+
+
+def framed(table: T, mask: T) -> T:
+    """The values for the patches of frames, row by row. A mask by rows and columns says where the image in each of them
+    is: at the upper left. The table is resized to the image, and what is beside it gets what is at its edge."""
+    images, rows, columns = mask.shape
+    height, width = (mask.sum(axis)[:, 0, None].expand(-1, rows * columns) for axis in (1, 2))
+    number = torch.arange(rows * columns).expand(images, rows * columns)
+    return resized(table, number // columns, number % columns, height, width, corners=True).to(table.dtype)
