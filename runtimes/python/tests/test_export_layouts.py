@@ -2,6 +2,7 @@
 
 from functools import partial
 from inspect import signature
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -191,3 +192,13 @@ def test_patches_that_are_drawn_are_left_to_the_model():
     given = signature(part.visual_embed).bind(torch.randn(1, 3, 8, 8), torch.ones(1, 8, 8, dtype=torch.int64), 5)
     own = part.visual_embed(*given.args)
     assert METHODS["visual_embed"](part.visual_embed, own, given)[0].shape == own[0].shape == (1, 6, 8)
+
+
+@pytest.mark.parametrize("grid", [*GRIDS, torch.tensor([[1, 2, 4], [4, 4, 2], [1, 2, 2], [5, 2, 2]])])
+def test_pairs_of_frames(grid):
+    ernie = pytest.importorskip("transformers.models.ernie4_5_vl_moe.modeling_ernie4_5_vl_moe")
+    part = SimpleNamespace(spatial_merge_size=2)
+    states = torch.arange(count(grid) // 4)[:, None]
+    own = ernie.Ernie4_5_VLMoeVariableResolutionResamplerModel._temporal_slicing(part, states, grid)
+    first, second = grids.frame_pairs(len(own), grid, 2)
+    assert torch.equal(torch.stack([first, second], dim=1), own)

@@ -13,7 +13,18 @@ import torch
 from assay_runner.checking import reference
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import TABLE, Tolerance
-from assay_runner.exporting import buffers, casts, constants, masks, mixtures, plainer, selections, values
+from assay_runner.exporting import (
+    buffers,
+    casts,
+    constants,
+    guards,
+    masks,
+    mixtures,
+    parting,
+    plainer,
+    selections,
+    values,
+)
 from assay_runner.exporting.following import Known, Place
 from assay_runner.exporting.graph import Options
 from assay_runner.exporting.layout_answers import Layouts
@@ -86,6 +97,7 @@ def traceable(subject: Subject, traced: frozenset[Place] = frozenset()) -> Itera
             subject.layouts.followed() if fixed and subject.layouts else nullcontext(),
             beside(kwargs),
             selections.Checked(),
+            guards.Passed(),
         ):
             found = outputs.flatten(own(**{**subject.call, **kwargs}))
         return {name: found[name].clone() for name in subject.expected}
@@ -103,6 +115,7 @@ def _settled(subject: Subject, fixed: bool) -> Iterator[None]:
         buffers.known(subject.model) if fixed else nullcontext(),
         casts.unneeded(),
         mixtures.dense(subject.model, subject.notes),
+        parting.together(subject.model),
     ):
         yield
 

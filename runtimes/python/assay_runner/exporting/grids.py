@@ -95,6 +95,17 @@ def windows(count: int, grid: T, merge: int, window: int, patch: int) -> tuple[T
     return order, first[order]
 
 
+def frame_pairs(count: int, grid: T, merge: int) -> tuple[T, T]:
+    """The blocks of patches of every second frame of videos with these grids, and those of the frames after them; the
+    only frame of an image is its own second. `count` is how many blocks each of the two has."""
+    time, high, wide = grid[:, 0], grid[:, 1] // merge, grid[:, 2] // merge
+    found = patches(torch.stack([(time // 2).clamp(min=1), high, wide], dim=1), count)
+    blocks = time * high * wide
+    own = found.height * found.width
+    first = (blocks.cumsum(0) - blocks)[found.image] + 2 * found.frame * own + found.inside
+    return first, torch.where(time[found.image] > 1, first + own, first)
+
+
 def nearest_position_ids(count: int, sizes: T, side: int, **_: Any) -> T:
     """As `get_vision_nearest_position_ids`."""
     found = patches(torch.nn.functional.pad(sizes, (1, 0), value=1), count)

@@ -166,11 +166,18 @@ def _embedded(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
     return part.dropout(states), told, (index, (rows, columns))
 
 
+def _paired(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
+    states, grid = given.arguments.values()
+    pair = grids.frame_pairs(own.shape[0], grid, method.__self__.spatial_merge_size)
+    return torch.cat([states.index_select(0, index) for index in pair], dim=-1)
+
+
 METHODS: Mapping[str, Callable[[Any, Any, inspect.BoundArguments], Any]] = {
     "resize_positional_embeddings": _resized,
     "_embed_packed_patches": _packed,
     "pixel_shuffle": _shuffled,
     "visual_embed": _embedded,
+    "_temporal_slicing": _paired,
 }
 """The same of methods of a model's parts, which are given too: they have the weights."""
 
