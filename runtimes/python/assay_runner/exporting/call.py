@@ -16,6 +16,7 @@ from assay_runner.checking.tolerances import TABLE, Tolerance
 from assay_runner.exporting import (
     buffers,
     casts,
+    chunks,
     constants,
     guards,
     masks,
@@ -114,6 +115,7 @@ def _settled(subject: Subject, fixed: bool) -> Iterator[None]:
     with (
         buffers.known(subject.model) if fixed else nullcontext(),
         casts.unneeded(),
+        chunks.fitted(subject.model),
         mixtures.dense(subject.model, subject.notes),
         parting.together(subject.model),
     ):
