@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from assay_runner.exporting import counting, grids, resizing
+from assay_runner.exporting import counting, grids, masks, resizing
 from assay_runner.exporting.following import is_whole, known
 from assay_runner.exporting.grids import Counting
 from assay_runner.subjects.replacing import replaced
@@ -172,12 +172,18 @@ def _paired(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
     return torch.cat([states.index_select(0, index) for index in pair], dim=-1)
 
 
+def _masked(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
+    mask = given.arguments["decoder_attention_mask"]
+    return masks.undecided(lambda: method(*given.args, **given.kwargs), mask)
+
+
 METHODS: Mapping[str, Callable[[Any, Any, inspect.BoundArguments], Any]] = {
     "resize_positional_embeddings": _resized,
     "_embed_packed_patches": _packed,
     "pixel_shuffle": _shuffled,
     "visual_embed": _embedded,
     "_temporal_slicing": _paired,
+    "create_diffusion_decoder_attention_mask": _masked,
 }
 """The same of methods of a model's parts, which are given too: they have the weights."""
 

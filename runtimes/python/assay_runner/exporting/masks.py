@@ -8,13 +8,14 @@ something different with the mask from without it, and what they compute in an o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from assay_runner.exporting.following import known
 from assay_runner.subjects.replacing import replaced
@@ -113,3 +114,25 @@ def _let_past_through(own: Callable[..., Any]) -> Callable[..., Any]:
         return own(module, query, key, value, attention_mask, *args, is_causal=is_causal, **kwargs)
 
     return attend
+
+
+class _Denying(TorchFunctionMode):
+    """Inside, whatever is asked of a traced tensor is answered with no."""
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        if func is torch.Tensor.__bool__ and not known(args[0]):
+            return False
+        return func(*args, **(kwargs or {}))
+
+
+def undecided(make: Callable[[], Mapping[str, torch.Tensor]], given: torch.Tensor) -> dict[str, torch.Tensor]:
+    """The masks for attention, by the kind of layer, of a model that makes none where nothing is hidden: those that it
+    makes otherwise, which let everything through where the mask that they are made of hides nothing."""
+    with _Denying():
+        made = make()
+    all_ = (given != 0).all()
+    return {name: _opened_by(all_, mask) for name, mask in made.items()}
+
+
+def _opened_by(all_: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    return mask | all_ if mask.dtype is torch.bool else torch.where(all_, torch.zeros_like(mask), mask)
