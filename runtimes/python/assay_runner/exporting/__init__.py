@@ -7,7 +7,8 @@ which everything that follows from known values alone is computed and not traced
 buffers included (`buffers`), in which known masks are left out as in an ordinary call (`masks`), and in which functions
 that exporters write as loops are made of plainer ones (`plainer`). Loops over chosen experts run over all (`mixtures`),
 experts for words and for images see all tokens (`parting`), questions that only save work are not asked (`guards`),
-chunks of linear attention are no longer than the sequence (`chunks`),
+chunks of linear attention are no longer than the sequence (`chunks`), indexers choose for all queries at once
+(`indexers`),
 layers are not converted to what they are (`casts`), and as a last resort what the model decides by values is fixed to
 what it is in this call (`values`); `notes` says so in the graph's steps. Which axes stay free, where any are to, is
 said in `axes`.

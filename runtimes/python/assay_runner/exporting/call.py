@@ -19,6 +19,7 @@ from assay_runner.exporting import (
     chunks,
     constants,
     guards,
+    indexers,
     masks,
     mixtures,
     parting,
@@ -116,6 +117,7 @@ def _settled(subject: Subject, fixed: bool) -> Iterator[None]:
         buffers.known(subject.model) if fixed else nullcontext(),
         casts.unneeded(),
         chunks.fitted(subject.model),
+        indexers.at_once(subject.model),
         mixtures.dense(subject.model, subject.notes),
         parting.together(subject.model),
     ):
