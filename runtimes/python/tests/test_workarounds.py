@@ -13,17 +13,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
+from reproducers import _scripts
 
 import assay_runner
 from assay_runner.workarounds import Fault
 
 PACKAGE = Path(assay_runner.__file__).parent
 REPRODUCERS = Path(__file__).parent / "reproducers"
+SCRIPTS = _scripts.FOLDER.name
 RUNTIMES = Path(__file__).parents[2]
 
 UNLOCKED = {"pyarrow": "no model needs it, and only a Python of the user's own has it"}
@@ -71,13 +74,16 @@ def constants(tree: ast.Module) -> Iterator[tuple[str, Any]]:
 
 
 def reproducers(folder: Path) -> dict[str, str]:
-    """Name of a reproducer → its module: every function of the folder that is not a module's own."""
-    return {
+    """Name of a reproducer → its module: every function of the folder that is not a module's own; and all scripts."""
+    functions = {
         node.name: file.stem
         for file in sorted(folder.glob("of_*.py"))
         for node in ast.parse(file.read_text(encoding="utf-8")).body
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
     }
+    scripts = dict.fromkeys(_scripts.names(folder / SCRIPTS), SCRIPTS)
+    assert not functions.keys() & scripts.keys(), f"{functions.keys() & scripts.keys()} are both functions and scripts"
+    return functions | scripts
 
 
 def locked(runtimes: Path) -> dict[str, str]:
@@ -95,7 +101,10 @@ def problems(faults: list[Declared], known: dict[str, str], locks: dict[str, str
     """What keeps a workaround from expiring."""
     names = Counter(row.fault.name for row in faults)
     said = [f"two faults are called {name}" for name, n in names.items() if n > 1]
-    said += [f"{name} reproduces no fault ({known[name]}.py)" for name in known if name not in names]
+    # A script may show what nothing can be done about: docs/findings.md says so (test_findings.py).
+    said += [
+        f"{name} reproduces no fault ({of}.py)" for name, of in known.items() if of != SCRIPTS and name not in names
+    ]
     for fault, place in ((row.fault, row.place) for row in faults):
         version = locks.get(fault.library)
         if fault.name not in known:
@@ -129,7 +138,8 @@ def installed(library: str) -> str:
 
 
 def reproducer(name: str) -> Callable[[], bool]:
-    return getattr(import_module(f"reproducers.{reproducers(REPRODUCERS)[name]}"), name)
+    module = reproducers(REPRODUCERS)[name]
+    return partial(_scripts.shown, name) if module == SCRIPTS else getattr(import_module(f"reproducers.{module}"), name)
 
 
 def test_every_workaround_expires():

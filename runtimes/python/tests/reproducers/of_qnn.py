@@ -71,35 +71,11 @@ def htp_gives_no_whole_outputs_of_64_bits():
     return _wrong("whole outputs")
 
 
-def htp_gathers_zeros_along_axes_of_one():
-    return _wrong("places along axes of one")
-
-
-def htp_reads_wrong_rows_before_norms():
-    return _wrong("constant repeated before a norm")
-
-
-def htp_is_wrong_for_wide_windows():
-    return _wrong("wide window")
-
-
-def htp_joins_truth_values_wrongly():
-    return _wrong("booleans joined")
-
-
 def htp_crashes_on_tiles_of_five_axes():
     if not EMULATED:
         pytest.skip("Qualcomm's emulator is for Linux on x86-64")
     code = "from reproducers import of_qnn; of_qnn._wrong('repeats of five axes')"
     return ended_by(code) == signal.SIGSEGV
-
-
-def htp_takes_remainders_in_fp16():
-    return _wrong("remainders")
-
-
-def htp_exponents_far_below_zero_are_huge():
-    return _wrong("exponents far below zero")
 
 
 def htp_activations_of_products_are_coarse():
@@ -112,10 +88,6 @@ def htp_softmax_of_large_numbers_is_coarse():
 
 def htp_softplus_is_coarse():
     return _wrong("softplus")
-
-
-def htp_hard_swish_of_small_numbers_is_zero():
-    return _wrong("hard swish of small numbers")
 
 
 def htp_squares_leave_fp16():

@@ -1,7 +1,5 @@
 """Faults of torch, of its exporters, and of onnxscript, which writes their graphs."""
 
-import numpy as np
-import onnxruntime
 import torch
 from torch.nn import functional
 from torch.onnx import OnnxExporterError
@@ -25,35 +23,6 @@ def _exported(function, x):
     return torch.onnx.export(program, dynamo=True, verbose=False)
 
 
-class _Converting(torch.nn.Module):
-    """Converts its layer to the dtype that it has."""
-
-    def __init__(self):
-        super().__init__()
-        self.layer = torch.nn.Linear(2, 2)
-
-    def forward(self, x):
-        self.layer = self.layer.to(torch.float32)
-        return self.layer(x)
-
-
-def torch_export_stops_at_conversions():
-    try:
-        torch.export.export(_Converting(), (torch.ones(1, 2),), strict=False)
-    except Exception:  # noqa: BLE001 - it raises anything
-        return True
-    return False
-
-
-def onnxscript_squeezes_longer_axes():
-    program = _exported(lambda x: x.squeeze(0).exp(), torch.ones(2, 3))
-    try:
-        onnxruntime.InferenceSession(program.model_proto.SerializeToString()).run(None, {"x": np.ones((2, 3), "f")})
-    except Exception:  # noqa: BLE001 - of ONNX Runtime's own types
-        return True
-    return False
-
-
 def onnxscript_writes_bags_as_loops():
     table = torch.arange(10.0).reshape(5, 2)
     program = _exported(lambda x: functional.embedding_bag(x, table, mode="sum"), torch.tensor([[0, 2], [4, 1]]))
@@ -70,11 +39,6 @@ def onnxscript_has_no_all_true():
     except (OnnxExporterError, RuntimeError):
         return True
     return False
-
-
-def onnxscript_takes_a_small_epsilon_for_zero():
-    program = _exported(lambda x: torch.sqrt(x + 1e-8), torch.ones(3))
-    return "Add" not in {node.op_type for node in program.model.graph.all_nodes()}
 
 
 def onnxscript_matches_in_square_time():
