@@ -24,7 +24,7 @@ def names(folder=FOLDER):
 
 def shown(name, folder=FOLDER):
     """Whether a script sees its fault. Skips where this machine, or this release of transformers, cannot tell."""
-    if why := _cannot_tell(name, sys.platform, platform.machine().lower()):
+    if why := cannot_tell(name, sys.platform, platform.machine().lower()):
         pytest.skip(why)
     with tempfile.TemporaryDirectory() as elsewhere:
         done = subprocess.run(
@@ -37,7 +37,8 @@ def shown(name, folder=FOLDER):
     return SAID[done.stdout.strip().rpartition("\n")[2]]
 
 
-def _cannot_tell(name, system, machine):
+def cannot_tell(name, system, machine):
+    """Why a script says nothing on a machine; empty where it does."""
     x86 = machine in ("x86_64", "amd64")
     if name.startswith("htp_") and not (system == "linux" and x86):
         return "Qualcomm's emulator is for Linux on x86-64"
