@@ -85,6 +85,8 @@ def _wrong_cells(cells: list[str], row: Declared | None, locks: dict[str, str]) 
         said.append(f"was seen in {row.fault.library} {', '.join(row.fault.seen_in)}, not {cells[0]}")
     if not any(f"`{row.place.partition(':')[0]}`" in cell for cell in cells):
         said.append(f"is worked around in {row.place}")
+    if len(cells) == len(("versions", "wrong", "place")) and cells[1] != row.fault.wrong:
+        said.append(f"says {cells[1]!r} for {row.fault.wrong!r}")
     return said
 
 
@@ -161,6 +163,7 @@ shows
         ("two](#two) | lib 1.1", "two](#two) | lib 1.0", ["two: was not looked for in lib 1.1"]),
         ("`a.py`", "`c.py`", ["one: is worked around in a.py:3"]),
         ("lib/issues/1", "lib", ["one: no thread"]),
+        ("it is slow", "it is late", ["three: says 'it is late' for 'it is slow'"]),
         ("| three |", "| four |", ["four of the second table is unknown", "three is not in the second table"]),
         ("[two](#two)", "[too](#too)", ["too of the first table is unknown", "two is not in the first table"]),
         ("### two", "### too", ["too of the sections is unknown", "two is not in the sections"]),

@@ -111,7 +111,7 @@ STEPS = (
     Step("slices in steps are gathers", "WebNN's slices need steps that divide the size", spatial.strided_slices),
     Step(
         "pads of edges are gathers",
-        Fault("webnn_pads_no_edges", _WEB, _SEEN, "WebNN's back ends lack them"),
+        Fault("webnn_pads_no_edges", _WEB, _SEEN, "WebNN's back ends cannot pad with edges"),
         spatial.edge_pads,
     ),
     Step(
@@ -120,7 +120,7 @@ STEPS = (
             "webnn_transposes_no_grouped_convolutions",
             _WEB,
             _SEEN,
-            "WebNN's back ends have no groups or padding in them",
+            "WebNN's back ends transpose convolutions without groups or padding only",
         ),
         convolutions.plain,
     ),
@@ -138,7 +138,7 @@ STEPS = (
     ),
     Step(
         "clips by comparing",
-        Fault("webnn_clips_no_whole_numbers", _WEB, _SEEN, "neither platform can clip integers"),
+        Fault("webnn_clips_no_whole_numbers", _WEB, _SEEN, "neither WebNN nor WebGPU clips integers"),
         clips.to_limits,
     ),
 )
