@@ -95,8 +95,11 @@ def scripts() -> dict[str, str]:
 
 
 def test_the_page_is_what_the_scripts_are():
-    page = read(PAGE.read_text(encoding="utf-8"))
+    text = PAGE.read_text(encoding="utf-8")
+    page = read(text)
     assert problems(page, scripts(), declared(PACKAGE), locked(RUNTIMES)) == []
+    assert f"{len(page.shown)} with a script" in text
+    assert f"{len(page.others)} more in a second table" in text
 
 
 @pytest.mark.parametrize("name", _scripts.names())
