@@ -18,6 +18,7 @@ from assay_runner.engines.web import convolutions, elements, integers, placing, 
 from assay_runner.engines.web import page as web_page
 from assay_runner.engines.web.backend import PageClock, created
 from assay_runner.errors import BrokenDown, PageError, PageLost, PageTimeout, RefusedGraph, TooLarge
+from assay_runner.exporting.steps import scatters
 
 # Lines of ONNX Runtime Web 1.30.0 for a tiny BERT, in Chromium 153; the nodes in the middle are left out.
 WEBGPU = """\
@@ -308,7 +309,7 @@ PLAIN = [
     ),
     *(
         (
-            elements.scatter,
+            scatters.by_comparing,
             typed(
                 f"""<ir_version: 10, opset_import: ["" : 20]>
                 g (float[2,6,3] x, int64[2,2,3] at) => (float[2,6,3] y)

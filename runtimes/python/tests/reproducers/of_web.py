@@ -21,13 +21,13 @@ HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
 _SECONDS = 120.0
 
 
-def _wrong(platform, text, **constants):
+def _wrong(platform, text, near=1e-3, **constants):
     """Whether a platform refuses a graph, leaves a node of it to the processor, or gives other numbers."""
     address = os.environ.get(f"ASSAY_TEST_PAGE_{platform.upper()}")
     if not address:
         pytest.skip("needs a page: TestIntegrationReproducers of cmd/assay opens them")
     assert _computes(platform, address), f"{platform} does not compute anything here"
-    return not _right(platform, address, text, constants)
+    return not _right(platform, address, text, constants, near)
 
 
 @cache
@@ -35,7 +35,7 @@ def _computes(platform, address):
     return _right(platform, address, "g (float[2, 3] x) => (float[2, 3] y) { y = Abs(x) }", {})
 
 
-def _right(platform, address, text, constants):
+def _right(platform, address, text, constants, near=1e-3):
     proto = onnx.parser.parse_model(HEAD + text)
     proto.graph.initializer.extend(onnx.numpy_helper.from_array(np.asarray(a), n) for n, a in constants.items())
     proto = onnx.shape_inference.infer_shapes(proto)
@@ -49,7 +49,7 @@ def _right(platform, address, text, constants):
             found, nodes = _ran(page, platform, graph, given)
         except PageError:
             return False
-    return set(nodes) == {platform} and np.allclose(found, expected, atol=1e-3)
+    return set(nodes) == {platform} and np.allclose(found, expected, atol=near)
 
 
 def _shape(proto):
@@ -79,6 +79,10 @@ def webnn_scatters_by_constants_only():
     }"""
     places = np.tile(np.arange(4, dtype=np.int32)[::-1], (4, 1))
     return _wrong("webnn", text, o=np.int32(0), c=places, u=np.ones((4, 4), np.float32))
+
+
+def webnn_gives_the_exact_gelu():
+    return _wrong("webnn", 'g (float[64, 64] x) => (float[64, 64] y) { y = Gelu<approximate="tanh">(x) }', near=1e-5)
 
 
 def webnn_pads_no_edges():

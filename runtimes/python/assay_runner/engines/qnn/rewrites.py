@@ -22,7 +22,7 @@ from assay_runner.engines.qnn import (
     truths,
 )
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, einsums, gathers
+from assay_runner.exporting.steps import Step, clips, einsums, gathers, groups, scatters, triangles
 from assay_runner.workarounds import Fault
 
 NUMBERS, CAREFULLY = "numbers", "careful"
@@ -31,6 +31,9 @@ NUMBERS, CAREFULLY = "numbers", "careful"
 _QNN, _SEEN = "onnxruntime-qnn", ("2.7.0",)
 
 STEPS = (
+    Step("products by expert of all rows", groups.SHAPES, groups.over_all_rows),
+    Step("elements scattered by comparing", "QNN scatters along one axis in few forms", scatters.by_comparing),
+    Step("triangles by choosing", "QNN has none of five axes", triangles.by_choosing),
     Step(
         "norms of scaled values",
         Fault("htp_sums_squares_in_fp16", _QNN, _SEEN, "the HTP sums squares in fp16, which ends at 65504"),

@@ -9,10 +9,10 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, editing, gathers
+from assay_runner.exporting.steps import Step, clips, editing, gathers, groups, scatters
 from assay_runner.workarounds import Fault
 
-from . import convolutions, elements, integers, spatial
+from . import convolutions, elements, gelus, integers, ranks, spatial
 
 _INT64 = onnx_ir.DataType.INT64
 
@@ -49,7 +49,7 @@ def _row_numbers(node: onnx_ir.Node, index: onnx_ir.Value, sizes: tuple[int, ...
     """The number of the row that each group of indices names, counted from the end where one is negative."""
     like, kind = node.outputs[0], index.dtype
     dtype = kind.numpy()
-    index = elements.counted_from_the_start(node, index, sizes, places)
+    index = scatters.counted_from_the_start(node, index, sizes, places)
     strides = editing.known(node.graph, np.asarray([prod(sizes[i + 1 :]) for i in range(len(sizes))], dtype), like)
     far = editing.before(node, "Mul", [index, strides], shape=places, dtype=kind)
     last = editing.known(node.graph, np.asarray([-1], np.int64), like)
@@ -100,12 +100,21 @@ _GATHERS = Fault(
 )
 
 STEPS = (
+    Step("products by expert of all rows", groups.SHAPES, groups.over_all_rows),
+    Step("sorted by counting", "WebNN does not sort", ranks.count),
+    Step(
+        "approximate GELU written out",
+        Fault(
+            "webnn_gives_the_exact_gelu", _WEB, _SEEN, "WebNN gives the exact GELU where its approximation is asked for"
+        ),
+        gelus.written_out,
+    ),
     Step("gathers of one value are known", _GATHERS, gathers_of_one_value),
     Step("elements gathered of the flat tensor", _GATHERS, elements.gather),
     Step(
         "elements scattered by comparing",
         Fault("webnn_scatters_by_constants_only", _WEB, _SEEN, "WebNN scatters by constant indices only"),
-        elements.scatter,
+        scatters.by_comparing,
     ),
     # Not seen any more with ONNX Runtime Web 1.30 in Chromium on a CPU; WebNN has other back ends.
     Step("slices in steps are gathers", "WebNN's slices need steps that divide the size", spatial.strided_slices),

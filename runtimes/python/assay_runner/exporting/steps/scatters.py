@@ -1,0 +1,97 @@
+"""Scattering without the operator for it: what is scattered is chosen by comparing the indices with every place
+along the axis. WebNN takes few forms of indices, and the HTP few of the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import onnx_ir
+
+from assay_runner.exporting.steps import editing
+
+_MOST_COMPARED = 1 << 24  # elements: beyond it comparing with every place costs more than leaving the node over
+_BOOL, _INT32, _FLOAT = onnx_ir.DataType.BOOL, onnx_ir.DataType.INT32, onnx_ir.DataType.FLOAT
+
+
+def counted_from_the_start(
+    node: onnx_ir.Node, index: onnx_ir.Value, size: int | Sequence[int], shape: Sequence[int]
+) -> onnx_ir.Value:
+    """Indices with those that count from the end made to count from the start."""
+    kind, like = index.dtype, node.outputs[0]
+    dtype = kind.numpy()
+    zero = editing.known(node.graph, np.zeros((), dtype), like)
+    around = editing.known(node.graph, np.asarray(size, dtype), like)
+    negative = editing.before(node, "Less", [index, zero], shape=shape, dtype=_BOOL)
+    moved = editing.before(node, "Add", [index, around], shape=shape, dtype=kind)
+    return editing.before(node, "Where", [negative, moved, index], shape=shape, dtype=kind)
+
+
+def by_comparing(model: onnx_ir.Model) -> int:
+    """ScatterElements becomes comparisons, a sum and a choice. Indices that name a place twice have
+    no meaning in ONNX unless updates are added up."""
+    done = 0
+    for node in editing.nodes(model, "ScatterElements"):
+        data, index = node.inputs[:2]
+        sizes, given = editing.shape(data), editing.shape(index)
+        how = node.attributes.get_string("reduction", "none")
+        if sizes is None or given is None or how not in ("none", "add"):
+            continue
+        axis = node.attributes.get_int("axis", 0) % len(sizes)
+        if [*given[:axis], *given[axis + 1 :]] != [*sizes[:axis], *sizes[axis + 1 :]]:
+            continue
+        if how == "none" and _is_one_place(editing.constant(index), given[axis]):
+            _put(node, axis, sizes)
+        elif prod(given) * sizes[axis] <= _MOST_COMPARED:
+            _scattered(node, axis, sizes, given, how)
+        else:
+            continue
+        done += 1
+    return done
+
+
+def _is_one_place(index: np.ndarray | None, count: int) -> bool:
+    """Whether everything is put into the same known place along the axis."""
+    return index is not None and count == 1 and bool((index == index.flat[0]).all())
+
+
+def _put(node: onnx_ir.Node, axis: int, sizes: Sequence[int]) -> None:
+    data, index, updates = node.inputs
+    place = int(editing.constant(index).flat[0]) % sizes[axis]
+    here = (np.arange(sizes[axis]) == place).reshape([-1 if i == axis else 1 for i in range(len(sizes))])
+    editing.replace(node, "Where", [editing.known(node.graph, here, node.outputs[0]), updates, data])
+
+
+def _scattered(node: onnx_ir.Node, axis: int, sizes: Sequence[int], given: Sequence[int], how: str) -> None:
+    data, index, updates = node.inputs
+    like, kind = node.outputs[0], data.dtype
+    if kind == _BOOL:  # truth values are not added up
+        kind = _FLOAT
+        data = editing.before(node, "Cast", [data], {"to": kind.value}, sizes, kind)
+        updates = editing.before(node, "Cast", [updates], {"to": kind.value}, given, kind)
+    index = counted_from_the_start(node, index, sizes[axis], given)
+    # One axis more, before the scattered one: which of the updates.
+    wide = [*given[:axis], given[axis], 1, *given[axis + 1 :]]
+    met = [*given[:axis], given[axis], sizes[axis], *given[axis + 1 :]]
+    order = np.arange(sizes[axis], dtype=index.dtype.numpy())
+    places = editing.known(node.graph, order.reshape([-1 if i == axis + 1 else 1 for i in range(len(wide))]), like)
+    target = editing.known(node.graph, np.asarray(wide, np.int64), like)
+    index = editing.before(node, "Reshape", [index, target], shape=wide, dtype=index.dtype)
+    updates = editing.before(node, "Reshape", [updates, target], shape=wide, dtype=kind)
+    hits = editing.before(node, "Equal", [index, places], shape=met, dtype=_BOOL)
+    nothing = editing.known(node.graph, np.zeros((), kind.numpy()), like)
+    each = editing.before(node, "Where", [hits, updates, nothing], shape=met, dtype=kind)
+    along = editing.known(node.graph, np.asarray([axis], np.int64), like)
+    total = editing.before(node, "ReduceSum", [each, along], {"keepdims": 0}, sizes, kind)
+    if how == "add":
+        editing.replace(node, "Add", [data, total])
+        return
+    ones = editing.before(node, "Cast", [hits], {"to": _INT32.value}, met, _INT32)
+    counted = editing.before(node, "ReduceMax", [ones, along], {"keepdims": 0}, sizes, _INT32)
+    hit = editing.before(node, "Cast", [counted], {"to": _BOOL.value}, sizes, _BOOL)
+    if like.dtype == kind:
+        editing.replace(node, "Where", [hit, total, data])
+        return
+    chosen = editing.before(node, "Where", [hit, total, data], shape=sizes, dtype=kind)
+    editing.replace(node, "Cast", [chosen], {"to": like.dtype.value})
