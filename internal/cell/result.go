@@ -70,6 +70,11 @@ type Result struct {
 	// "fast:" with a package and its version. Nil for models without one.
 	Kernels map[string]string `json:"kernels,omitempty"`
 
+	// Fingerprint is what the reference gave, of a tiny model on the CPU in fp32;
+	// Changed says how that differs from what was kept of another release.
+	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
+	Changed     *Changed     `json:"changed,omitempty"`
+
 	// Generation describes the tokens, in mode generate.
 	Generation *Generation `json:"generation,omitempty"`
 

@@ -45,6 +45,9 @@ type Recipe struct {
 	Weights    *runner.Weights // where given weights are; nil where they are drawn
 	Content    string          // digest of the user's own files that the model is made of; "" for others
 	Seq, Image int             // the sizes used when the cell names none; 0 where there is no such size
+	// Kept is what the model gave before, with the releases named by KeptOf; nil where that is not known.
+	Kept   *cell.KeptFingerprint
+	KeptOf string
 }
 
 // Recipes finds a cell's recipe. Its error is a sentence for the user and

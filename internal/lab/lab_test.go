@@ -102,7 +102,11 @@ func (recipes) Recipe(_ context.Context, c cell.Cell) (Recipe, error) {
 	if c.Type == "unheard-of" {
 		return Recipe{}, errors.New("there is no recipe for unheard-of")
 	}
-	return Recipe{JSON: json.RawMessage(`{}`), Class: "XModel", Task: "fill-mask", Parameters: 100, Seq: 16}, nil
+	r := Recipe{JSON: json.RawMessage(`{}`), Class: "XModel", Task: "fill-mask", Parameters: 100, Seq: 16}
+	if c.Type == "known" {
+		r.Kept, r.KeptOf = &cell.KeptFingerprint{Subject: "abc", Fingerprint: given(0.5)}, "transformers 5.17.0"
+	}
+	return r, nil
 }
 
 // notes is a listener that keeps everything.

@@ -210,3 +210,48 @@ func TestRescued(t *testing.T) {
 		t.Errorf("%s, %q", rs[0].Verdict, rs[0].Note)
 	}
 }
+
+// given is a fingerprint of one product.
+func given(product float64) cell.Fingerprint {
+	return cell.Fingerprint{Reference: "cpu fp64", Samples: map[string]map[string][]float64{"first": {"logits": {2, product}}}}
+}
+
+// TestOtherAnswersReachTheResult: a model that gives something else than was
+// kept of it still works, and says so; one that is not the same model does not.
+func TestOtherAnswersReachTheResult(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		subject string
+		product float64
+		note    string
+		other   bool
+	}{
+		"the same":       {"abc", 0.5, "", false},
+		"rounded":        {"abc", 0.500001, "", false},
+		"other answers":  {"abc", 0.75, "its answers changed since transformers 5.17.0: logits by 0.25 of its length (first)", true},
+		"another model":  {"xyz", 0.75, "", true},
+		"not comparable": {"", 0.75, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &script{do: func(_ int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+				var report map[string]any
+				if err := json.Unmarshal(goodReport(job), &report); err != nil {
+					return runner.Exit{}, err
+				}
+				report["fingerprint"], report["subject_hash"] = given(tt.product), tt.subject
+				b, err := json.Marshal(report)
+				on(runner.PointDone{Report: b})
+				return runner.Exit{}, err
+			}}
+			results, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "known", Platform: platform.CPU}))
+			if err != nil || len(results) != 1 {
+				t.Fatal(results, err)
+			}
+			r := results[0]
+			if r.Verdict != cell.Works || r.Note != tt.note || (r.Changed != nil) != tt.other || r.Fingerprint == nil {
+				t.Errorf("%s, %q, %+v; want works, %q", r.Verdict, r.Note, r.Changed, tt.note)
+			}
+		})
+	}
+}

@@ -127,6 +127,7 @@ type Report struct {
 	EnergyJ         *float64           `json:"energy_j"`
 	Experts         *cell.Experts      `json:"experts"`         // nil: no mixture of experts, or not counted
 	Kernels         map[string]string  `json:"kernels"`         // nil: no choice of kernels, or not looked at
+	Fingerprint     *cell.Fingerprint  `json:"fingerprint"`     // nil: not a tiny model with a reference in float64
 	Generation      *cell.Generation   `json:"generation"`      // nil: mode infer
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random

@@ -55,7 +55,11 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 	if err != nil {
 		return lab.Recipe{}, err
 	}
-	return parse(b)
+	out, err := parse(b)
+	if c.Size == cell.Tiny && c.Seed == 0 {
+		out.Kept, out.KeptOf = r.catalog.Fingerprint(c.Type, c.Task)
+	}
+	return out, err
 }
 
 // otherHead says whether the checkpoint's configuration is known with another

@@ -22,6 +22,10 @@ type Difference struct {
 	Mended  []Turn    `json:"mended"`  // failed before and run now
 	Other   []Turn    `json:"other"`   // works became partial, or the reverse, or it fails otherwise
 	Failing []Outcome `json:"failing"` // fail, and were not tried before
+	// Answers are models that run on both sides and give something else for the
+	// same weights and inputs; NotComparable those whose weights are others.
+	Answers       []Answer `json:"answers"`
+	NotComparable []Answer `json:"not_comparable"`
 }
 
 // Side says what a snapshot was.
@@ -115,6 +119,7 @@ func byType(rows []catalog.Row) map[string]catalog.Row {
 
 func (d *Difference) compareOutcomes(before []Outcome, after Snapshot) {
 	d.Broken, d.Mended, d.Other, d.Failing = []Turn{}, []Turn{}, []Turn{}, []Outcome{}
+	d.Answers, d.NotComparable = []Answer{}, []Answer{}
 	now := map[cell.Key]Outcome{}
 	for _, o := range after.Outcomes {
 		now[o.key()] = o
@@ -144,6 +149,7 @@ func (d *Difference) compareOutcomes(before []Outcome, after Snapshot) {
 // side and was only judged on the other is neither broken nor fixed by that.
 func (d *Difference) turn(was, is Outcome) {
 	t := Turn{was, &is}
+	d.answer(was, is)
 	alike := was.Evidence.Unrun() == is.Evidence.Unrun()
 	switch {
 	case alike && was.runs() && is.Verdict == cell.Fails:
@@ -153,4 +159,33 @@ func (d *Difference) turn(was, is Outcome) {
 	case was.Verdict != is.Verdict || was.Class != is.Class:
 		d.Other = append(d.Other, t)
 	}
+}
+
+// Answer is a model whose answers are not, or may not be, what they were.
+type Answer struct {
+	Outcome Outcome      `json:"outcome"`
+	Changed cell.Changed `json:"changed"`
+}
+
+// answer compares what a model gave before and gives now.
+func (d *Difference) answer(was, is Outcome) {
+	if was.Given == nil || is.Given == nil || !was.runs() || !is.runs() {
+		return
+	}
+	c := was.Given.Since(d.Old.release(), is.Given.Subject, &is.Given.Fingerprint)
+	is.Given = nil // its numbers say nothing to a reader
+	switch {
+	case c == nil:
+	case c.NotComparable != "":
+		d.NotComparable = append(d.NotComparable, Answer{is, *c})
+	default:
+		d.Answers = append(d.Answers, Answer{is, *c})
+	}
+}
+
+func (s Side) release() string {
+	if s.Transformers == "" {
+		return "the old side"
+	}
+	return "transformers " + s.Transformers
 }

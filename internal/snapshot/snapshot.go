@@ -44,6 +44,8 @@ type Outcome struct {
 	Evidence cell.Evidence     `json:"evidence,omitempty"`
 	Class    cell.FailureClass `json:"class,omitempty"`
 	Detail   string            `json:"detail,omitempty"`
+	// Given is what the model gave, in a few numbers; nil where it was not kept.
+	Given *cell.KeptFingerprint `json:"given,omitempty"`
 }
 
 // OfCatalog is a snapshot of a catalogue's types.
@@ -82,6 +84,9 @@ func outcomeOf(r cell.Result) Outcome {
 	}
 	if r.Failure != nil {
 		o.Class, o.Detail = r.Failure.Class, r.Failure.Detail
+	}
+	if r.Fingerprint != nil {
+		o.Given = &cell.KeptFingerprint{Subject: r.SubjectHash, Fingerprint: *r.Fingerprint}
 	}
 	return o
 }

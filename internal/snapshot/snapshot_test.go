@@ -253,9 +253,49 @@ broken: 1
 fixed: 1
   t5 (cpu, tiny, fp32): ` + failed + ` → works
 changed in other ways: 0
+other answers: 0
+answers not comparable: 0
 failing, not tried before: 0
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOtherAnswers: what runs on both sides and gives something else is listed,
+// and so is what cannot be compared.
+func TestOtherAnswers(t *testing.T) {
+	t.Parallel()
+	gave := func(name, subject string, product float64) Outcome {
+		o := outcome(name, cell.Works)
+		o.Given = &cell.KeptFingerprint{Subject: subject, Fingerprint: cell.Fingerprint{
+			Reference: "cpu fp64", Samples: map[string]map[string][]float64{"first": {"logits": {2, product}}},
+		}}
+		return o
+	}
+	before := Snapshot{Transformers: "5.17.0", Outcomes: []Outcome{gave("bert", "a", 0.5), gave("t5", "a", 0.5), gave("vit", "a", 0.5), outcome("clip", cell.Works)}}
+	after := Snapshot{Schema: cell.Schema, Transformers: "5.22.2", Outcomes: []Outcome{gave("bert", "a", 0.5), gave("t5", "a", 0.75), gave("vit", "b", 0.5), gave("clip", "a", 0.5)}}
+	var b strings.Builder
+	if err := Compare(before, after).WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"other answers: 1\n  t5 (cpu, tiny, fp32): changed since transformers 5.17.0: logits by 0.25 of its length (first)\n",
+		"answers not comparable: 1\n  vit (cpu, tiny, fp32): its weights have other names",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the text lacks %q:\n%s", want, b.String())
+		}
+	}
+	line, err := json.Marshal(after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Compare(before, after).Answers, Compare(before, read).Answers); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -27,6 +27,8 @@ func (d Difference) WriteText(w io.Writer) error {
 	list(&b, "broken", d.Broken, Turn.String)
 	list(&b, "fixed", d.Mended, Turn.String)
 	list(&b, "changed in other ways", d.Other, Turn.String)
+	list(&b, "other answers", d.Answers, Answer.String)
+	list(&b, "answers not comparable", d.NotComparable, Answer.String)
 	list(&b, "failing, not tried before", d.Failing, func(o Outcome) string { return o.model() + ": " + o.said() })
 	_, err := w.Write(b.Bytes())
 	return err
@@ -69,6 +71,17 @@ func (t Turn) String() string {
 		return fmt.Sprintf("%s: %s → the type is gone", t.Old.model(), t.Old.word())
 	}
 	return fmt.Sprintf("%s: %s → %s", t.Old.model(), t.Old.said(), t.New.said())
+}
+
+func (a Answer) String() string {
+	c := a.Changed
+	switch {
+	case c.NotComparable != "":
+		return fmt.Sprintf("%s: %s", a.Outcome.model(), c.NotComparable)
+	case c.By == nil:
+		return fmt.Sprintf("%s: its outputs are others (%s)", a.Outcome.model(), c.Sample)
+	}
+	return fmt.Sprintf("%s: changed since %s: %s by %.2g of its length (%s)", a.Outcome.model(), c.Since, c.Output, *c.By, c.Sample)
 }
 
 // model names the model with its settings.

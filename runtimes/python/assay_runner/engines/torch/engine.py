@@ -130,12 +130,17 @@ class Session:
         """A point's inputs on the CPU; other chooses another stream."""
         return inputs.make(self.recipe, point, self.seed + other, self.dtype)
 
+    @property
+    def is_tiny(self) -> bool:
+        """Whether it is a tiny model, called once."""
+        size = self.cell.get("size") or self.recipe.get("size")
+        return size == "tiny" and self.cell.get("mode") != generation.MODE and not self.recipe.get("program")
+
     def samples(self, built: building.Built, point: Mapping[str, Any]) -> tuple[list[Further], list[dict[str, str]]]:
         """What the reference gives of the other samples of a point. A tiny model's only: what a model does with its
         inputs does not change with its size. On the CPU in fp32 the reference is the same code, and masks are what it
         may still take another way for."""
-        size = self.cell.get("size") or self.recipe.get("size")
-        if size != "tiny" or self.cell.get("mode") == generation.MODE or self.recipe.get("program"):
+        if not self.is_tiny:
             return [], []
         made = sampling.make(self.recipe, point, self.seed, self.dtype, masked=not self.narrow)
         return sampling.expected(built, torch.float32 if self.narrow else torch.float64, made, self.forward)
