@@ -25,6 +25,7 @@ type carryFlags struct {
 	plan.Request
 	sessionOptions
 	planFile, junit string
+	repro           string // folder for the scripts of broken laws
 	jsonl           bool
 	flags           *pflag.FlagSet
 }

@@ -31,16 +31,21 @@ Times of test runs are not shown: use bench.
   assay test --key --platform cpu,cuda --dtype fp32,fp16
   assay test bert --platform cuda --strict
   assay test bert --platform webgpu,webnn,cpu/wasm
-  assay test --consistency vit`,
+  assay test --consistency vit
+  assay test --laws --repro found bert gpt2 --platform cpu`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if consistency {
 				return a.testConsistency(c.Context(), f, args)
+			}
+			if err := f.askLaws(); err != nil {
+				return err
 			}
 			return a.runCells(c.Context(), f, args, "test", cell.Functional)
 		},
 	}
 	f.add(c, "auto")
 	f.addOutput(c)
+	f.addLaws(c)
 	c.Flags().BoolVar(&consistency, "consistency", false, "compare the outputs of all platforms here with each other, and of a batch with a single input")
 	return c
 }
@@ -113,7 +118,7 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 		return err // nothing was done: there is nothing to sum up
 	}
 	summary := report.Summary{Run: rep.Run, Host: rep.Host, Elapsed: time.Since(begun), Stopped: ctx.Err() != nil}
-	err = errors.Join(err, printer.Done(summary), done())
+	err = errors.Join(err, printer.Done(summary), done(), writeScripts(f.repro, rep.Results))
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,10 @@ type Plan struct {
 	// NoFallback records an absent platform as unavailable and runs nothing
 	// elsewhere: what a matrix does.
 	NoFallback bool `json:"no_fallback,omitempty"`
+	// Laws tries the laws of right models too, of tiny models on the CPU in fp32;
+	// Scripts wants a script for each that is broken.
+	Laws    bool `json:"laws,omitempty"`
+	Scripts bool `json:"scripts,omitempty"`
 	// TimeoutS limits one child, in seconds; 0 is the lab's own limit.
 	TimeoutS float64 `json:"timeout_s,omitempty"`
 	// Repeats overrides the number of fresh children a timed cell gets.

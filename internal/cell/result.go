@@ -75,6 +75,11 @@ type Result struct {
 	Fingerprint *Fingerprint `json:"fingerprint,omitempty"`
 	Changed     *Changed     `json:"changed,omitempty"`
 
+	// Laws are those that a right model obeys, tried where the plan asks for them
+	// on the CPU in fp32. A broken one is a finding about the model's own code: the
+	// verdict, which is about where it ran, stays.
+	Laws []Law `json:"laws,omitempty"`
+
 	// Generation describes the tokens, in mode generate.
 	Generation *Generation `json:"generation,omitempty"`
 

@@ -25,7 +25,7 @@ func Count(results []Result, strict bool) Tally {
 	for i, r := range results {
 		switch {
 		case r.Fallback != nil && r.Fallback.From != "" && r.Fallback.To != "": // nobody asked for it, and it went on
-		case r.Verdict == Fails, strict && r.Verdict == Partial:
+		case r.Verdict == Fails, strict && (r.Verdict == Partial || len(r.Broken()) > 0):
 			t.Failing++
 		case strict && r.Verdict == Unavailable && r.Suits():
 			t.Absent++

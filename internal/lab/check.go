@@ -235,6 +235,9 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 	case a.now.Engine.Traits().Graphs:
 		j.Options = map[string]any{"exports": c.Exports, "opset": c.Opset}
 	}
+	if kind == runner.CheckJob && c.plan.Laws && lawful(a.now) {
+		j.Laws, j.Repro = true, c.plan.Scripts
+	}
 	if c.Keep != "" && kind == runner.CheckJob {
 		j.Options = withFiles(j.Options, c.Keep, batch)
 	}
@@ -242,6 +245,12 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 		j.Points = append(j.Points, runner.Point{Batch: a.now.Batch, Seq: a.now.Seq, Image: a.now.Image})
 	}
 	return j
+}
+
+// lawful says whether laws are tried with a cell: once for each model, where it
+// is cheap and its numbers are exact.
+func lawful(c cell.Cell) bool {
+	return c.Engine == platform.Torch && c.Platform == platform.CPU && c.Size == cell.Tiny && c.DType == platform.FP32 && c.Mode == cell.Infer
 }
 
 // Kept is the file of a cell's outputs in a folder of kept ones.

@@ -114,9 +114,9 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Context = describe(r.Context, p.Report)
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
 	r.Note = joinNotes(a.widened, r.Note)
-	r.Fingerprint = p.Fingerprint
+	r.Fingerprint, r.Laws = p.Fingerprint, p.Laws
 	r.Changed = a.recipe.Kept.Since(a.recipe.KeptOf, r.SubjectHash, p.Fingerprint)
-	for _, more := range []string{rescued(r), unjudged(p.Numerics), otherAnswers(r.Changed), out.again, a.restricted(out.level)} {
+	for _, more := range []string{rescued(r), unjudged(p.Numerics), otherAnswers(r.Changed), findings(r), out.again, a.restricted(out.level)} {
 		r.Note = joinNotes(r.Note, more)
 	}
 	fitted(&r, p.Report)

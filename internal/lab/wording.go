@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"assay/internal/cell"
 )
@@ -69,6 +70,15 @@ func otherAnswers(c *cell.Changed) string {
 		return fmt.Sprintf("its outputs are others than with %s (%s)", c.Since, c.Sample)
 	}
 	return fmt.Sprintf("its answers changed since %s: %s by %.2g of its length (%s)", c.Since, c.Output, *c.By, c.Sample)
+}
+
+// findings are the laws that a model breaks.
+func findings(r cell.Result) string {
+	var out []string
+	for _, l := range r.Broken() {
+		out = append(out, l.Finding())
+	}
+	return strings.Join(out, "; ")
 }
 
 // around names what a library made by itself: what was compared and is other

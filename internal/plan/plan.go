@@ -77,7 +77,7 @@ func (p *Planner) Plan(ctx context.Context, r Request) (cell.Plan, error) {
 	}
 	out, err := cell.Plan{
 		Cells: cells, Timing: r.Timing, Strict: r.Strict, NoAdapt: r.NoAdapt, NoFallback: r.NoFallback,
-		TimeoutS: r.TimeoutS, Repeats: r.Repeats,
+		Laws: r.Laws, Scripts: r.Scripts, TimeoutS: r.TimeoutS, Repeats: r.Repeats,
 	}.Normal()
 	if err != nil {
 		return cell.Plan{}, &RequestError{err}

@@ -39,6 +39,8 @@ type How struct {
 	Strict     bool        `json:"strict,omitempty"`
 	NoAdapt    bool        `json:"no_adapt,omitempty"`
 	NoFallback bool        `json:"no_fallback,omitempty"`
+	Laws       bool        `json:"laws,omitempty"`
+	Scripts    bool        `json:"scripts,omitempty"`
 	TimeoutS   float64     `json:"timeout_s,omitempty"`
 	Repeats    int         `json:"repeats,omitempty"`
 }
@@ -65,6 +67,7 @@ func (r Request) WithFile(file cell.Plan) (Request, error) {
 	how.Strict = how.Strict || file.Strict
 	how.NoAdapt = how.NoAdapt || file.NoAdapt
 	how.NoFallback = how.NoFallback || file.NoFallback
+	how.Laws, how.Scripts = how.Laws || file.Laws, how.Scripts || file.Scripts
 	if how.TimeoutS == 0 {
 		how.TimeoutS = file.TimeoutS
 	}

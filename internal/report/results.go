@@ -107,11 +107,13 @@ func (p *jsonLines) Done(Summary) error { return p.err }
 type textResults struct {
 	w      io.Writer
 	counts map[cell.Verdict]int
+	laws   cell.LawTally
 	err    error
 }
 
 func (p *textResults) Result(r cell.Result) {
 	p.counts[r.Shown()]++
+	p.laws.Add(r)
 	p.print(resultLines(printable(r)))
 }
 
@@ -135,6 +137,9 @@ func (p *textResults) Done(s Summary) error {
 		line += "  (stopped before the end; what was finished is kept)"
 	}
 	p.print(line + "\n")
+	if p.laws.Models > 0 {
+		p.print(p.laws.String() + "\n")
+	}
 	return p.err
 }
 

@@ -51,6 +51,10 @@ type Job struct {
 	// so that repeats share it.
 	Preload bool           `json:"preload,omitempty"`
 	Options map[string]any `json:"options,omitempty"`
+	// Laws asks a check for the laws that right models obey, and Repro for a
+	// script for each that is broken.
+	Laws  bool `json:"laws,omitempty"`
+	Repro bool `json:"repro,omitempty"`
 	// Env are variables for the child, set before anything is computed in it.
 	Env map[string]string `json:"env,omitempty"`
 }
@@ -127,6 +131,7 @@ type Report struct {
 	EnergyJ         *float64           `json:"energy_j"`
 	Experts         *cell.Experts      `json:"experts"`         // nil: no mixture of experts, or not counted
 	Kernels         map[string]string  `json:"kernels"`         // nil: no choice of kernels, or not looked at
+	Laws            []cell.Law         `json:"laws"`            // nil: not asked for, or none could be tried
 	Fingerprint     *cell.Fingerprint  `json:"fingerprint"`     // nil: not a tiny model with a reference in float64
 	Generation      *cell.Generation   `json:"generation"`      // nil: mode infer
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
