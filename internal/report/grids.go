@@ -25,7 +25,7 @@ type section struct {
 
 // sections are the tables after the matrix, the same in text and Markdown.
 func sections(d Document) []section {
-	return []section{
+	all := []section{
 		{"Fastest platform", "Speed-up over the CPU of the same host: same subject, size, dtype and batch, both timed.",
 			notMeasured + ": no model was timed on the CPU and on another platform of one host.", fastestGrid(d.Fastest), false},
 		{"Coverage", coverageNote,
@@ -36,6 +36,10 @@ func sections(d Document) []section {
 			notMeasured + ".", memoryGrid(d.Memory), true},
 		{"Hardware", "", notMeasured + ".", hardwareGrid(d.Hardware), false},
 	}
+	if len(d.Findings) > 0 {
+		all = append(all, section{"Findings", findingsNote, "", findingsGrid(d.Findings), false})
+	}
+	return all
 }
 
 func fastestGrid(rows []matrix.Fastest) grid {

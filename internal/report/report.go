@@ -87,6 +87,7 @@ type Document struct {
 	Fastest     []matrix.Fastest     `json:"fastest"`
 	Memory      []MemoryUse          `json:"memory"`
 	Hardware    []Hardware           `json:"hardware"`
+	Findings    []Finding            `json:"findings"`
 
 	byFamily, detail bool
 }
@@ -112,6 +113,7 @@ func NewDocument(observations []matrix.Observation, o Options) Document {
 	d.Performance, d.Memory = performance(latest), memoryUse(latest)
 	d.Fastest = fastest(observations, order)
 	d.Hardware = hardware(observations, o.Hosts)
+	d.Findings = findings(latest)
 	return d
 }
 
