@@ -133,8 +133,13 @@ class Session:
     @property
     def is_tiny(self) -> bool:
         """Whether it is a tiny model, called once."""
+        return self.has_size_tiny and not self.recipe.get("program")
+
+    @property
+    def has_size_tiny(self) -> bool:
+        """Whether it is a tiny model, in one inference, which may be several calls."""
         size = self.cell.get("size") or self.recipe.get("size")
-        return size == "tiny" and self.cell.get("mode") != generation.MODE and not self.recipe.get("program")
+        return size == "tiny" and self.cell.get("mode") != generation.MODE
 
     def samples(self, built: building.Built, point: Mapping[str, Any]) -> tuple[list[Further], list[dict[str, str]]]:
         """What the reference gives of the other samples of a point. A tiny model's only: what a model does with its
