@@ -26,6 +26,7 @@ from assay_runner.engines.qnn import (
     truths,
 )
 from assay_runner.exporting.steps import clips, einsums, gathers, powers
+from assay_runner.exporting.steps import truths as compared
 
 EMULATED = (sys.platform, platform.machine()) == ("linux", "x86_64")
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
@@ -288,6 +289,15 @@ CASES = (
             "i": np.float32(1),
             "places": np.stack(np.broadcast_arrays(np.zeros((2, 3, 1, 4), np.int64), np.arange(4)), axis=-1),
         },
+    ),
+    Case(
+        "truth values compared",
+        compared.compare_numbers,
+        1,
+        """g (float[4, 16] x) => (float[4, 16] y) {
+            a = Greater(x, o) b = Less(x, i) c = Equal(a, b) y = Where(c, i, o)
+        }""",
+        {"o": np.float32(0), "i": np.float32(1)},
     ),
     Case(
         "norm of two",

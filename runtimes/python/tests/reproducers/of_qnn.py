@@ -39,6 +39,10 @@ def qnn_gathers_no_truth_values():
     return _wrong("truth values gathered whole")
 
 
+def qnn_compares_no_truth_values():
+    return _wrong("truth values compared")
+
+
 def qnn_knows_few_einsums():
     return _wrong("sums of products")
 
