@@ -19,13 +19,12 @@ from assay_runner.engines.qnn import (
     exponents,
     norms,
     provider,
-    remainders,
     results,
     softmaxes,
     tiles,
     truths,
 )
-from assay_runner.exporting.steps import clips, einsums, gathers, powers
+from assay_runner.exporting.steps import clips, einsums, gathers, powers, remainders
 from assay_runner.exporting.steps import truths as compared
 
 EMULATED = (sys.platform, platform.machine()) == ("linux", "x86_64")
@@ -226,12 +225,21 @@ CASES = (
         3e3,
     ),
     Case(
-        "remainders by one that is given",
+        "remainders by ones that are given",
+        remainders.by_quotients,
+        1,
+        """g (float[4, 16] x, float[4, 16] z) => (int32[4, 16] y) {
+            a = Cast<to = 6>(x) b = Mul(a, m) e = Cast<to = 6>(z) f = Mul(e, t) d = Add(f, c) y = Mod(b, d)
+        }""",
+        {"c": np.int32(1), "m": np.int32(43), "t": np.int32(2)},
+        3e3,
+    ),
+    Case(
+        "remainders of numbers that are not whole",
         remainders.by_quotients,
         0,
-        "g (float[4, 16] x) => (int32[4, 16] y) { a = Cast<to = 6>(x) b = Mul(a, a) d = Add(b, c) y = Mod(a, d) }",
-        {"c": np.int32(43)},
-        3e1,
+        "g (float[4, 16] x) => (float[4, 16] y) { y = Mod<fmod = 1>(x, d) }",
+        {"d": np.float32(3)},
     ),
     Case(
         "exponents far below zero",

@@ -107,3 +107,13 @@ def webgpu_negates_no_whole_numbers():
 def webnn_clips_no_whole_numbers():
     text = "g (float[4] x) => (float[4] y) { i = Cast<to = 6>(x) n = Clip(i, l, h) y = Cast<to = 1>(n) }"
     return _wrong("webnn", text, l=np.int32(-1), h=np.int32(1))
+
+
+def webnn_takes_no_remainders():
+    text = "g (float[4] x) => (float[4] y) { i = Cast<to = 6>(x) n = Mod(i, d) y = Cast<to = 1>(n) }"
+    return _wrong("webnn", text, d=np.int32(3))
+
+
+def webnn_convolves_along_two_axes():
+    text = "g (float[1, 2, 3, 4, 4] x) => (float[1, 2, 1, 2, 2] y) { y = Conv(x, w) }"
+    return _wrong("webnn", text, w=np.ones((2, 2, 3, 3, 3), np.float32))

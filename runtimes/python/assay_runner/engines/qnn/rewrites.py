@@ -15,14 +15,13 @@ from assay_runner.engines.qnn import (
     convolutions,
     exponents,
     norms,
-    remainders,
     results,
     softmaxes,
     tiles,
     truths,
 )
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, einsums, gathers
+from assay_runner.exporting.steps import Step, clips, einsums, gathers, remainders
 from assay_runner.workarounds import Fault
 
 NUMBERS, CAREFULLY = "numbers", "careful"

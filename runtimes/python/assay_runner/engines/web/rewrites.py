@@ -9,10 +9,10 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, editing, gathers
+from assay_runner.exporting.steps import Step, clips, editing, gathers, remainders
 from assay_runner.workarounds import Fault
 
-from . import convolutions, elements, integers, spatial
+from . import convolutions, elements, integers, spatial, volumes
 
 _INT64 = onnx_ir.DataType.INT64
 
@@ -125,6 +125,11 @@ STEPS = (
         convolutions.plain,
     ),
     Step(
+        "convolutions along two axes",
+        Fault("webnn_convolves_along_two_axes", _WEB, _SEEN, "WebNN convolves along two axes at most"),
+        volumes.flatten,
+    ),
+    Step(
         "resizes are products of matrices",
         Fault("webnn_resizes_by_one_rule", _WEB, _SEEN, "WebNN resizes by one rule only"),
         spatial.resizes,
@@ -140,6 +145,11 @@ STEPS = (
         "clips by comparing",
         Fault("webnn_clips_no_whole_numbers", _WEB, _SEEN, "neither platform can clip integers"),
         clips.to_limits,
+    ),
+    Step(
+        "remainders by quotients",
+        Fault("webnn_takes_no_remainders", _WEB, _SEEN, "WebNN has no Mod"),
+        remainders.by_quotients,
     ),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", integers.narrow)
