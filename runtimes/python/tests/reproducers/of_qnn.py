@@ -43,6 +43,15 @@ def qnn_compares_no_truth_values():
     return _wrong("truth values compared")
 
 
+def qnn_lacks_functions():
+    names = ("inverse hyperbolic sine", "absolute sums", "triangle", "whole numbers negated")
+    return all(_wrong(name) for name in names)
+
+
+def qnn_pads_no_whole_numbers():
+    return all(_wrong(name) for name in ("whole numbers padded", "truth values padded"))
+
+
 def qnn_knows_few_einsums():
     return _wrong("sums of products")
 

@@ -117,3 +117,7 @@ def webnn_takes_no_remainders():
 def webnn_convolves_along_two_axes():
     text = "g (float[1, 2, 3, 4, 4] x) => (float[1, 2, 1, 2, 2] y) { y = Conv(x, w) }"
     return _wrong("webnn", text, w=np.ones((2, 2, 3, 3, 3), np.float32))
+
+
+def webnn_has_no_asinh():
+    return _wrong("webnn", "g (float[4] x) => (float[4] y) { y = Asinh(x) }")

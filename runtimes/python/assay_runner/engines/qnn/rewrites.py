@@ -15,13 +15,14 @@ from assay_runner.engines.qnn import (
     convolutions,
     exponents,
     norms,
+    pads,
     results,
     softmaxes,
     tiles,
     truths,
 )
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, einsums, gathers, remainders
+from assay_runner.exporting.steps import Step, clips, einsums, functions, gathers, remainders
 from assay_runner.workarounds import Fault
 
 NUMBERS, CAREFULLY = "numbers", "careful"
@@ -75,6 +76,16 @@ STEPS = (
             "the HTP is wrong for windows of 9 and more over a short axis that keeps its length",
         ),
         convolutions.widen,
+    ),
+    Step(
+        "functions by plainer ones",
+        Fault("qnn_lacks_functions", _QNN, _SEEN, "QNN has no Asinh, ReduceL1 or Trilu, and negates no integers"),
+        functions.plainer("Asinh", "ReduceL1", "Trilu", "Neg"),
+    ),
+    Step(
+        "whole numbers joined instead of padded",
+        Fault("qnn_pads_no_whole_numbers", _QNN, _SEEN, "QNN pads neither integers nor booleans"),
+        pads.joined,
     ),
     Step(
         "truth values joined as numbers",

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, editing, gathers, remainders
+from assay_runner.exporting.steps import Step, clips, editing, functions, gathers, remainders
 from assay_runner.workarounds import Fault
 
 from . import convolutions, elements, integers, spatial, volumes
@@ -80,19 +80,6 @@ def largest_by_comparing(model: onnx_ir.Model) -> int:
     return done
 
 
-def negations_by_subtracting(model: onnx_ir.Model) -> int:
-    """A whole number is negated by taking it from zero."""
-    done = 0
-    for node in editing.nodes(model, "Neg"):
-        value = node.inputs[0]
-        if value is None or value.dtype is None or not value.dtype.is_integer():
-            continue
-        zero = editing.known(node.graph, np.zeros((), value.dtype.numpy()), node.outputs[0])
-        editing.replace(node, "Sub", [zero, value])
-        done += 1
-    return done
-
-
 _WEB, _SEEN = "onnxruntime-web", ("1.30.0",)
 
 _GATHERS = Fault(
@@ -139,7 +126,7 @@ STEPS = (
     Step(
         "whole numbers negated by subtracting",
         Fault("webgpu_negates_no_whole_numbers", _WEB, _SEEN, "WebGPU cannot negate integers"),
-        negations_by_subtracting,
+        functions.plainer("Neg"),
     ),
     Step(
         "clips by comparing",
@@ -150,6 +137,11 @@ STEPS = (
         "remainders by quotients",
         Fault("webnn_takes_no_remainders", _WEB, _SEEN, "WebNN has no Mod"),
         remainders.by_quotients,
+    ),
+    Step(
+        "inverse sines by logarithms",
+        Fault("webnn_has_no_asinh", _WEB, _SEEN, "WebNN has no Asinh"),
+        functions.plainer("Asinh"),
     ),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", integers.narrow)
