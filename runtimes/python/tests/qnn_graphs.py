@@ -5,11 +5,11 @@ Each is run by ONNX Runtime's CPU and by Qualcomm's emulator.
 
 import platform
 import sys
-from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
 import onnxruntime
+from qnn_plainer_graphs import PLAINER_CASES, Case
 
 from assay_runner.engines.contract import Asked
 from assay_runner.engines.onnxruntime.session import options
@@ -18,36 +18,22 @@ from assay_runner.engines.qnn import (
     convolutions,
     exponents,
     norms,
-    pads,
     provider,
     results,
     softmaxes,
     tiles,
     truths,
 )
-from assay_runner.exporting.steps import clips, einsums, functions, gathers, powers, remainders
+from assay_runner.exporting.steps import clips, einsums, gathers, powers, remainders
 from assay_runner.exporting.steps import truths as compared
 
 EMULATED = (sys.platform, platform.machine()) == ("linux", "x86_64")
-PLAINER = functions.plainer("Asinh", "ReduceL1", "Trilu", "Neg")
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
 DRAW = np.random.default_rng(7)
 
 
 def drawn(*shape):
     return DRAW.normal(size=shape).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A graph that a step rewrites, or that it leaves alone."""
-
-    name: str
-    step: object
-    count: int
-    text: str
-    constants: dict = field(default_factory=dict)
-    scale: float = 1.0
 
 
 NORM = "y = LayerNormalization<axis = -1>(s, w, b)"
@@ -196,21 +182,6 @@ CASES = (
         {"o": np.float32(0), "i": np.float32(1), "c": np.ones((2, 16), bool)},
     ),
     Case(
-        "truth values padded",
-        lambda model: (pads.joined(model), truths.join_as_numbers(model))[0],
-        1,
-        """g (float[2, 5] x) => (float[2, 8] y) {
-            a = Greater(x, o) p = Pad(a, around, yes, axes) y = Where(p, i, o)
-        }""",
-        {
-            "o": np.float32(0),
-            "i": np.float32(1),
-            "around": np.array([1, 2]),
-            "yes": np.bool_(True),
-            "axes": np.array([1]),
-        },
-    ),
-    Case(
         "numbers joined",
         truths.join_as_numbers,
         0,
@@ -324,61 +295,6 @@ CASES = (
         }""",
         {"o": np.float32(0), "i": np.float32(1)},
     ),
-    *(
-        Case(
-            f"inverse hyperbolic sine{said}",
-            PLAINER,
-            1,
-            "g (float[4, 64] x) => (float[4, 64] y) { y = Asinh(x) }",
-            {},
-            scale,
-        )
-        for said, scale in (("", 1.0), (" of small numbers", 0.05), (" of large numbers", 3e3))
-    ),
-    *(
-        Case(
-            f"absolute sums{said}",
-            PLAINER,
-            1,
-            f"g (float[4, 8] x) => (float[{shape}] y) {{ y = ReduceL1{how}(x, axes) }}",
-            {"axes": np.array([-1])},
-        )
-        for said, shape, how in (("", "4, 1", ""), (" without their axis", "4", "<keepdims = 0>"))
-    ),
-    *(
-        Case(
-            f"triangle{said}",
-            PLAINER,
-            1,
-            f"g (float[3, 4, 5] x) => (float[3, 4, 5] y) {{ y = Trilu{how} }}",
-            {"k": np.int64(-1)},
-        )
-        for said, how in (("", "<upper = 0>(x)"), (" above", "(x)"), (" below", "<upper = 0>(x, k)"))
-    ),
-    Case(
-        "whole numbers negated",
-        PLAINER,
-        1,
-        "g (float[4, 16] x) => (float[4, 16] y) { a = Cast<to = 7>(x) n = Neg(a) y = Cast<to = 1>(n) }",
-        {},
-        9.0,
-    ),
-    Case("numbers negated", PLAINER, 0, "g (float[4, 16] x) => (float[4, 16] y) { y = Neg(x) }"),
-    Case(
-        "whole numbers padded",
-        pads.joined,
-        1,
-        "g (float[2, 5] x) => (float[4, 6] y) { a = Cast<to = 7>(x) p = Pad(a, around, fill) y = Cast<to = 1>(p) }",
-        {"around": np.array([0, 1, 2, 0]), "fill": np.int64(7)},
-        9.0,
-    ),
-    Case(
-        "numbers padded",
-        pads.joined,
-        0,
-        "g (float[2, 5] x) => (float[4, 6] y) { y = Pad(x, around) }",
-        {"around": np.array([0, 1, 2, 0])},
-    ),
     Case(
         "norm of two",
         norms.scaled_squares,
@@ -386,6 +302,7 @@ CASES = (
         "g (float[2, 8] x) => (float[2, 1] y) { a = Exp(x) p = Mul(a, b) m = ReduceMean(p, axes) y = Sqrt(m) }",
         {"axes": np.array([1]), "b": np.float32(2)},
     ),
+    *PLAINER_CASES,
 )
 
 

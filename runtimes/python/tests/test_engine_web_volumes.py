@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from step_graphs import after, graph
 
-from assay_runner.engines.web import volumes
+from assay_runner.engines.web import integers, volumes
 from assay_runner.exporting.steps import remainders
 
 DRAW = np.random.default_rng(4)
@@ -58,3 +58,14 @@ def test_remainders_have_the_sign_of_the_divisor(kind):
         b=np.array([[-7, -3, -2, -1, 1, 2, 3, 7]], kind),
     )
     assert after(model, remainders.by_quotients, 1)["Div"] == 2
+
+
+def test_what_is_computed_of_padded_numbers_is_narrowed():
+    model = graph(
+        "g (int64[1, 2] x) => (int64[1, 3] y) { p = Pad(x, around, fill) y = Div(p, two) }",
+        around=np.int64([0, 1, 0, 0]),
+        fill=np.int64(5),
+        two=np.int64(2),
+    )
+    integers.narrow(model)
+    assert {value.dtype.name for node in model.graph if node.op_type == "Div" for value in node.inputs} == {"INT32"}

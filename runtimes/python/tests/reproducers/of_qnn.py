@@ -107,6 +107,10 @@ def htp_crashes_on_tiles_of_five_axes():
     return ended_by(code) == signal.SIGSEGV
 
 
+def htp_takes_few_axes():
+    return _wrong("five axes")
+
+
 def htp_takes_remainders_in_fp16():
     return _wrong("remainders")
 

@@ -12,6 +12,7 @@ import onnx_ir
 
 from assay_runner.engines.qnn import (
     activations,
+    axes,
     convolutions,
     exponents,
     norms,
@@ -101,6 +102,11 @@ STEPS = (
             "the HTP's compiler crashes on Tile of integers with five axes",
         ),
         tiles.of_few_axes,
+    ),
+    Step(
+        "operators of few axes",
+        Fault("htp_takes_few_axes", _QNN, _SEEN, "the HTP takes five axes at most, and some operators of four only"),
+        axes.few,
     ),
     Step(
         "remainders by quotients",
