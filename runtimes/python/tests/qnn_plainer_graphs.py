@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from assay_runner.engines.qnn import axes, pads, truths
-from assay_runner.exporting.steps import functions
+from assay_runner.engines.qnn import pads, truths
+from assay_runner.exporting.steps import axes, functions, scatters
 
 PLAINER = functions.plainer("Asinh", "ReduceL1", "Trilu", "Neg")
 
@@ -95,8 +95,20 @@ PLAINER_CASES = (
     ),
     Case(
         "five axes",
-        axes.few,
+        axes.few({"Tanh": 4}),
         1,
         "g (float[2, 3, 2, 4, 5] x) => (float[2, 3, 2, 4, 5] y) { y = Tanh(x) }",
+    ),
+    *(
+        Case(
+            f"a row scattered{said}",
+            scatters.rows_to_choices,
+            count,
+            """g (float[1, 4, 3, 4, 5] x) => (float[1, 4, 3, 4, 5] y) {
+                r = ReduceMax(x, a) y = ScatterElements<axis = 3>(x, i, r)
+            }""",
+            {"a": np.array([3]), "i": np.broadcast_to(np.array(places), (1, 4, 3, 1, 5)).copy()},
+        )
+        for said, places, count in (("", 2, 1), (" from the end", -1, 1), (" to several places", [0, 1, 2, 3, 0], 0))
     ),
 )

@@ -107,6 +107,10 @@ def htp_crashes_on_tiles_of_five_axes():
     return ended_by(code) == signal.SIGSEGV
 
 
+def qnn_scatters_to_few_axes():
+    return _wrong("a row scattered")
+
+
 def htp_takes_few_axes():
     return _wrong("five axes")
 

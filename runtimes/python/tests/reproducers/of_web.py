@@ -121,3 +121,8 @@ def webnn_convolves_along_two_axes():
 
 def webnn_has_no_asinh():
     return _wrong("webnn", "g (float[4] x) => (float[4] y) { y = Asinh(x) }")
+
+
+def webnn_chooses_along_four_axes():
+    text = "g (float[2, 3, 2, 4, 5] x) => (float[2, 3, 2, 4, 5] y) { a = Greater(x, o) y = Where(a, x, c) }"
+    return _wrong("webnn", text, o=np.float32(0), c=np.ones((3, 1, 4, 1), np.float32))

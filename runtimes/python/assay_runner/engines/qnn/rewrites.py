@@ -12,7 +12,6 @@ import onnx_ir
 
 from assay_runner.engines.qnn import (
     activations,
-    axes,
     convolutions,
     exponents,
     norms,
@@ -23,11 +22,14 @@ from assay_runner.engines.qnn import (
     truths,
 )
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, einsums, functions, gathers, remainders
+from assay_runner.exporting.steps import Step, axes, clips, einsums, functions, gathers, remainders, scatters
 from assay_runner.workarounds import Fault
 
 NUMBERS, CAREFULLY = "numbers", "careful"
 """The setting of an attempt that asks for the careful steps, and its value."""
+
+OF_FOUR_AXES = "Tanh Neg Sqrt Sin Cos Log Floor Ceil Round Sign Max Min CumSum".split()
+"""Operators that the HTP does not take with five axes, as most others."""
 
 _QNN, _SEEN = "onnxruntime-qnn", ("2.7.0",)
 
@@ -104,9 +106,14 @@ STEPS = (
         tiles.of_few_axes,
     ),
     Step(
+        "rows chosen instead of scattered",
+        Fault("qnn_scatters_to_few_axes", _QNN, _SEEN, "QNN scatters elements to no tensor of five axes"),
+        scatters.rows_to_choices,
+    ),
+    Step(
         "operators of few axes",
         Fault("htp_takes_few_axes", _QNN, _SEEN, "the HTP takes five axes at most, and some operators of four only"),
-        axes.few,
+        axes.few(dict.fromkeys(axes.OPERATORS, 5) | dict.fromkeys(OF_FOUR_AXES, 4)),
     ),
     Step(
         "remainders by quotients",

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, editing, functions, gathers, remainders
+from assay_runner.exporting.steps import Step, axes, clips, editing, functions, gathers, remainders, scatters
 from assay_runner.workarounds import Fault
 
 from . import convolutions, elements, integers, spatial, volumes
@@ -89,10 +89,16 @@ _GATHERS = Fault(
 STEPS = (
     Step("gathers of one value are known", _GATHERS, gathers_of_one_value),
     Step("elements gathered of the flat tensor", _GATHERS, elements.gather),
+    Step("rows chosen instead of scattered", "it takes fewer operators than comparing", scatters.rows_to_choices),
     Step(
         "elements scattered by comparing",
         Fault("webnn_scatters_by_constants_only", _WEB, _SEEN, "WebNN scatters by constant indices only"),
         elements.scatter,
+    ),
+    Step(
+        "choices of few axes",
+        Fault("webnn_chooses_along_four_axes", _WEB, _SEEN, "WebNN's back ends choose along four axes at most"),
+        axes.few({"Where": 4}),
     ),
     # Not seen any more with ONNX Runtime Web 1.30 in Chromium on a CPU; WebNN has other back ends.
     Step("slices in steps are gathers", "WebNN's slices need steps that divide the size", spatial.strided_slices),

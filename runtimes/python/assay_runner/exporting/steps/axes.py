@@ -15,30 +15,28 @@ import onnx_ir
 
 from assay_runner.exporting.steps import dead, editing, idle
 
-_MOST = 5
-_FEWER = 4
-"""How many axes every operator may have, and how many those of the next table."""
-
-_OF_FEWER = frozenset("Tanh Neg Sqrt Sin Cos Log Floor Ceil Round Sign Max Min CumSum".split())
 _ALONE = "Abs Cast Ceil Clip Cos Exp Floor Gelu Log Neg Not Reciprocal Relu Round Sigmoid Sign Sin Sqrt Tanh"
 _TOGETHER = "Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mul Or Pow Sub Where"
 _REDUCED = "ReduceMax ReduceMean ReduceMin ReduceSum"
 
 
-def few(model: onnx_ir.Model) -> int:
-    """Rewrites operators of more axes than the HTP takes."""
-    done = sum(_HANDLERS[node.op_type](node) for node in editing.nodes(model, *_HANDLERS) if _many(node))
-    if done:
-        idle.remove(model)
-        dead.remove(model)
-    return done
+def few(most: Mapping[str, int]) -> Callable[[onnx_ir.Model], int]:
+    """A step for some operators, with how many axes an engine takes of each."""
+
+    def step(model: onnx_ir.Model) -> int:
+        found = [node for node in editing.nodes(model, *most) if _many(node, most[node.op_type])]
+        done = sum(OPERATORS[node.op_type](node, most[node.op_type]) for node in found)
+        if done:
+            idle.remove(model)
+            dead.remove(model)
+        return done
+
+    return step
 
 
-def _many(node: onnx_ir.Node) -> bool:
+def _many(node: onnx_ir.Node, most: int) -> bool:
     shapes = [editing.shape(value) for value in (*node.inputs, *node.outputs) if value is not None]
-    if any(shape is None or not prod(shape) for shape in shapes):
-        return False
-    return max(map(len, shapes)) > (_FEWER if node.op_type in _OF_FEWER else _MOST)
+    return all(shape is not None and prod(shape) for shape in shapes) and max(map(len, shapes)) > most
 
 
 def merged(shapes: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -60,15 +58,15 @@ def merged(shapes: Sequence[Sequence[int]]) -> list[list[int]]:
     return [row or [1] for row in found]
 
 
-def _alone(node: onnx_ir.Node) -> bool:
+def _alone(node: onnx_ir.Node, most: int) -> bool:
     shape = editing.shape(node.inputs[0]) or ()
     return _through(node, [[prod(shape[:-1]), shape[-1]]], [prod(shape[:-1]), shape[-1]])
 
 
-def _together(node: onnx_ir.Node) -> bool:
+def _together(node: onnx_ir.Node, most: int) -> bool:
     target = editing.shape(node.outputs[0]) or ()
     *given, whole = merged([*(editing.shape(value) or () for value in node.inputs), target])
-    return len(whole) <= _FEWER and _through(node, given, whole)
+    return len(whole) <= most and _through(node, given, whole)
 
 
 def _along(node: onnx_ir.Node, axis: int) -> bool:
@@ -82,18 +80,19 @@ def _apart(shape: Sequence[int], axis: int) -> list[int]:
     return [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])]
 
 
-def _softmax(node: onnx_ir.Node) -> bool:
+def _softmax(node: onnx_ir.Node, most: int) -> bool:
     return _along(node, node.attributes.get_int("axis", -1))
 
 
-def _gathered(node: onnx_ir.Node) -> bool:
-    """By indices along one axis, or a single one, which takes the axis away."""
+def _gathered(node: onnx_ir.Node, most: int) -> bool:
+    """By a row of indices, or a single one, which takes the axis away."""
     before, _, after = parts = _apart(editing.shape(node.inputs[0]) or (), node.attributes.get_int("axis", 0))
     places = editing.shape(node.inputs[1]) or ()
-    return len(places) < 2 and _through(node, [parts], [before, *places, after], {"axis": 1})
+    row = [prod(places)] if places else []
+    return _through(node, [parts, row], [before, *row, after], {"axis": 1})
 
 
-def _summed(node: onnx_ir.Node) -> bool:
+def _summed(node: onnx_ir.Node, most: int) -> bool:
     axis = editing.scalar(node.inputs[1])
     if axis is None:
         return False
@@ -101,20 +100,34 @@ def _summed(node: onnx_ir.Node) -> bool:
     return _along(node, int(axis))
 
 
-def _reduced(node: onnx_ir.Node) -> bool:
-    """One after the other of neighbouring axes."""
-    shape, given = editing.shape(node.inputs[0]) or (), editing.constant(node.inputs[1]) if node.inputs[1:] else None
+def _reduced(node: onnx_ir.Node, most: int) -> bool:
+    """One run of neighbouring axes after the other."""
+    shape = list(editing.shape(node.inputs[0]) or ())
+    given = editing.constant(node.inputs[1]) if node.inputs[1:] else None
     if given is None or not given.size:
         return False
-    axes = sorted(int(axis) % len(shape) for axis in given.reshape(-1))
-    if axes != list(range(axes[0], axes[-1] + 1)):
-        return False
-    parts = [prod(shape[: axes[0]]), prod(shape[axes[0] : axes[-1] + 1]), prod(shape[axes[-1] + 1 :])]
-    node.replace_input_with(1, editing.known(node.graph, np.asarray([1], np.int64), node.outputs[0]))
-    return _through(node, [parts], [parts[0], 1, parts[2]], {"keepdims": 1})
+    value = node.inputs[0]
+    for first, last in _runs(sorted(int(axis) % len(shape) for axis in given.reshape(-1))):
+        before, inside, after = (prod(part) for part in (shape[:first], shape[first : last + 1], shape[last + 1 :]))
+        value = _reshaped(node, value, [before, inside, after])
+        value = editing.before(node, node.op_type, [value, _numbers(node, [1])], {"keepdims": 1}, [before, 1, after])
+        shape[first : last + 1] = [1] * (last + 1 - first)
+    editing.replace(node, "Reshape", [value, _numbers(node, editing.shape(node.outputs[0]) or ())])
+    return True
 
 
-def _sliced(node: onnx_ir.Node) -> bool:
+def _runs(axes: Sequence[int]) -> list[tuple[int, int]]:
+    """The first and the last of neighbours."""
+    found: list[tuple[int, int]] = []
+    for axis in axes:
+        if found and found[-1][1] == axis - 1:
+            found[-1] = (found[-1][0], axis)
+        else:
+            found.append((axis, axis))
+    return found
+
+
+def _sliced(node: onnx_ir.Node, most: int) -> bool:
     """Axis by axis."""
     shape = list(editing.shape(node.inputs[0]) or ())
     rows = [editing.constant(value) for value in node.inputs[1:]]
@@ -133,34 +146,52 @@ def _sliced(node: onnx_ir.Node) -> bool:
     return True
 
 
-def _turned(node: onnx_ir.Node) -> bool:
-    """Axes that stay neighbours are one."""
+def _turned(node: onnx_ir.Node, most: int) -> bool:
+    """Axes that stay neighbours are one. Where there are too many still, they are moved one after the other."""
     shape = editing.shape(node.inputs[0]) or ()
     order = [axis for axis in node.attributes.get_ints("perm", range(len(shape))[::-1]) if shape[axis] > 1]
-    groups: list[list[int]] = []
-    kept = [axis for axis in range(len(shape)) if shape[axis] > 1]
+    groups = _neighbours(order)
+    if len(groups) < 2:
+        return _formed(node, most)
+    sizes = {group[0]: prod(shape[axis] for axis in group) for group in groups}
+    wanted, now = [group[0] for group in groups], sorted(sizes)
+    if len(groups) <= most:
+        perm = [now.index(axis) for axis in wanted]
+        return _through(node, [[sizes[axis] for axis in now]], [sizes[axis] for axis in wanted], {"perm": perm})
+    value = node.inputs[0]
+    for place, axis in enumerate(wanted):
+        there = now.index(axis)
+        if there > place:
+            parts = [now[:place], now[place:there], [axis], now[there + 1 :]]
+            a, b, c, d = (prod(sizes[i] for i in part) for part in parts)
+            value = editing.before(
+                node, "Transpose", [_reshaped(node, value, [a, b, c, d])], {"perm": [0, 2, 1, 3]}, [a, c, b, d]
+            )
+            now = [*parts[0], axis, *parts[1], *parts[3]]
+    editing.replace(node, "Reshape", [value, _numbers(node, editing.shape(node.outputs[0]) or ())])
+    return True
+
+
+def _neighbours(order: Sequence[int]) -> list[list[int]]:
+    """Axes in an order, in groups of those that follow each other in both the old and the new one."""
+    kept, groups = sorted(order), []
     for axis in order:
         if groups and kept.index(axis) == kept.index(groups[-1][-1]) + 1:
             groups[-1].append(axis)
         else:
             groups.append([axis])
-    ranks = sorted(range(len(groups)), key=lambda i: groups[i][0])
-    if not 1 < len(groups) <= _MOST:
-        return False
-    sizes = [prod(shape[axis] for axis in group) for group in groups]
-    perm = [ranks.index(i) for i in range(len(groups))]
-    return _through(node, [[sizes[i] for i in ranks]], sizes, {"perm": perm})
+    return groups
 
 
-def _formed(node: onnx_ir.Node) -> bool:
+def _formed(node: onnx_ir.Node, most: int) -> bool:
     editing.replace(node, "Reshape", [node.inputs[0], _numbers(node, editing.shape(node.outputs[0]) or ())])
     return True
 
 
-def _spread(node: onnx_ir.Node) -> bool:
+def _spread(node: onnx_ir.Node, most: int) -> bool:
     target = editing.shape(node.outputs[0]) or ()
     given, whole = merged([editing.shape(node.inputs[0]) or (), target])
-    if len(whole) > _FEWER:
+    if len(whole) > most:
         return False
     node.replace_input_with(1, _numbers(node, whole))
     return _through(node, [given], whole)
@@ -193,7 +224,7 @@ def _numbers(node: onnx_ir.Node, numbers: Sequence[int]) -> onnx_ir.Value:
     return editing.known(node.graph, np.asarray(numbers, np.int64), node.outputs[0])
 
 
-_HANDLERS: Mapping[str, Callable[[onnx_ir.Node], bool]] = {
+OPERATORS: Mapping[str, Callable[[onnx_ir.Node, int], bool]] = {
     **dict.fromkeys(_ALONE.split(), _alone),
     **dict.fromkeys(_TOGETHER.split(), _together),
     **dict.fromkeys(_REDUCED.split(), _reduced),
@@ -205,3 +236,4 @@ _HANDLERS: Mapping[str, Callable[[onnx_ir.Node], bool]] = {
     "Softmax": _softmax,
     "Transpose": _turned,
 }
+"""What is rewritten, and how."""
