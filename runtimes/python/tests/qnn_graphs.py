@@ -24,8 +24,7 @@ from assay_runner.engines.qnn import (
     tiles,
     truths,
 )
-from assay_runner.exporting.steps import clips, einsums, gathers, powers, remainders
-from assay_runner.exporting.steps import truths as compared
+from assay_runner.exporting.steps import clips, einsums, equalities, gathers, powers, remainders
 
 EMULATED = (sys.platform, platform.machine()) == ("linux", "x86_64")
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
@@ -288,7 +287,7 @@ CASES = (
     ),
     Case(
         "truth values compared",
-        compared.compare_numbers,
+        equalities.compare_numbers,
         1,
         """g (float[4, 16] x) => (float[4, 16] y) {
             a = Greater(x, o) b = Less(x, i) c = Equal(a, b) y = Where(c, i, o)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay_runner.engines.qnn import pads, truths
-from assay_runner.exporting.steps import axes, functions, scatters
+from assay_runner.exporting.steps import fewer_axes, functions, scatters
 
 PLAINER = functions.plainer("Asinh", "ReduceL1", "Trilu", "Neg")
 
@@ -95,7 +95,7 @@ PLAINER_CASES = (
     ),
     Case(
         "five axes",
-        axes.few({"Tanh": 4}),
+        fewer_axes.few({"Tanh": 4}),
         1,
         "g (float[2, 3, 2, 4, 5] x) => (float[2, 3, 2, 4, 5] y) { y = Tanh(x) }",
     ),

@@ -7,7 +7,7 @@ import pytest
 from qnn_graphs import EMULATED, Case, built, feeds, near, on_cpu, on_htp
 
 from assay_runner.engines.qnn import rewrites
-from assay_runner.exporting.steps import axes
+from assay_runner.exporting.steps import fewer_axes
 
 FEW = next(step.apply for step in rewrites.STEPS if step.name == "operators of few axes")
 SIX, FIVE = "1, 2, 3, 4, 2, 5", "2, 3, 2, 4, 5"
@@ -100,4 +100,4 @@ def test_the_emulator_takes_few_axes(made):
     ],
 )
 def test_axes_that_are_spread_alike_are_joined(shapes, found):
-    assert axes.merged(shapes) == found
+    assert fewer_axes.merged(shapes) == found

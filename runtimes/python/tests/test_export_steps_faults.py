@@ -7,7 +7,7 @@ import pytest
 from step_graphs import after, graph
 
 from assay_runner.exporting import steps, writing
-from assay_runner.exporting.steps import comparisons, pools, truths
+from assay_runner.exporting.steps import comparisons, equalities, pools
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_comparisons_of_quotients_are_turned_round(said, count, operators):
 def test_truth_values_are_compared_as_numbers(said, count, operators):
     constants = {"yes": True, "no": False, "one": np.int32(1), "row": np.array([True, False, False, True])}
     model = graph(f"g (bool[3, 4] x, bool[3, 4] w) => (bool[3, 4] z) {{ {said} }}", **constants)
-    assert after(model, truths.compare_numbers, count) == operators
+    assert after(model, equalities.compare_numbers, count) == operators
 
 
 def test_one_truth_value_is_compared_with_many_as_numbers():
     model = graph("g (bool[1] x) => (bool[2, 1] z) { z = Equal(x, yes) }", yes=np.full((2, 1), True))
-    assert after(model, truths.compare_numbers, 1) == {"Cast": 2, "Equal": 1}
+    assert after(model, equalities.compare_numbers, 1) == {"Cast": 2, "Equal": 1}
 
 
 def padded(value="", before="", pool="MaxPool<kernel_shape = [3, 3], strides = [2, 2]>"):

@@ -22,7 +22,7 @@ from assay_runner.engines.qnn import (
     truths,
 )
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, axes, clips, einsums, functions, gathers, remainders, scatters
+from assay_runner.exporting.steps import Step, clips, einsums, fewer_axes, functions, gathers, remainders, scatters
 from assay_runner.workarounds import Fault
 
 NUMBERS, CAREFULLY = "numbers", "careful"
@@ -113,7 +113,7 @@ STEPS = (
     Step(
         "operators of few axes",
         Fault("htp_takes_few_axes", _QNN, _SEEN, "the HTP takes five axes at most, and some operators of four only"),
-        axes.few(dict.fromkeys(axes.OPERATORS, 5) | dict.fromkeys(OF_FOUR_AXES, 4)),
+        fewer_axes.few(dict.fromkeys(fewer_axes.OPERATORS, 5) | dict.fromkeys(OF_FOUR_AXES, 4)),
     ),
     Step(
         "remainders by quotients",

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, axes, clips, editing, functions, gathers, remainders, scatters
+from assay_runner.exporting.steps import Step, clips, editing, fewer_axes, functions, gathers, remainders, scatters
 from assay_runner.workarounds import Fault
 
 from . import convolutions, elements, integers, spatial, volumes
@@ -98,7 +98,7 @@ STEPS = (
     Step(
         "choices of few axes",
         Fault("webnn_chooses_along_four_axes", _WEB, _SEEN, "WebNN's back ends choose along four axes at most"),
-        axes.few({"Where": 4}),
+        fewer_axes.few({"Where": 4}),
     ),
     # Not seen any more with ONNX Runtime Web 1.30 in Chromium on a CPU; WebNN has other back ends.
     Step("slices in steps are gathers", "WebNN's slices need steps that divide the size", spatial.strided_slices),

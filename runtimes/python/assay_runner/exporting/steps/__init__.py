@@ -16,6 +16,7 @@ from assay_runner.exporting.steps import (
     comparisons,
     dead,
     einsums,
+    equalities,
     folding,
     gathers,
     idle,
@@ -27,7 +28,6 @@ from assay_runner.exporting.steps import (
     repeats,
     spectra,
     ties,
-    truths,
     wraps,
 )
 from assay_runner.workarounds import Fault
@@ -95,7 +95,7 @@ STEPS = (
     Step(
         "truth values compared as numbers",
         Fault("qnn_compares_no_truth_values", _QNN, _QNN_SEEN, "QNN cannot compare booleans, and neither can WebNN"),
-        truths.compare_numbers,
+        equalities.compare_numbers,
     ),
     Step("splits that undo a join removed", "OpenVINO fails on some, and all cost copies", joins.undo),
     Step(
