@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from assay_runner.engines.qnn import pads, truths
-from assay_runner.exporting.steps import fewer_axes, functions, scatters
+from assay_runner.exporting.steps import columns, fewer_axes, functions, scatters
 
 PLAINER = functions.plainer("Asinh", "ReduceL1", "Trilu", "Neg")
 
@@ -110,5 +110,26 @@ PLAINER_CASES = (
             {"a": np.array([3]), "i": np.broadcast_to(np.array(places), (1, 4, 3, 1, 5)).copy()},
         )
         for said, places, count in (("", 2, 1), (" from the end", -1, 1), (" to several places", [0, 1, 2, 3, 0], 0))
+    ),
+    *(
+        Case(
+            f"images of columns{said}",
+            columns.to_transposes,
+            count,
+            f"g (float[2, 12, {many}] x) => (float[2, 2, 4, 9] y) {{ y = Col2Im<{how}>(x, image, block) }}",
+            {"image": np.array([4, 9]), "block": np.array([2, 3])},
+        )
+        for said, many, how, count in (
+            ("", 6, "strides = [2, 3]", 1),
+            (" that overlap", 21, "strides = [1, 1]", 0),
+            (" apart", 8, "strides = [2, 3], pads = [0, 1, 0, 2]", 0),
+        )
+    ),
+    Case(
+        "norms of five axes",
+        fewer_axes.few({"BatchNormalization": 4}),
+        1,
+        "g (float[1, 3, 2, 4, 5] x) => (float[1, 3, 2, 4, 5] y) { y = BatchNormalization(x, w, b, m, v) }",
+        {name: np.float32([0.5, 1, 2]) for name in "wbmv"},
     ),
 )

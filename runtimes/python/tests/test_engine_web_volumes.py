@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from step_graphs import after, graph
 
-from assay_runner.engines.web import integers, volumes
+from assay_runner.engines.web import integers, volumes, windows
 from assay_runner.exporting.steps import remainders
 
 DRAW = np.random.default_rng(4)
@@ -48,6 +48,29 @@ def test_a_convolution_along_three_axes_is_one_along_two(sizes, kernel, wanted, 
 )
 def test_other_convolutions_stay(sizes, kernel, wanted, how):
     assert after(convolved(sizes, kernel, wanted, how), volumes.flatten, 0) == {"Conv": 1}
+
+
+@pytest.mark.parametrize(
+    ("pool", "size"),
+    [
+        ("MaxPool<kernel_shape = [2], strides = [2]>", 4),
+        ("MaxPool<kernel_shape = [3], dilations = [2], pads = [1, 2]>", 7),
+        ("AveragePool<kernel_shape = [3], pads = [1, 0], count_include_pad = 1>", 7),
+        ("AveragePool<kernel_shape = [3], strides = [3], ceil_mode = 1>", 3),
+    ],
+)
+def test_a_pool_along_one_axis_is_one_along_two(pool, size):
+    found = after(
+        graph(f"g (float[2, 3, 8] x) => (float[2, 3, {size}] y) {{ y = {pool}(x) }}"), windows.along_two_axes, 1
+    )
+    assert sum(found.values()) == 3
+
+
+def test_other_pools_stay():
+    text = (
+        "g (float[2, 3, 8, 8] x) => (float[2, 3, 4, 4] y) { y = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(x) }"
+    )
+    assert after(graph(text), windows.along_two_axes, 0) == {"MaxPool": 1}
 
 
 @pytest.mark.parametrize("kind", ["int32", "int64"])

@@ -107,6 +107,10 @@ def htp_crashes_on_tiles_of_five_axes():
     return ended_by(code) == signal.SIGSEGV
 
 
+def qnn_makes_no_images_of_columns():
+    return _wrong("images of columns")
+
+
 def qnn_scatters_to_few_axes():
     return _wrong("a row scattered")
 

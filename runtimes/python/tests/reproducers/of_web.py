@@ -126,3 +126,13 @@ def webnn_has_no_asinh():
 def webnn_chooses_along_four_axes():
     text = "g (float[2, 3, 2, 4, 5] x) => (float[2, 3, 2, 4, 5] y) { a = Greater(x, o) y = Where(a, x, c) }"
     return _wrong("webnn", text, o=np.float32(0), c=np.ones((3, 1, 4, 1), np.float32))
+
+
+def webnn_pools_along_two_axes():
+    text = "g (float[1, 2, 8] x) => (float[1, 2, 4] y) { y = MaxPool<kernel_shape = [2], strides = [2]>(x) }"
+    return _wrong("webnn", text)
+
+
+def webnn_makes_no_images_of_columns():
+    text = "g (float[1, 8, 6] x) => (float[1, 2, 4, 6] y) { y = Col2Im<strides = [2, 2]>(x, i, b) }"
+    return _wrong("webnn", text, i=np.int64([4, 6]), b=np.int64([2, 2]))

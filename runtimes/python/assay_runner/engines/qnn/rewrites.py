@@ -22,13 +22,23 @@ from assay_runner.engines.qnn import (
     truths,
 )
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, einsums, fewer_axes, functions, gathers, remainders, scatters
+from assay_runner.exporting.steps import (
+    Step,
+    clips,
+    columns,
+    einsums,
+    fewer_axes,
+    functions,
+    gathers,
+    remainders,
+    scatters,
+)
 from assay_runner.workarounds import Fault
 
 NUMBERS, CAREFULLY = "numbers", "careful"
 """The setting of an attempt that asks for the careful steps, and its value."""
 
-OF_FOUR_AXES = "Tanh Neg Sqrt Sin Cos Log Floor Ceil Round Sign Max Min CumSum".split()
+OF_FOUR_AXES = "Tanh Neg Sqrt Sin Cos Log Floor Ceil Round Sign Max Min CumSum BatchNormalization".split()
 """Operators that the HTP does not take with five axes, as most others."""
 
 _QNN, _SEEN = "onnxruntime-qnn", ("2.7.0",)
@@ -84,6 +94,11 @@ STEPS = (
         "functions by plainer ones",
         Fault("qnn_lacks_functions", _QNN, _SEEN, "QNN has no Asinh, ReduceL1 or Trilu, and negates no integers"),
         functions.plainer("Asinh", "ReduceL1", "Trilu", "Neg"),
+    ),
+    Step(
+        "blocks of images transposed",
+        Fault("qnn_makes_no_images_of_columns", _QNN, _SEEN, "QNN has no Col2Im"),
+        columns.to_transposes,
     ),
     Step(
         "whole numbers joined instead of padded",

@@ -9,10 +9,20 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, editing, fewer_axes, functions, gathers, remainders, scatters
+from assay_runner.exporting.steps import (
+    Step,
+    clips,
+    columns,
+    editing,
+    fewer_axes,
+    functions,
+    gathers,
+    remainders,
+    scatters,
+)
 from assay_runner.workarounds import Fault
 
-from . import convolutions, elements, integers, spatial, volumes
+from . import convolutions, elements, integers, spatial, volumes, windows
 
 _INT64 = onnx_ir.DataType.INT64
 
@@ -96,9 +106,9 @@ STEPS = (
         elements.scatter,
     ),
     Step(
-        "choices of few axes",
+        "choices and slices of few axes",
         Fault("webnn_chooses_along_four_axes", _WEB, _SEEN, "WebNN's back ends choose along four axes at most"),
-        fewer_axes.few({"Where": 4}),
+        fewer_axes.few({"Where": 4, "Slice": 5}),
     ),
     # Not seen any more with ONNX Runtime Web 1.30 in Chromium on a CPU; WebNN has other back ends.
     Step("slices in steps are gathers", "WebNN's slices need steps that divide the size", spatial.strided_slices),
@@ -116,6 +126,16 @@ STEPS = (
             "WebNN's back ends have no groups or padding in them",
         ),
         convolutions.plain,
+    ),
+    Step(
+        "pools along two axes",
+        Fault("webnn_pools_along_two_axes", _WEB, _SEEN, "WebNN pools along two axes only"),
+        windows.along_two_axes,
+    ),
+    Step(
+        "blocks of images transposed",
+        Fault("webnn_makes_no_images_of_columns", _WEB, _SEEN, "WebNN has no Col2Im"),
+        columns.to_transposes,
     ),
     Step(
         "convolutions along two axes",
