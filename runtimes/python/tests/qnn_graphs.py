@@ -5,11 +5,11 @@ Each is run by ONNX Runtime's CPU and by Qualcomm's emulator.
 
 import platform
 import sys
-from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
 import onnxruntime
+from qnn_plainer_graphs import PLAINER_CASES, Case
 
 from assay_runner.engines.contract import Asked
 from assay_runner.engines.onnxruntime.session import options
@@ -19,13 +19,12 @@ from assay_runner.engines.qnn import (
     exponents,
     norms,
     provider,
-    remainders,
     results,
     softmaxes,
     tiles,
     truths,
 )
-from assay_runner.exporting.steps import clips, einsums, gathers, powers
+from assay_runner.exporting.steps import clips, einsums, equalities, gathers, powers, remainders
 
 EMULATED = (sys.platform, platform.machine()) == ("linux", "x86_64")
 HEAD = '<ir_version: 10, opset_import: ["" : 20]>\n'
@@ -34,18 +33,6 @@ DRAW = np.random.default_rng(7)
 
 def drawn(*shape):
     return DRAW.normal(size=shape).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A graph that a step rewrites, or that it leaves alone."""
-
-    name: str
-    step: object
-    count: int
-    text: str
-    constants: dict = field(default_factory=dict)
-    scale: float = 1.0
 
 
 NORM = "y = LayerNormalization<axis = -1>(s, w, b)"
@@ -225,12 +212,21 @@ CASES = (
         3e3,
     ),
     Case(
-        "remainders by one that is given",
+        "remainders by ones that are given",
+        remainders.by_quotients,
+        1,
+        """g (float[4, 16] x, float[4, 16] z) => (int32[4, 16] y) {
+            a = Cast<to = 6>(x) b = Mul(a, m) e = Cast<to = 6>(z) f = Mul(e, t) d = Add(f, c) y = Mod(b, d)
+        }""",
+        {"c": np.int32(1), "m": np.int32(43), "t": np.int32(2)},
+        3e3,
+    ),
+    Case(
+        "remainders of numbers that are not whole",
         remainders.by_quotients,
         0,
-        "g (float[4, 16] x) => (int32[4, 16] y) { a = Cast<to = 6>(x) b = Mul(a, a) d = Add(b, c) y = Mod(a, d) }",
-        {"c": np.int32(43)},
-        3e1,
+        "g (float[4, 16] x) => (float[4, 16] y) { y = Mod<fmod = 1>(x, d) }",
+        {"d": np.float32(3)},
     ),
     Case(
         "exponents far below zero",
@@ -290,12 +286,22 @@ CASES = (
         },
     ),
     Case(
+        "truth values compared",
+        equalities.compare_numbers,
+        1,
+        """g (float[4, 16] x) => (float[4, 16] y) {
+            a = Greater(x, o) b = Less(x, i) c = Equal(a, b) y = Where(c, i, o)
+        }""",
+        {"o": np.float32(0), "i": np.float32(1)},
+    ),
+    Case(
         "norm of two",
         norms.scaled_squares,
         0,
         "g (float[2, 8] x) => (float[2, 1] y) { a = Exp(x) p = Mul(a, b) m = ReduceMean(p, axes) y = Sqrt(m) }",
         {"axes": np.array([1]), "b": np.float32(2)},
     ),
+    *PLAINER_CASES,
 )
 
 

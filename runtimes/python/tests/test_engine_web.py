@@ -18,7 +18,7 @@ from assay_runner.engines.web import convolutions, elements, integers, placing, 
 from assay_runner.engines.web import page as web_page
 from assay_runner.engines.web.backend import PageClock, created
 from assay_runner.errors import BrokenDown, PageError, PageLost, PageTimeout, RefusedGraph, TooLarge
-from assay_runner.exporting.steps import scatters
+from assay_runner.exporting.steps import functions, scatters
 
 # Lines of ONNX Runtime Web 1.30.0 for a tiny BERT, in Chromium 153; the nodes in the middle are left out.
 WEBGPU = """\
@@ -292,7 +292,7 @@ def typed(text: str, shapes: dict[str, tuple[list[int], onnx_ir.DataType]], **co
 F = onnx_ir.DataType.FLOAT
 PLAIN = [
     (
-        rewrites.negations_by_subtracting,
+        functions.plainer("Neg"),
         typed(
             """<ir_version: 10, opset_import: ["" : 20]>
             g (float[2,3,4] x, int64[2,5,4] at) => (int64[2,5,4] y, float[2,3,4] z) { y = Neg (at) z = Neg (x) }""",

@@ -158,6 +158,9 @@ def test_a_guard_is_idle_where_its_rows_are_zeroed_behind():
         ("y = Where(yes, x, zero) z = Neg(y)", 1, {"Neg": 1}),
         ("y = Add(x, zeros) z = Softmax(y)", 1, {"Softmax": 1}),
         ("y = Add(x, zeros) z = Neg(y)", 0, {"Add": 1, "Neg": 1}),
+        ("y = Pad(x, nowhere) z = Neg(y)", 1, {"Neg": 1}),
+        ("y = Pad(x, around) z = Neg(y)", 0, {"Pad": 1, "Neg": 1}),
+        ("s = Shape<end=1>(x) y = Split(x, s) z = Neg(y)", 1, {"Neg": 1}),
         ("y = Slice(x, starts, ends, axes, back) z = Neg(y)", 0, {"Neg": 1, "Slice": 1}),
     ],
 )
@@ -173,6 +176,8 @@ def test_idle_nodes(text, count, operators):
         ends=np.int64([-3]),
         axes=np.int64([0]),
         back=np.int64([-1]),
+        nowhere=np.int64([0, 0, 0, 0]),
+        around=np.int64([1, 0, -1, 0]),
     )
     after(model, idle.remove, count)
     dead.remove(model)

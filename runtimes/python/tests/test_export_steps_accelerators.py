@@ -8,7 +8,7 @@ from step_graphs import after, graph, run
 
 from assay_runner.engines.web import gelus, ranks
 from assay_runner.exporting import writing
-from assay_runner.exporting.steps import groups, scatters, triangles
+from assay_runner.exporting.steps import groups, scatters
 
 MATRICES = {f"w{i}": np.random.default_rng(i).normal(size=(4, 3)).astype(np.float32) for i in range(3)}
 GROUPED = """g (float[6, 4] x) => (float[6, 3] y) {
@@ -85,20 +85,6 @@ def test_what_counting_does_not_suit_stays_sorted(kept):
 def test_the_approximate_gelu_is_written_out_and_the_exact_one_stays():
     text = 'g (float[3, 64] x) => (float[3, 64] y, float[3, 64] z) { y = Gelu<approximate="tanh">(x) z = Gelu(x) }'
     assert after(graph(text), gelus.written_out, 1) == {"Gelu": 1, "Mul": 4, "Add": 1, "Sigmoid": 1}
-
-
-@pytest.mark.parametrize("upper", [0, 1])
-@pytest.mark.parametrize("diagonal", [-2, 0, 1])
-def test_triangles(upper, diagonal):
-    text = f"g (float[2, 1, 3, 4, 5] x) => (float[2, 1, 3, 4, 5] y) {{ y = Trilu<upper={upper}>(x, k) }}"
-    assert after(graph(text, k=np.int64(diagonal)), triangles.by_choosing, 1) == {"Where": 1}
-
-
-def test_a_row_put_into_a_known_place_is_a_choice():
-    text = """g (float[2, 4, 3] x, float[2, 1, 3] new) => (float[2, 4, 3] y) {
-        y = ScatterElements<axis=1>(x, at, new)
-    }"""
-    assert after(graph(text, at=np.full((2, 1, 3), -2)), scatters.by_comparing, 1) == {"Where": 1}
 
 
 def test_truth_values_are_scattered_as_numbers():

@@ -7,7 +7,7 @@ import pytest
 from step_graphs import after, graph
 
 from assay_runner.exporting import steps, writing
-from assay_runner.exporting.steps import comparisons, pools
+from assay_runner.exporting.steps import comparisons, equalities, pools
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,27 @@ from assay_runner.exporting.steps import comparisons, pools
 def test_comparisons_of_quotients_are_turned_round(said, count, operators):
     model = graph(f"g (float[3, 4] x) => (bool[3, 4] z) {{ {said} }}", n=np.float32([0, 0.5, 1, 2]))
     assert after(model, comparisons.turn, count) == operators
+
+
+@pytest.mark.parametrize(
+    ("said", "count", "operators"),
+    [
+        ("z = Equal(x, yes)", 1, {"Identity": 1}),
+        ("z = Equal(no, x)", 1, {"Not": 1}),
+        ("z = Equal(x, row)", 1, {"Cast": 2, "Equal": 1}),
+        ("n = Not(x) z = Equal(n, w)", 1, {"Not": 1, "Cast": 2, "Equal": 1}),
+        ("n = Cast<to = 6>(x) z = Equal(n, one)", 0, {"Cast": 1, "Equal": 1}),
+    ],
+)
+def test_truth_values_are_compared_as_numbers(said, count, operators):
+    constants = {"yes": True, "no": False, "one": np.int32(1), "row": np.array([True, False, False, True])}
+    model = graph(f"g (bool[3, 4] x, bool[3, 4] w) => (bool[3, 4] z) {{ {said} }}", **constants)
+    assert after(model, equalities.compare_numbers, count) == operators
+
+
+def test_one_truth_value_is_compared_with_many_as_numbers():
+    model = graph("g (bool[1] x) => (bool[2, 1] z) { z = Equal(x, yes) }", yes=np.full((2, 1), True))
+    assert after(model, equalities.compare_numbers, 1) == {"Cast": 2, "Equal": 1}
 
 
 def padded(value="", before="", pool="MaxPool<kernel_shape = [3, 3], strides = [2, 2]>"):

@@ -39,6 +39,19 @@ def qnn_gathers_no_truth_values():
     return _wrong("truth values gathered whole")
 
 
+def qnn_compares_no_truth_values():
+    return _wrong("truth values compared")
+
+
+def qnn_lacks_functions():
+    names = ("inverse hyperbolic sine", "absolute sums", "triangle", "whole numbers negated")
+    return all(_wrong(name) for name in names)
+
+
+def qnn_pads_no_whole_numbers():
+    return all(_wrong(name) for name in ("whole numbers padded", "truth values padded"))
+
+
 def qnn_knows_few_einsums():
     return _wrong("sums of products")
 
@@ -76,6 +89,18 @@ def htp_crashes_on_tiles_of_five_axes():
         pytest.skip("Qualcomm's emulator is for Linux on x86-64")
     code = "from reproducers import of_qnn; of_qnn._wrong('repeats of five axes')"
     return ended_by(code) == signal.SIGSEGV
+
+
+def qnn_makes_no_images_of_columns():
+    return _wrong("images of columns")
+
+
+def qnn_scatters_to_few_axes():
+    return _wrong("a row scattered")
+
+
+def htp_takes_few_axes():
+    return _wrong("five axes")
 
 
 def htp_activations_of_products_are_coarse():

@@ -111,3 +111,32 @@ def webgpu_negates_no_whole_numbers():
 def webnn_clips_no_whole_numbers():
     text = "g (float[4] x) => (float[4] y) { i = Cast<to = 6>(x) n = Clip(i, l, h) y = Cast<to = 1>(n) }"
     return _wrong("webnn", text, l=np.int32(-1), h=np.int32(1))
+
+
+def webnn_takes_no_remainders():
+    text = "g (float[4] x) => (float[4] y) { i = Cast<to = 6>(x) n = Mod(i, d) y = Cast<to = 1>(n) }"
+    return _wrong("webnn", text, d=np.int32(3))
+
+
+def webnn_convolves_along_two_axes():
+    text = "g (float[1, 2, 3, 4, 4] x) => (float[1, 2, 1, 2, 2] y) { y = Conv(x, w) }"
+    return _wrong("webnn", text, w=np.ones((2, 2, 3, 3, 3), np.float32))
+
+
+def webnn_has_no_asinh():
+    return _wrong("webnn", "g (float[4] x) => (float[4] y) { y = Asinh(x) }")
+
+
+def webnn_chooses_along_four_axes():
+    text = "g (float[2, 3, 2, 4, 5] x) => (float[2, 3, 2, 4, 5] y) { a = Greater(x, o) y = Where(a, x, c) }"
+    return _wrong("webnn", text, o=np.float32(0), c=np.ones((3, 1, 4, 1), np.float32))
+
+
+def webnn_pools_along_two_axes():
+    text = "g (float[1, 2, 8] x) => (float[1, 2, 4] y) { y = MaxPool<kernel_shape = [2], strides = [2]>(x) }"
+    return _wrong("webnn", text)
+
+
+def webnn_makes_no_images_of_columns():
+    text = "g (float[1, 8, 6] x) => (float[1, 2, 4, 6] y) { y = Col2Im<strides = [2, 2]>(x, i, b) }"
+    return _wrong("webnn", text, i=np.int64([4, 6]), b=np.int64([2, 2]))

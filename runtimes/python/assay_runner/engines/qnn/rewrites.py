@@ -15,25 +15,37 @@ from assay_runner.engines.qnn import (
     convolutions,
     exponents,
     norms,
-    remainders,
+    pads,
     results,
     softmaxes,
     tiles,
     truths,
 )
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, einsums, gathers, groups, scatters, triangles
+from assay_runner.exporting.steps import (
+    Step,
+    clips,
+    columns,
+    einsums,
+    fewer_axes,
+    functions,
+    gathers,
+    groups,
+    remainders,
+    scatters,
+)
 from assay_runner.workarounds import Fault
 
 NUMBERS, CAREFULLY = "numbers", "careful"
 """The setting of an attempt that asks for the careful steps, and its value."""
 
+OF_FOUR_AXES = "Tanh Neg Sqrt Sin Cos Log Floor Ceil Round Sign Max Min CumSum BatchNormalization".split()
+"""Operators that the HTP does not take with five axes, as most others."""
+
 _QNN, _SEEN = "onnxruntime-qnn", ("2.7.0",)
 
 STEPS = (
     Step("products by expert of all rows", groups.SHAPES, groups.over_all_rows),
-    Step("elements scattered by comparing", "QNN scatters along one axis in few forms", scatters.by_comparing),
-    Step("triangles by choosing", "QNN has none of five axes", triangles.by_choosing),
     Step(
         "norms of scaled values",
         Fault("htp_sums_squares_in_fp16", _QNN, _SEEN, "the HTP sums squares in fp16, which ends at 65504"),
@@ -81,6 +93,21 @@ STEPS = (
         convolutions.widen,
     ),
     Step(
+        "functions by plainer ones",
+        Fault("qnn_lacks_functions", _QNN, _SEEN, "QNN has no Asinh, ReduceL1 or Trilu, and negates no integers"),
+        functions.plainer("Asinh", "ReduceL1", "Trilu", "Neg"),
+    ),
+    Step(
+        "blocks of images transposed",
+        Fault("qnn_makes_no_images_of_columns", _QNN, _SEEN, "QNN has no Col2Im"),
+        columns.to_transposes,
+    ),
+    Step(
+        "whole numbers joined instead of padded",
+        Fault("qnn_pads_no_whole_numbers", _QNN, _SEEN, "QNN pads neither integers nor booleans"),
+        pads.joined,
+    ),
+    Step(
         "truth values joined as numbers",
         Fault("htp_joins_truth_values_wrongly", _QNN, _SEEN, "the HTP concatenates a constant with them wrongly"),
         truths.join_as_numbers,
@@ -94,6 +121,17 @@ STEPS = (
             "the HTP's compiler crashes on Tile of integers with five axes",
         ),
         tiles.of_few_axes,
+    ),
+    Step(
+        "rows chosen instead of scattered",
+        Fault("qnn_scatters_to_few_axes", _QNN, _SEEN, "QNN scatters elements to no tensor of five axes"),
+        scatters.rows_to_choices,
+    ),
+    Step("elements scattered by comparing", "QNN scatters along one axis in few forms", scatters.by_comparing),
+    Step(
+        "operators of few axes",
+        Fault("htp_takes_few_axes", _QNN, _SEEN, "the HTP takes five axes at most, and some operators of four only"),
+        fewer_axes.few(dict.fromkeys(fewer_axes.OPERATORS, 5) | dict.fromkeys(OF_FOUR_AXES, 4)),
     ),
     Step(
         "remainders by quotients",

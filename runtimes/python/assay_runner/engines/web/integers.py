@@ -26,6 +26,7 @@ _EITHER: dict[str, Sequence[int] | None] = {
     **dict.fromkeys(("Tile", "Split", "ReduceMax", "ReduceMin", "ReduceSum", "ReduceProd", "ArgMax", "ArgMin"), (0,)),
     **dict.fromkeys(("Gather", "GatherElements"), (0, 1)),
     "GatherND": (0,),
+    "Pad": (0, 2),
     "ScatterElements": (0, 1, 2),
     "ScatterND": (0, 2),
     "Range": _ALL,

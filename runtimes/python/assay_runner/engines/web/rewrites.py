@@ -9,10 +9,21 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.exporting import steps
-from assay_runner.exporting.steps import Step, clips, editing, gathers, groups, scatters
+from assay_runner.exporting.steps import (
+    Step,
+    clips,
+    columns,
+    editing,
+    fewer_axes,
+    functions,
+    gathers,
+    groups,
+    remainders,
+    scatters,
+)
 from assay_runner.workarounds import Fault
 
-from . import convolutions, elements, gelus, integers, ranks, spatial
+from . import convolutions, elements, gelus, integers, ranks, spatial, volumes, windows
 
 _INT64 = onnx_ir.DataType.INT64
 
@@ -80,19 +91,6 @@ def largest_by_comparing(model: onnx_ir.Model) -> int:
     return done
 
 
-def negations_by_subtracting(model: onnx_ir.Model) -> int:
-    """A whole number is negated by taking it from zero."""
-    done = 0
-    for node in editing.nodes(model, "Neg"):
-        value = node.inputs[0]
-        if value is None or value.dtype is None or not value.dtype.is_integer():
-            continue
-        zero = editing.known(node.graph, np.zeros((), value.dtype.numpy()), node.outputs[0])
-        editing.replace(node, "Sub", [zero, value])
-        done += 1
-    return done
-
-
 _WEB, _SEEN = "onnxruntime-web", ("1.30.0",)
 
 _GATHERS = Fault(
@@ -111,10 +109,16 @@ STEPS = (
     ),
     Step("gathers of one value are known", _GATHERS, gathers_of_one_value),
     Step("elements gathered of the flat tensor", _GATHERS, elements.gather),
+    Step("rows chosen instead of scattered", "it takes fewer operators than comparing", scatters.rows_to_choices),
     Step(
         "elements scattered by comparing",
         Fault("webnn_scatters_by_constants_only", _WEB, _SEEN, "WebNN scatters by constant indices only"),
         scatters.by_comparing,
+    ),
+    Step(
+        "choices and slices of few axes",
+        Fault("webnn_chooses_along_four_axes", _WEB, _SEEN, "WebNN's back ends choose along four axes at most"),
+        fewer_axes.few({"Where": 4, "Slice": 5}),
     ),
     # Not seen any more with ONNX Runtime Web 1.30 in Chromium on a CPU; WebNN has other back ends.
     Step("slices in steps are gathers", "WebNN's slices need steps that divide the size", spatial.strided_slices),
@@ -134,6 +138,21 @@ STEPS = (
         convolutions.plain,
     ),
     Step(
+        "pools along two axes",
+        Fault("webnn_pools_along_two_axes", _WEB, _SEEN, "WebNN pools along two axes only"),
+        windows.along_two_axes,
+    ),
+    Step(
+        "blocks of images transposed",
+        Fault("webnn_makes_no_images_of_columns", _WEB, _SEEN, "WebNN has no Col2Im"),
+        columns.to_transposes,
+    ),
+    Step(
+        "convolutions along two axes",
+        Fault("webnn_convolves_along_two_axes", _WEB, _SEEN, "WebNN convolves along two axes at most"),
+        volumes.flatten,
+    ),
+    Step(
         "resizes are products of matrices",
         Fault("webnn_resizes_by_one_rule", _WEB, _SEEN, "WebNN resizes by one rule only"),
         spatial.resizes,
@@ -143,12 +162,22 @@ STEPS = (
     Step(
         "whole numbers negated by subtracting",
         Fault("webgpu_negates_no_whole_numbers", _WEB, _SEEN, "WebGPU cannot negate integers"),
-        negations_by_subtracting,
+        functions.plainer("Neg"),
     ),
     Step(
         "clips by comparing",
         Fault("webnn_clips_no_whole_numbers", _WEB, _SEEN, "neither WebNN nor WebGPU clips integers"),
         clips.to_limits,
+    ),
+    Step(
+        "remainders by quotients",
+        Fault("webnn_takes_no_remainders", _WEB, _SEEN, "WebNN has no Mod"),
+        remainders.by_quotients,
+    ),
+    Step(
+        "inverse sines by logarithms",
+        Fault("webnn_has_no_asinh", _WEB, _SEEN, "WebNN has no Asinh"),
+        functions.plainer("Asinh"),
     ),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", integers.narrow)

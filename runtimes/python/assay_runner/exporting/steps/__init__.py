@@ -16,6 +16,7 @@ from assay_runner.exporting.steps import (
     comparisons,
     dead,
     einsums,
+    equalities,
     folding,
     gathers,
     idle,
@@ -90,6 +91,11 @@ STEPS = (
         "comparisons of quotients turned round",
         Fault("openvino_finds_nan_greater", _OPENVINO, _SEEN, "OpenVINO finds NaN greater than every number"),
         comparisons.turn,
+    ),
+    Step(
+        "truth values compared as numbers",
+        Fault("qnn_compares_no_truth_values", _QNN, _QNN_SEEN, "QNN cannot compare booleans, and neither can WebNN"),
+        equalities.compare_numbers,
     ),
     Step("splits that undo a join removed", "OpenVINO fails on some, and all cost copies", joins.undo),
     Step(

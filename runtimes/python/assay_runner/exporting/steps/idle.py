@@ -27,8 +27,8 @@ _HOLDS = {
 
 def remove(model: onnx_ir.Model) -> int:
     """Removes identities, casts to the type that is there, what leaves the shape that is there (reshapes, expansions,
-    slices, squeezes), scatters of nothing, transposes that move no axis, masks that hide nothing and choices that are
-    always the same; joins two casts, reshapes or transposes in a row."""
+    slices, squeezes), pads by nothing, splits into one part, scatters of nothing, transposes that move no axis, masks
+    that hide nothing and choices that are always the same; joins two casts, reshapes or transposes in a row."""
     done = 0
     for node in editing.nodes(model, "Where", "Add"):
         kept = _chosen(node) if node.op_type == "Where" else _unmasked(node)
@@ -72,6 +72,11 @@ def _whole(node: onnx_ir.Node) -> bool:
     return forward and _same_shape(node)
 
 
+def _pads_nothing(node: onnx_ir.Node) -> bool:
+    pads = editing.constant(node.inputs[1])
+    return pads is not None and not pads.any()
+
+
 def _empty(node: onnx_ir.Node) -> bool:
     """A scatter of nothing: an axis that a small model has none of."""
     return 0 in (editing.shape(node.inputs[2]) or ())
@@ -104,6 +109,8 @@ _IDLE: dict[str, Callable[[onnx_ir.Node], bool]] = {
     "Tile": _same_shape,  # the HTP's compiler crashes on one of five axes, like on others: engines/qnn/rewrites
     "Squeeze": _squeezes_nothing,  # SQUEEZES
     "Slice": _whole,
+    "Pad": _pads_nothing,
+    "Split": lambda node: len(node.outputs) == 1,  # whatever size is given: it has to be that of all
     "ScatterND": _empty,
     "ScatterElements": _empty,
     "Transpose": _same_axes,

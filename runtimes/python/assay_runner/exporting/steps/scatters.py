@@ -15,6 +15,30 @@ _MOST_COMPARED = 1 << 24  # elements: beyond it comparing with every place costs
 _BOOL, _INT32, _FLOAT = onnx_ir.DataType.BOOL, onnx_ir.DataType.INT32, onnx_ir.DataType.FLOAT
 
 
+def rows_to_choices(model: onnx_ir.Model) -> int:
+    """ScatterElements of one whole row along an axis, whose place is known, becomes a choice between the row and what
+    was there."""
+    done = 0
+    for node in editing.nodes(model, "ScatterElements"):
+        data, index, row = node.inputs
+        sizes, given, places = editing.shape(data), editing.shape(index), editing.constant(index)
+        if (
+            sizes is None
+            or given is None
+            or places is None
+            or node.attributes.get_string("reduction", "none") != "none"
+        ):
+            continue
+        axis = node.attributes.get_int("axis", 0) % len(sizes)
+        if list(given) != [1 if i == axis else size for i, size in enumerate(sizes)] or places.min() != places.max():
+            continue
+        chosen = np.arange(sizes[axis]) == places.flat[0] % sizes[axis]
+        mask = chosen.reshape([-1 if i == axis else 1 for i in range(len(sizes))])
+        editing.replace(node, "Where", [editing.known(node.graph, mask, node.outputs[0]), row, data])
+        done += 1
+    return done
+
+
 def counted_from_the_start(
     node: onnx_ir.Node, index: onnx_ir.Value, size: int | Sequence[int], shape: Sequence[int]
 ) -> onnx_ir.Value:
@@ -41,26 +65,11 @@ def by_comparing(model: onnx_ir.Model) -> int:
         axis = node.attributes.get_int("axis", 0) % len(sizes)
         if [*given[:axis], *given[axis + 1 :]] != [*sizes[:axis], *sizes[axis + 1 :]]:
             continue
-        if how == "none" and _is_one_place(editing.constant(index), given[axis]):
-            _put(node, axis, sizes)
-        elif prod(given) * sizes[axis] <= _MOST_COMPARED:
-            _scattered(node, axis, sizes, given, how)
-        else:
+        if prod(given) * sizes[axis] > _MOST_COMPARED:
             continue
+        _scattered(node, axis, sizes, given, how)
         done += 1
     return done
-
-
-def _is_one_place(index: np.ndarray | None, count: int) -> bool:
-    """Whether everything is put into the same known place along the axis."""
-    return index is not None and count == 1 and bool((index == index.flat[0]).all())
-
-
-def _put(node: onnx_ir.Node, axis: int, sizes: Sequence[int]) -> None:
-    data, index, updates = node.inputs
-    place = int(editing.constant(index).flat[0]) % sizes[axis]
-    here = (np.arange(sizes[axis]) == place).reshape([-1 if i == axis else 1 for i in range(len(sizes))])
-    editing.replace(node, "Where", [editing.known(node.graph, here, node.outputs[0]), updates, data])
 
 
 def _scattered(node: onnx_ir.Node, axis: int, sizes: Sequence[int], given: Sequence[int], how: str) -> None:

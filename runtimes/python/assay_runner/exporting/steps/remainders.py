@@ -6,20 +6,16 @@ import onnx_ir
 
 from assay_runner.exporting.steps import editing
 
+_SIGNED = (onnx_ir.DataType.INT32, onnx_ir.DataType.INT64)
+
 
 def by_quotients(model: onnx_ir.Model) -> int:
-    """Mod(x, d) of whole numbers, by constants above zero, becomes x - x / d · d, twice: the first is below zero where
-    x is, and d is added to it before the second."""
+    """Mod(x, d) of whole numbers becomes x - x / d · d, twice: the first has the sign of x, and d is added to it before
+    the second, whose sign is then that of d."""
     done = 0
     for node in editing.nodes(model, "Mod"):
         value, divisor = node.inputs
-        numbers = editing.constant(divisor)
-        if (
-            numbers is None
-            or numbers.dtype.kind != "i"
-            or not (numbers > 0).all()
-            or node.attributes.get_int("fmod", 0)
-        ):
+        if value.dtype not in _SIGNED or node.attributes.get_int("fmod", 0):
             continue
         above = editing.before(node, "Add", [_rest(node, value, divisor), divisor])
         quotient = editing.before(node, "Div", [above, divisor])
