@@ -48,6 +48,11 @@ _MATERIAL = re.compile(r".*pixel.*|image|(audio_)?(input_)?(features|values)|.*(
 """Sounds and images."""
 
 
+def material(name: str) -> bool:
+    """Whether an input is a sound or an image."""
+    return bool(_MATERIAL.fullmatch(name))
+
+
 @dataclass(frozen=True)
 class Sample:
     """Inputs by name, and which of them are masks that hide something."""

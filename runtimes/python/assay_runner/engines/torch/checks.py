@@ -12,6 +12,7 @@ from assay_runner.checking import (
     control,
     fingerprints,
     further,
+    laws,
     narrower,
     numerics,
     placement,
@@ -88,6 +89,9 @@ def _checked(
     report["constant"] = outputs.constant(found)
     if not session.device.cpu:
         report["placement"] |= _census(session, built, placed)
+    if _lawful(session):
+        with session.emit.in_phase("laws"):
+            report["laws"] = _obeyed(session, built, point)
     if expected is None:
         report["numerics_note"] = known.note or "no reference could be computed"
         return report
@@ -145,6 +149,19 @@ def _sampled(
         trial = sampling.Trial(built.model, run, session.dtype_name, session.sample_tolerance)
         found, ties = trial.rows(known)
     return further.judged(numbers, found, left + ties)
+
+
+def _lawful(session: Session) -> bool:
+    """Whether the job asks for laws, and they speak of what it checks: a plain tiny model on the CPU in fp32."""
+    tiny = (session.cell.get("size") or session.recipe.get("size")) == "tiny"
+    plain = (session.cell.get("mode") or "infer") == "infer" and not session.recipe.get("program")
+    return bool(session.job.get("laws")) and tiny and plain and not session.narrow
+
+
+def _obeyed(session: Session, built: building.Built, point: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What each law says; of a broken one also a script that shows it, where the job asks for one."""
+    about = session.recipe, point, session.seed, session.called, session.tolerance
+    return laws.check(built, *about, repro=bool(session.job.get("repro")))
 
 
 def _run(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor]) -> tuple[Tensors, float]:

@@ -157,6 +157,10 @@ class Session:
     def forward(self, model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Tensors:
         """One inference, its outputs brought to the CPU. What the model draws inside is the same each time."""
         torch.manual_seed(self.seed)
+        return self.called(model, tensors)
+
+    def called(self, model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Tensors:
+        """The same with whatever seed is set."""
         with torch.inference_mode():
             return outputs.home(outputs.flatten(model(**tensors, **self.recipe.get("call", {}))))
 

@@ -1,0 +1,42 @@
+"""The law of attention: what computes it does not matter.
+
+Eager against sdpa, by what `subjects.eager` changes: the same modules with the same weights. Flex attention is left
+out: transformers compiles it whenever it is called, which takes seconds for each shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay_runner.checking.laws import rows
+from assay_runner.checking.laws.case import Case
+from assay_runner.checking.laws.law import Pair
+from assay_runner.subjects.eager import ATTENTION, eager
+from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.samples import Sample
+
+
+def fused(case: Case) -> str:
+    """Why the law says nothing of a model."""
+    if case.built.attention != "sdpa":
+        return f"its attention is {case.built.attention or 'its own'}, and not sdpa"
+    return ""
+
+
+def attention(case: Case) -> Iterator[Pair]:
+    """A row as it is, and a batch in which one is padded."""
+    yield _both("a row", case, case.row(0), case.alone(0), Sample("", case.row(0)))
+    words = rows.cuttable(case)
+    if words:
+        made = rows.beside(case, words, after=True)
+        masks = tuple(name for one in words for name in one.along if name in case.two and "mask" in name)
+        sample = Sample(rows.AFTER, made, tuple(name for name in masks if made[name].dim() == 2))
+        yield _both("a padded batch", case, made, case.once(rows.AFTER, lambda: made), sample)
+
+
+def _both(what: str, case: Case, made: Tensors, fast: Tensors, sample: Sample) -> Pair:
+    def slow() -> Tensors:
+        with eager(case.model, ATTENTION):
+            return sample.visible(case.run(made))
+
+    return Pair(what, sample.visible(fast), slow(), made, slow)

@@ -1,0 +1,114 @@
+"""Laws about the rows of a batch and their lengths: padding, and the batch itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from assay_runner.checking.laws import causal, stretches
+from assay_runner.checking.laws.case import Case
+from assay_runner.checking.laws.law import Pair
+from assay_runner.checking.laws.stretches import Stretch
+from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.samples import Sample
+
+RANDOM = "it draws numbers while it runs, others for each row"
+AFTER, BEFORE, HIDDEN = "padded at the end", "padded at the start", "other numbers where the mask is zero"
+
+
+def by_rows(case: Case) -> str:
+    """Why the batch law says nothing of a model."""
+    return RANDOM if case.draws else ""
+
+
+def batch(case: Case) -> Iterator[Pair]:
+    """Both rows in a batch, and each alone."""
+    for index in (0, 1):
+        found = case.of_row(case.together, index)
+        expected = {name: t for name, t in case.alone(index).items() if name in found}
+        again = _again(case, case.row(index), expected)
+        yield Pair(f"row {index + 1} of two", found, expected, case.two, again)
+
+
+def maskable(case: Case) -> str:
+    """Why the padding law says nothing of a model."""
+    if not case.stretches:
+        return "no input is a sequence with a mask"
+    return RANDOM if case.draws else ""
+
+
+def padding(case: Case) -> Iterator[Pair]:
+    """A row alone, and padded beside a longer one; of sounds and images, what a mask hides."""
+    words = cuttable(case)
+    if words:
+        yield _padded(case, words, after=True)
+        if causal.generates(case) and not case.encodes:
+            yield _padded(case, words, after=False)
+    if not _over_time(case.model):
+        for one in (one for one in case.stretches if one not in words):
+            yield from _hidden(case, one)
+
+
+def _over_time(model: torch.nn.Module) -> bool:
+    """Whether a model normalises each channel over all of a sound, padding included: such models are given no mask."""
+    norms = (m for m in model.modules() if isinstance(m, torch.nn.GroupNorm))
+    return any(m.num_groups == m.num_channels for m in norms)
+
+
+def cuttable(case: Case) -> list[Stretch]:
+    """The sequences that can be made shorter."""
+    return [one for one in case.stretches if not one.material and one.count]
+
+
+def beside(case: Case, words: list[Stretch], after: bool) -> Tensors:
+    """Two rows, the first of them padded."""
+    made = stretches.padded(case.two, words, 0, after)
+    return made if after else made | positions(case, made)
+
+
+def positions(case: Case, made: Tensors) -> Tensors:
+    """The positions that the library's own generation gives words that are padded at their start."""
+    if "position_ids" not in case.parameters or set(made) != {"input_ids", "attention_mask"}:
+        return {}
+    return {"position_ids": (made["attention_mask"].cumsum(-1) - 1).clamp(min=0)}
+
+
+def _padded(case: Case, words: list[Stretch], after: bool) -> Pair:
+    short = stretches.cut(case.row(0), words)
+    alone = case.once("short", lambda: short)
+    made = beside(case, words, after)
+    given = case.of_row(case.once(AFTER if after else BEFORE, lambda: made), 0)
+    found, expected = stretches.shorter(given, alone, words, after)
+    return Pair(AFTER if after else BEFORE, found, expected, made, _again(case, short, expected))
+
+
+def _hidden(case: Case, one: Stretch) -> Iterator[Pair]:
+    """Half is hidden, of which the half that no visible position is near has other numbers."""
+    half, quarter = one.length // 2, one.length // 4
+    if not quarter or one.room < half:
+        return
+    made = {name: t.clone() for name, t in case.row(0).items()}
+    made[one.mask][:, one.length - half :] = 0
+    other = {name: t.clone() for name, t in made.items()}
+    for name, axis in one.along.items():
+        if case.spec(name)["kind"] in ("float", "ids"):
+            t = other[name].narrow(axis, one.length - quarter, quarter)
+            t.copy_(t.flip(axis) if name == one.ids or not t.is_floating_point() else -t)
+    sample = Sample(HIDDEN, made, (one.mask,))
+    try:
+        expected = sample.visible(case.once(f"half of {one.mask}", lambda: made))
+    except Exception:  # noqa: BLE001 - whatever it is, such a model takes no such mask: as many tokens are placed
+        return
+    yield Pair(f"{HIDDEN}: {one.mask}", sample.visible(case.run(other)), expected, other, _seen(case, sample))
+
+
+def _seen(case: Case, sample: Sample):  # noqa: ANN202 - as Pair has it
+    return lambda: sample.visible(case.run(sample.tensors))
+
+
+def _again(case: Case, tensors: Tensors, like: Tensors):  # noqa: ANN202 - as Pair has it
+    def run() -> dict[str, torch.Tensor]:
+        return {name: t for name, t in case.run(tensors).items() if name in like}
+
+    return run
