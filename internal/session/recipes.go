@@ -47,7 +47,12 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 	if errors.As(err, &none) && r.searchable(c, none) || err == nil && c.Size == cell.Tiny && r.foreign(b) {
 		b, err = r.search(ctx, c, b)
 	}
-	if raised := (*recipeError)(nil); errors.As(err, &raised) && none != nil {
+	raised := (*recipeError)(nil)
+	if errors.As(err, &raised) && none == nil && strings.HasSuffix(raised.raised.Type, "NoRecipe") {
+		// There is a recipe for another release, and with this one nothing runs.
+		none = &catalog.NoRecipeError{Type: c.Type, Task: c.Task, Size: c.Size, Checkpoint: c.Checkpoint}
+	}
+	if raised != nil && none != nil {
 		first, _, _ := strings.Cut(raised.Error(), " | ") // the smallest try; the others mostly say the same
 		none.Reason = "a search for a shape that runs found none: " + first
 		err = none

@@ -108,6 +108,11 @@ func TestSearchedRecipe(t *testing.T) {
 	if _, err := r.Recipe(t.Context(), dinat); !errors.As(err, &none) || !strings.Contains(err.Error(), "nothing runs") {
 		t.Errorf("got %v", err)
 	}
+	// So is one that has a recipe for another release only: the model does not run, and the machine is not broken.
+	r = &recipes{catalog: load(t), release: "0.0.1", runner: &answering{event: runner.Failure{Type: "assay_runner.subjects.recipes.making.NoRecipe", Message: "nothing runs"}}, cache: t.TempDir()}
+	if _, err := r.Recipe(t.Context(), cell.Cell{Type: "bert"}.Normal()); !errors.As(err, &none) || none.Failure().Class != cell.ModelError || !strings.Contains(err.Error(), "nothing runs") {
+		t.Errorf("got %v", err)
+	}
 	// What was searched for in vain with this release is not searched for again.
 	r = &recipes{catalog: load(t), release: r.catalog.Transformers}
 	if _, err := r.Recipe(t.Context(), cell.Cell{Type: "tvp"}.Normal()); !errors.As(err, &none) || none.Searched != r.release {
