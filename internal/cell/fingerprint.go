@@ -31,16 +31,16 @@ const FingerprintTolerance = 1e-5
 // common: the sample and the output that are furthest, and by how much of the
 // output's length, which is infinite where the outputs are others. False where
 // they cannot be compared.
-func (f *Fingerprint) Difference(other *Fingerprint) (sample, output string, by float64, comparable bool) {
+func (f *Fingerprint) Difference(other *Fingerprint) (sample, output string, by float64, both bool) {
 	if f == nil || other == nil || f.Reference != other.Reference {
 		return "", "", 0, false
 	}
 	for name, mine := range f.Samples {
-		theirs, both := other.Samples[name]
-		if !both {
+		theirs, there := other.Samples[name]
+		if !there {
 			continue
 		}
-		comparable = true
+		both = true
 		for out, row := range mine {
 			if d := apart(row, theirs[out]); d > by || sample == "" {
 				sample, output, by = name, out, d
@@ -50,7 +50,7 @@ func (f *Fingerprint) Difference(other *Fingerprint) (sample, output string, by 
 			sample, output, by = name, "", math.Inf(1)
 		}
 	}
-	return sample, output, by, comparable
+	return sample, output, by, both
 }
 
 // apart is the largest difference of two rows' products, of the longer length.
@@ -83,9 +83,9 @@ func (k *KeptFingerprint) Since(since, subject string, now *Fingerprint) *Change
 	if k.Subject != subject {
 		return &Changed{Since: since, NotComparable: "its weights have other names, shapes or initial values, or its configuration is another one"}
 	}
-	sample, output, by, comparable := k.Difference(now)
+	sample, output, by, both := k.Difference(now)
 	switch {
-	case !comparable:
+	case !both:
 		return &Changed{Since: since, NotComparable: "the reference was computed in another way: " + now.Reference}
 	case by <= FingerprintTolerance:
 		return nil

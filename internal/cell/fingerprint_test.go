@@ -32,9 +32,9 @@ func TestFingerprintsAreApartAsTheirOutputsAre(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sample, output, by, comparable := fingerprint("cpu fp64", one).Difference(tt.other)
-			if comparable != tt.comparable || math.Abs(by-tt.by) > 1e-12 && !math.IsInf(tt.by, 1) || math.IsInf(by, 1) != math.IsInf(tt.by, 1) {
-				t.Fatalf("apart by %v (comparable %t), want %v (%t)", by, comparable, tt.by, tt.comparable)
+			sample, output, by, both := fingerprint("cpu fp64", one).Difference(tt.other)
+			if both != tt.comparable || math.Abs(by-tt.by) > 1e-12 && !math.IsInf(tt.by, 1) || math.IsInf(by, 1) != math.IsInf(tt.by, 1) {
+				t.Fatalf("apart by %v (comparable %t), want %v (%t)", by, both, tt.by, tt.comparable)
 			}
 			if by > 0 && (sample != tt.sample || output != tt.output) {
 				t.Fatalf("furthest at %q of %q, want %q of %q", output, sample, tt.output, tt.sample)
