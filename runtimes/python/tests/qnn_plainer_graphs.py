@@ -125,11 +125,4 @@ PLAINER_CASES = (
             (" apart", 8, "strides = [2, 3], pads = [0, 1, 0, 2]", 0),
         )
     ),
-    Case(
-        "norms of five axes",
-        fewer_axes.few({"BatchNormalization": 4}),
-        1,
-        "g (float[1, 3, 2, 4, 5] x) => (float[1, 3, 2, 4, 5] y) { y = BatchNormalization(x, w, b, m, v) }",
-        {name: np.float32([0.5, 1, 2]) for name in "wbmv"},
-    ),
 )

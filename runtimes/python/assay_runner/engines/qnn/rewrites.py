@@ -39,7 +39,7 @@ from assay_runner.workarounds import Fault
 NUMBERS, CAREFULLY = "numbers", "careful"
 """The setting of an attempt that asks for the careful steps, and its value."""
 
-OF_FOUR_AXES = "Tanh Neg Sqrt Sin Cos Log Floor Ceil Round Sign Max Min CumSum BatchNormalization".split()
+OF_FOUR_AXES = "Tanh Neg Sqrt Sin Cos Log Floor Ceil Round Sign Max Min CumSum".split()
 """Operators that the HTP does not take with five axes, as most others."""
 
 _QNN, _SEEN = "onnxruntime-qnn", ("2.7.0",)

@@ -183,13 +183,6 @@ def _neighbours(order: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _normed(node: onnx_ir.Node, most: int) -> bool:
-    """By channels, which are the second axis."""
-    shape = editing.shape(node.inputs[0]) or ()
-    parts = [*shape[:2], prod(shape[2:-1]), shape[-1]]
-    return len(node.outputs) == 1 and _through(node, [parts], parts)
-
-
 def _formed(node: onnx_ir.Node, most: int) -> bool:
     editing.replace(node, "Reshape", [node.inputs[0], _numbers(node, editing.shape(node.outputs[0]) or ())])
     return True
@@ -236,7 +229,6 @@ OPERATORS: Mapping[str, Callable[[onnx_ir.Node, int], bool]] = {
     **dict.fromkeys(_TOGETHER.split(), _together),
     **dict.fromkeys(_REDUCED.split(), _reduced),
     **dict.fromkeys(("Unsqueeze", "Squeeze", "Flatten"), _formed),
-    "BatchNormalization": _normed,
     "CumSum": _summed,
     "Expand": _spread,
     "Gather": _gathered,
