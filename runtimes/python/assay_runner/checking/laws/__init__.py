@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from assay_runner.checking import reference
-from assay_runner.checking.laws import judging, scripts, shortest
+from assay_runner.checking.laws import deciding, scripts, shortest
 from assay_runner.checking.laws.case import Case, Forward
+from assay_runner.checking.laws.every import LAWS
 from assay_runner.checking.laws.law import BROKEN, INAPPLICABLE, UNKNOWN, Inapplicable, Law, Pair
 from assay_runner.checking.laws.scripts import script
-from assay_runner.checking.laws.table import LAWS
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.subjects.programs import building
 
@@ -56,7 +56,7 @@ def looked(law: Law, case: Case) -> tuple[dict[str, Any], Pair | None]:
     row, pair = _looked(law, case)
     told = {"law": law.name, **_BLANK, **row, "ms": round(1e3 * (time.process_time() - began), 2)}
     if pair is not None and told["status"] == BROKEN:
-        told["sample"] = judging.described(pair.sample)
+        told["sample"] = deciding.described(pair.sample)
     return told, pair
 
 
@@ -65,7 +65,7 @@ def _looked(law: Law, case: Case) -> tuple[dict[str, Any], Pair | None]:
         if why := law.applies(case):
             return {"status": INAPPLICABLE, "why": why}, None
         with reference.forgetting(case.model):
-            return judging.judged(case, law.check(case))
+            return deciding.judged(case, law.check(case))
     except Inapplicable as error:
         return {"status": INAPPLICABLE, "why": str(error)}, None
     except Exception as error:  # noqa: BLE001 - whatever it is, the law could not be looked at

@@ -1,11 +1,12 @@
 """Laws about time: later tokens change nothing earlier, and a cache nothing at all.
 
 How transformers says that a model is causal: its class generates (and has no encoder, or is given what its decoder
-reads), its configuration says `is_decoder`, or all its attention says `is_causal`.
+reads), its configuration says `is_decoder`, or its attention says `is_causal`; and no attention to words denies it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from assay_runner.subjects.outputs import Tensors
 
 NEW = 3  # tokens that are generated with a cache
 _TEXT, _TARGET = "input_ids", "decoder_input_ids"
+_TOWER = re.compile(r"vision|visual|image|audio|speech|sound|video|former|connector|projector", re.IGNORECASE)
+"""Parts that read what is no text."""
 
 
 def generates(case: Case) -> bool:
@@ -46,17 +49,21 @@ def is_causal(case: Case) -> str:
 
 
 def _declared(case: Case, name: str) -> bool:
-    if name == _TARGET:
-        return True
     config = case.config
+    if name == _TARGET:
+        return bool(getattr(config, "is_encoder_decoder", False))
     if any(getattr(config, word, None) is False for word in ("causal", "is_causal", "is_decoder_causal")):
         return False
     if getattr(config, "use_bidirectional_attention", None) in (True, "all"):
         return False
-    said = [module.is_causal for module in case.model.modules() if isinstance(getattr(module, "is_causal", None), bool)]
-    if said and not any(said):
+    said = [
+        module.is_causal
+        for name, module in case.model.named_modules()
+        if isinstance(getattr(module, "is_causal", None), bool) and not _TOWER.search(name)
+    ]
+    if not all(said):
         return False
-    return generates(case) or bool(getattr(config, "is_decoder", False)) or bool(said and all(said))
+    return generates(case) or bool(getattr(config, "is_decoder", False)) or bool(said)
 
 
 def later(case: Case, name: str) -> int:
@@ -103,7 +110,7 @@ def caches(case: Case) -> str:
         return "it is given no text that a decoder reads"
     if case.draws:
         return "it draws numbers while it runs"
-    return ""
+    return "" if _declared(case, text(case)) else "nothing says that it is causal"
 
 
 def cache(case: Case) -> Iterator[Pair]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay_runner.checking.laws import rows
+from assay_runner.checking.laws import batching
 from assay_runner.checking.laws.case import Case
 from assay_runner.checking.laws.law import Pair
 from assay_runner.subjects.eager import ATTENTION, eager
@@ -26,17 +26,17 @@ def fused(case: Case) -> str:
 def attention(case: Case) -> Iterator[Pair]:
     """A row as it is, and a batch in which one is padded."""
     yield _both("a row", case, case.row(0), case.alone(0), Sample("", case.row(0)))
-    words = rows.cuttable(case)
+    words = batching.cuttable(case)
     if words:
-        made = rows.beside(case, words, after=True)
-        masks = tuple(name for one in words for name in one.along if name in case.two and "mask" in name)
-        sample = Sample(rows.AFTER, made, tuple(name for name in masks if made[name].dim() == 2))
-        yield _both("a padded batch", case, made, case.once(rows.AFTER, lambda: made), sample)
+        made = batching.beside(case, words, after=True)
+        sample = Sample(batching.AFTER, made, tuple(one.mask for one in words))
+        yield _both("a padded batch", case, made, case.once(batching.AFTER, lambda: made), sample)
 
 
 def _both(what: str, case: Case, made: Tensors, fast: Tensors, sample: Sample) -> Pair:
     def slow() -> Tensors:
         with eager(case.model, ATTENTION):
-            return sample.visible(case.run(made))
+            given = sample.visible(case.run(made))
+        return {name: t for name, t in given.items() if name in fast}  # weights of attention are eager's alone
 
     return Pair(what, sample.visible(fast), slow(), made, slow)

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from assay_runner.checking.laws import causal, rows
+from assay_runner.checking.laws import batching, causal
 from assay_runner.checking.laws.case import Case
 from assay_runner.checking.laws.law import Pair
 from assay_runner.subjects import models
@@ -91,8 +91,8 @@ _TAIL = (
 
 
 def _padding(case: Case, pair: Pair) -> list[str]:
-    words = rows.cuttable(case)
-    if pair.what.startswith(rows.HIDDEN):
+    words = batching.cuttable(case)
+    if pair.what.startswith(batching.HIDDEN):
         one = next(s for s in case.stretches if pair.what.endswith(s.mask))
         quarter = one.length // 4
         changes = [
@@ -110,7 +110,7 @@ def _padding(case: Case, pair: Pair) -> list[str]:
             f"one, two = run(**given), run(**other)  # {seen} of {one.length} positions are visible",
             f"one, two = ({cut} for t in (one, two))",
         ]
-    after = pair.what == rows.AFTER
+    after = pair.what == batching.AFTER
     lines = [
         _given(pair.sample),
         "short = {name: t[:1] for name, t in given.items()}  # the first row, without padding",

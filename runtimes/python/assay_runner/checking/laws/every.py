@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assay_runner.checking.laws import causal, keeping, kernels_of_attention, modes, rows
+from assay_runner.checking.laws import batching, causal, keeping, kernels_of_attention, modes
 from assay_runner.checking.laws.law import Law
 
 LAWS: tuple[Law, ...] = (
-    Law("padding", "padding does not change what is not padding", rows.maskable, rows.padding),
-    Law("batch", "a batch equals its rows", rows.by_rows, rows.batch),
+    Law("padding", "padding does not change what is not padding", batching.maskable, batching.padding),
+    Law("batch", "a batch equals its rows", batching.by_rows, batching.batch),
     Law("cache", "token by token with a cache equals one pass", causal.caches, causal.cache),
     Law("causality", "later tokens do not change earlier outputs", causal.is_causal, causal.causality),
     Law("attention", "eager attention equals sdpa", kernels_of_attention.fused, kernels_of_attention.attention),

@@ -25,16 +25,29 @@ def by_rows(case: Case) -> str:
 def batch(case: Case) -> Iterator[Pair]:
     """Both rows in a batch, and each alone."""
     for index in (0, 1):
-        found = case.of_row(case.together, index)
-        expected = {name: t for name, t in case.alone(index).items() if name in found}
+        given = case.of_row(case.together, index)
+        expected = {name: t for name, t in case.alone(index).items() if name in given}
+        found = {name: _as_long(given[name], t, case.alone(1 - index).get(name)) for name, t in expected.items()}
         again = _again(case, case.row(index), expected)
         yield Pair(f"row {index + 1} of two", found, expected, case.two, again)
+
+
+def _as_long(t: torch.Tensor, like: torch.Tensor, other: torch.Tensor | None) -> torch.Tensor:
+    """A row of which a model finds as many things as there are, filled up to as many as the other row has of them."""
+    if other is None or other.dim() != t.dim() or like.dim() != t.dim():
+        return t
+    for axis in range(t.dim()):
+        if like.shape[axis] < t.shape[axis] == other.shape[axis]:
+            t = t.narrow(axis, 0, like.shape[axis])
+    return t
 
 
 def maskable(case: Case) -> str:
     """Why the padding law says nothing of a model."""
     if not case.stretches:
         return "no input is a sequence with a mask"
+    if "decoder_input_ids" in case.one and not getattr(case.config, "is_encoder_decoder", False):
+        return "its decoder is no decoder of the library's kind, and has masks of its own kind"
     return RANDOM if case.draws else ""
 
 
@@ -43,11 +56,17 @@ def padding(case: Case) -> Iterator[Pair]:
     words = cuttable(case)
     if words:
         yield _padded(case, words, after=True)
-        if causal.generates(case) and not case.encodes:
+        if causal.generates(case) and not case.encodes and _placeable(case):
             yield _padded(case, words, after=False)
     if not _over_time(case.model):
         for one in (one for one in case.stretches if one not in words):
             yield from _hidden(case, one)
+
+
+def _placeable(case: Case) -> bool:
+    """Whether words keep their positions behind padding: they can be given, or there is no table of them."""
+    tables = (m for name, m in case.model.named_modules() if "position" in name.rpartition(".")[2])
+    return "position_ids" in case.parameters or not any(isinstance(m, torch.nn.Embedding) for m in tables)
 
 
 def _over_time(model: torch.nn.Module) -> bool:
