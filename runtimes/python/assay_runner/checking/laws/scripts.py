@@ -55,12 +55,18 @@ def _head(row: Mapping[str, Any], recipe: Mapping[str, Any], case: Case, gain: i
     ]
     if gain != 1:
         lines.append(f"for p in model.parameters(): p.data.mul_({gain} if p.dim() > 1 else 1)")
-    lines.append(f"def run(model=model, **given): return first(model(**given{_call(recipe)}))")
-    lines.insert(
-        2 + len(names),
-        "first = lambda out: next(t for t in out.values() if torch.is_tensor(t) and t.is_floating_point()).detach()",
+    lines.append(
+        f"def run(model=model, **given): return model(**given{_call(recipe)}){_path(row['output'], case)}.detach()"
     )
     return lines
+
+
+def _path(output: str, case: Case) -> str:
+    """How an output is reached: `outputs.flatten` calls it by its path. Where the law is about a tensor of the model's,
+    it is the first output of numbers."""
+    given = case.alone(0)
+    name = output if output in given else next(name for name, t in given.items() if t.is_floating_point())
+    return "".join(f"[{part}]" if part.isdigit() else f"['{part}']" for part in name.split("."))
 
 
 def _call(recipe: Mapping[str, Any]) -> str:
@@ -85,7 +91,7 @@ def _tensor(t: torch.Tensor) -> str:
 
 
 _TAIL = (
-    "error = ((one - two).abs().max() / two.abs().max()).item() if one.shape == two.shape else float('inf')",
+    "error = ((one - two).abs().max() / two.abs().max()).item()",
     f"print(f'{{error:.1e}} of the largest value', 'shows' if error > {_SHOWS} else 'gone', sep='\\n')",
 )
 
@@ -121,7 +127,8 @@ def _padding(case: Case, pair: Pair) -> list[str]:
         lines += [f"for name in {list(one.along)}: short[name] = short[name][:, {start}:{start + kept}]"]
     lines += ["short.pop('position_ids', None)"] if "position_ids" in pair.sample else []
     where = "[:, : two.shape[1]]" if after else "[:, -two.shape[1] :]"
-    return [*lines, "one, two = run(**given)[:1], run(**short)", f"one = one{where} if one.dim() > 2 else one"]
+    return [*lines, "one, two = run(**given)[:1], run(**short)",
+            f"one = one{where} if one.dim() > 2 else one[:, : two.shape[-1]] if one.dim() > 1 else one"]  # fmt: skip
 
 
 def _batch(case: Case, pair: Pair) -> list[str]:
@@ -130,6 +137,7 @@ def _batch(case: Case, pair: Pair) -> list[str]:
         _given(pair.sample),
         f"alone = {{name: t[{index}:{index + 1}] if len(t) == 2 else t for name, t in given.items()}}",
         f"one, two = run(**given)[{index}:{index + 1}], run(**alone)",
+        f"one = one[:, {index}:{index + 1}] if one.dim() == 2 and one.shape != two.shape else one  # pairs of rows",
     ]
 
 
