@@ -39,6 +39,21 @@ def test_a_law_notices_who_breaks_it(law, monkeypatch):
     assert row["sample"]["input_ids"]["shape"][1] == 12
 
 
+def test_a_tensor_that_no_output_shows_is_missed_too(monkeypatch):
+    def lost(self, *args, **kwargs):
+        state = torch.nn.Module.state_dict(self, *args, **kwargs)
+        places = state["places.weight"]
+        return state | {"places.weight": torch.cat([places[:63], 0 * places[63:]])}
+
+    monkeypatch.setattr(law_toys.Toy, "state_dict", lost)
+    row = obeyed(law_toys.built(), only=["saving"])["saving"]
+    assert (row["status"], row["output"], row["why"]) == (
+        "broken",
+        "places.weight",
+        "a tensor that was saved and loaded",
+    )
+
+
 def test_what_is_shown_is_as_short_as_can_be(monkeypatch):
     monkeypatch.setattr(law_toys.Toy, "fault", "causality")
     monkeypatch.setattr(scripts, "script", lambda *_: "a script")
