@@ -39,6 +39,21 @@ def test_a_law_notices_who_breaks_it(law, monkeypatch):
     assert row["sample"]["input_ids"]["shape"][1] == 12
 
 
+def test_a_tensor_that_no_output_shows_is_missed_too(monkeypatch):
+    def lost(self, *args, **kwargs):
+        state = torch.nn.Module.state_dict(self, *args, **kwargs)
+        places = state["places.weight"]
+        return state | {"places.weight": torch.cat([places[:63], 0 * places[63:]])}
+
+    monkeypatch.setattr(law_toys.Toy, "state_dict", lost)
+    row = obeyed(law_toys.built(), only=["saving"])["saving"]
+    assert (row["status"], row["output"], row["why"]) == (
+        "broken",
+        "places.weight",
+        "a tensor that was saved and loaded",
+    )
+
+
 def test_what_is_shown_is_as_short_as_can_be(monkeypatch):
     monkeypatch.setattr(law_toys.Toy, "fault", "causality")
     monkeypatch.setattr(scripts, "script", lambda *_: "a script")
@@ -99,7 +114,7 @@ def test_what_is_cut_off_comes_after_what_is_placed():
         "token_type_ids": torch.arange(16).reshape(2, 8),
     }
     recipe = {"inputs": [ids, mask, marks]}
-    found = stretches.find(recipe, {"seq": 4, "batch": 1}, tensors, torch_recipes_config(pad_token_id=1, vocab_size=20))
+    found = stretches.find(recipe, {"seq": 4, "batch": 1}, tensors, config_of(pad_token_id=1, vocab_size=20))
     (one,) = found
     assert (one.count, one.ids, one.pad, set(one.along)) == (2, "input_ids", 1, set(tensors))
     after, before = (stretches.padded(tensors, found, 0, side) for side in (True, False))
@@ -111,8 +126,68 @@ def test_what_is_cut_off_comes_after_what_is_placed():
     assert {name: tuple(t.shape) for name, t in short.items()} == dict.fromkeys(tensors, (2, 6))
 
 
-def torch_recipes_config(**values):
+def config_of(**values):
     return type("Config", (), values)()
+
+
+WORDS = stretches.Stretch("attention_mask", {"input_ids": 1, "attention_mask": 1}, 8, 8, 0, False, "input_ids")
+
+
+@pytest.mark.parametrize(("before", "behind"), [(0, 0), (4, 0), (0, 4)])
+@pytest.mark.parametrize("after", [True, False])
+def test_padding_is_taken_out_wherever_a_model_puts_other_things(before, behind, after):
+    words, pads = torch.randn(1, 5, 3), torch.full((1, 3, 3), 9.0)
+    first, last = torch.randn(1, before, 3), torch.randn(1, behind, 3)
+    short = {"hidden": torch.cat([first, words, last], 1), "pooled": words[:, 0]}
+    long = {"hidden": torch.cat([first, *([words, pads] if after else [pads, words]), last], 1), "pooled": words[:, 0]}
+    found, expected = stretches.shorter(long, short, [WORDS], after)
+    assert set(found) == {"hidden", "pooled"}
+    assert all(torch.equal(found[name], t) for name, t in expected.items())
+
+
+def test_inputs_with_several_lines_for_a_row_are_padded_in_all_of_them():
+    tensors = {"input_ids": torch.ones(4, 8, dtype=torch.int64), "attention_mask": torch.ones(2, 8, dtype=torch.int64)}
+    made = stretches.padded(tensors, [WORDS], 0, True)
+    assert made["input_ids"][:, -1].tolist() == [0, 0, 1, 1]
+    assert made["attention_mask"][:, -1].tolist() == [0, 1]
+
+
+def test_what_is_visible_of_a_sound_is_thinned_as_the_model_does():
+    mask = torch.tensor([[1, 1, 1, 1, 0, 0, 0, 0]])
+    given = {"frames": torch.arange(4.0).reshape(1, 4, 1), "words": torch.zeros(1, 3, 2), "pooled": torch.zeros(1, 2)}
+    seen = stretches.visible(given, mask, {3})
+    assert {name: tuple(t.shape) for name, t in seen.items()} == {
+        "frames": (2, 1),
+        "words": (1, 3, 2),
+        "pooled": (1, 2),
+    }
+    assert seen["frames"].flatten().tolist() == [0, 1]
+
+
+def test_masks_of_what_was_observed_are_not_of_padding():
+    recipe = {
+        "inputs": [
+            {"name": "past_values", "kind": "float", "shape": ["batch", 8]},
+            {"name": "past_observed_mask", "kind": "ones", "shape": ["batch", 8]},
+        ]
+    }
+    assert stretches.find(recipe, {}, {"past_observed_mask": torch.ones(1, 8)}, None) == []
+
+
+def test_rows_that_take_turns_are_found(monkeypatch):
+    """As where everything is computed twice, once without what guides it."""
+    monkeypatch.setattr(law_toys.Toy, "broken", lambda self, x: torch.cat([x, 2 * x]))
+    assert obeyed(law_toys.built(), only=["batch"])["batch"]["status"] == "holds"
+
+
+@pytest.mark.parametrize(("fault", "status"), [(False, "holds"), (True, "broken")])
+def test_evaluation_may_scale_by_a_probability_and_may_not_drop(monkeypatch, fault, status):
+    def wrong(self, x):
+        dropped = torch.nn.functional.dropout(x, self.drop.p, True)
+        return dropped if fault else x * (1 - self.drop.p)
+
+    monkeypatch.setattr(law_toys.Toy, "broken", wrong)
+    assert obeyed(law_toys.built(), only=["training"])["training"]["status"] == status
 
 
 @pytest.fixture(scope="module", params=["bert", "gpt2", "t5"])

@@ -93,6 +93,10 @@ def _starts_nothing(names: tuple[str, ...]) -> bool:
 def before_fork(job: Mapping[str, Any]) -> None:
     """Imports in the parent what the job's child and those after it need: the exporters for checks of exported graphs,
     which are of another model each time, else the job's own modelling module, which its repeats share."""
+    if job.get("laws"):
+        _loaders()
+        if not job.get("preload"):
+            return
     if job.get("kind") == "check" and (job.get("cell") or {}).get("engine") in BACKENDS:
         _exporters()
     else:
@@ -110,6 +114,12 @@ def _exporters() -> None:
     with utils.apply_patches("onnx"):  # it imports every modelling module that it has a patch for
         pass
     optimising.read_operators()
+
+
+def _loaders() -> None:
+    """The library's table of how checkpoints are renamed: a tenth of a second, and children inherit it."""
+    with contextlib.suppress(ImportError):  # older versions have none
+        importlib.import_module("transformers.conversion_mapping").get_checkpoint_conversion_mapping("")
 
 
 def preload(job: Mapping[str, Any]) -> None:

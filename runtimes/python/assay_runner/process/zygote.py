@@ -98,7 +98,7 @@ class Zygote(Supervisor[Forked]):
 
     def _import_for(self, job: dict[str, Any]) -> float:
         """Import the model's module once for all its repeats. What goes wrong here goes wrong again in the child."""
-        if not job.get("preload") or self._preload is None:
+        if not (job.get("preload") or job.get("laws")) or self._preload is None:
             return 0.0
         known, start = len(sys.modules), time.perf_counter()
         with contextlib.suppress(Exception):

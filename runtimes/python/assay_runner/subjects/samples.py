@@ -76,11 +76,11 @@ def _seen(output: torch.Tensor, mask: torch.Tensor, frames: bool) -> torch.Tenso
     if output.dim() >= 2 and output.shape[:2] == mask.shape:
         return output[mask]
     if frames and output.dim() > 2 and output.shape[0] == mask.shape[0] and output.shape[1] < mask.shape[1]:
-        return output[_thinned(mask, output.shape[1])]
+        return output[thinned(mask, output.shape[1])]
     return output
 
 
-def _thinned(mask: torch.Tensor, count: int) -> torch.Tensor:
+def thinned(mask: torch.Tensor, count: int) -> torch.Tensor:
     """A mask of fewer positions, each of which is one where all that it stands for are."""
     length = mask.shape[1]
     starts = [position * length // count for position in range(count)]

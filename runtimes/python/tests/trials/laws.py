@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assay_runner.engines import preimporting
+
 from . import children, subjects
 from .children import DIED
 
@@ -74,6 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--least", type=float, default=0.9, help="share of faults that must be noticed (0.9)")
     options = parser.parse_args(arguments)
     children.prepare()
+    preimporting.before_fork({"laws": True})
     if options.unchanged:
         return unchanged(options)
     from . import lawbreaking

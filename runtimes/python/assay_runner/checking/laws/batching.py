@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -11,7 +11,6 @@ from assay_runner.checking.laws.case import Case
 from assay_runner.checking.laws.law import Pair
 from assay_runner.checking.laws.stretches import Stretch
 from assay_runner.subjects.outputs import Tensors
-from assay_runner.subjects.samples import Sample
 
 RANDOM = "it draws numbers while it runs, others for each row"
 AFTER, BEFORE, HIDDEN = "padded at the end", "padded at the start", "other numbers where the mask is zero"
@@ -54,11 +53,14 @@ def maskable(case: Case) -> str:
 def padding(case: Case) -> Iterator[Pair]:
     """A row alone, and padded beside a longer one; of sounds and images, what a mask hides."""
     words = cuttable(case)
+    if words and not _shortens(case, words):
+        words = []
     if words:
         yield _padded(case, words, after=True)
         if causal.generates(case) and not case.encodes and _placeable(case):
             yield _padded(case, words, after=False)
-    if not _over_time(case.model):
+    placed = any(spec.get("place") for spec in case.recipe["inputs"])  # tokens for all that there is, hidden or not
+    if not placed and not _over_time(case.model):
         for one in (one for one in case.stretches if one not in words):
             yield from _hidden(case, one)
 
@@ -66,13 +68,21 @@ def padding(case: Case) -> Iterator[Pair]:
 def _placeable(case: Case) -> bool:
     """Whether words keep their positions behind padding: they can be given, or there is no table of them."""
     tables = (m for name, m in case.model.named_modules() if "position" in name.rpartition(".")[2])
-    return "position_ids" in case.parameters or not any(isinstance(m, torch.nn.Embedding) for m in tables)
+    return bool(positions(case, case.two)) or not any(isinstance(m, torch.nn.Embedding) for m in tables)
 
 
 def _over_time(model: torch.nn.Module) -> bool:
-    """Whether a model normalises each channel over all of a sound, padding included: such models are given no mask."""
-    norms = (m for m in model.modules() if isinstance(m, torch.nn.GroupNorm))
-    return any(m.num_groups == m.num_channels for m in norms)
+    """Whether a model normalises over all of a sound, padding included: such models are given no mask."""
+    return any(isinstance(m, torch.nn.GroupNorm) for m in model.modules())
+
+
+def _shortens(case: Case, words: list[Stretch]) -> bool:
+    """Whether the model takes a shorter row."""
+    try:
+        case.once("short", lambda: stretches.cut(case.row(0), words))
+    except Exception:  # noqa: BLE001 - whatever it is, its lengths are fixed
+        return False
+    return True
 
 
 def cuttable(case: Case) -> list[Stretch]:
@@ -114,20 +124,21 @@ def _hidden(case: Case, one: Stretch) -> Iterator[Pair]:
         if case.spec(name)["kind"] in ("float", "ids"):
             t = other[name].narrow(axis, one.length - quarter, quarter)
             t.copy_(t.flip(axis) if name == one.ids or not t.is_floating_point() else -t)
-    sample = Sample(HIDDEN, made, (one.mask,))
+    texts = (name for name in case.one if case.spec(name)["kind"] == "ids" and name not in one.along)
+    lengths = {case.one[name].shape[-1] for name in texts}
+
+    def run(tensors: Tensors) -> Tensors:
+        return stretches.visible(case.run(tensors), made[one.mask], lengths)
+
     try:
-        expected = sample.visible(case.once(f"half of {one.mask}", lambda: made))
-    except Exception:  # noqa: BLE001 - whatever it is, such a model takes no such mask: as many tokens are placed
+        expected = run(made)
+    except Exception:  # noqa: BLE001 - whatever it is, such a model takes no such mask
         return
-    yield Pair(f"{HIDDEN}: {one.mask}", sample.visible(case.run(other)), expected, other, _seen(case, sample))
+    yield Pair(f"{HIDDEN}: {one.mask}", run(other), expected, other, lambda: run(made))
 
 
-def _seen(case: Case, sample: Sample):  # noqa: ANN202 - as Pair has it
-    return lambda: sample.visible(case.run(sample.tensors))
-
-
-def _again(case: Case, tensors: Tensors, like: Tensors):  # noqa: ANN202 - as Pair has it
-    def run() -> dict[str, torch.Tensor]:
+def _again(case: Case, tensors: Tensors, like: Tensors) -> Callable[[], Tensors]:
+    def run() -> Tensors:
         return {name: t for name, t in case.run(tensors).items() if name in like}
 
     return run

@@ -7,7 +7,7 @@ reads), its configuration says `is_decoder`, or its attention says `is_causal`; 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -54,7 +54,10 @@ def _declared(case: Case, name: str) -> bool:
         return bool(getattr(config, "is_encoder_decoder", False))
     if any(getattr(config, word, None) is False for word in ("causal", "is_causal", "is_decoder_causal")):
         return False
-    if getattr(config, "use_bidirectional_attention", None) in (True, "all"):
+    if (
+        getattr(config, "use_bidirectional_attention", None) in (True, "all")
+        or getattr(config, "attn_type", "") == "bi"
+    ):
         return False
     said = [
         module.is_causal
@@ -98,7 +101,7 @@ def _before(outputs: Tensors, length: int, count: int) -> Tensors:
     return {name: t[:, : length - count] for name, t in outputs.items() if t.dim() >= 2 and t.shape[1] == length}
 
 
-def _before_again(case: Case, base: Tensors, length: int, count: int):  # noqa: ANN202 - as Pair has it
+def _before_again(case: Case, base: Tensors, length: int, count: int) -> Callable[[], Tensors]:
     return lambda: _before(case.run(base), length, count)
 
 
@@ -125,7 +128,7 @@ def cache(case: Case) -> Iterator[Pair]:
     yield Pair(f"{NEW} tokens with a cache", {"logits": steps}, {"logits": expected}, given, _steps_again(case, made))
 
 
-def _steps_again(case: Case, made: Tensors):  # noqa: ANN202 - as Pair has it
+def _steps_again(case: Case, made: Tensors) -> Callable[[], Tensors]:
     return lambda: {"logits": _steps(case.run(made), 0)}
 
 
@@ -146,6 +149,8 @@ def generated(case: Case, given: Tensors, name: str) -> tuple[torch.Tensor, torc
     if getattr(type(model), "_sample", None) is not GenerationMixin._sample:
         raise Inapplicable(f"{type(model).__name__} generates in its own way")
     own = type(model).generate is not GenerationMixin.generate
+    if own and name != _TARGET:
+        raise Inapplicable(f"{type(model).__name__} generates in its own way")
     try:
         with torch.inference_mode():
             out = GenerationMixin.generate(model, **given, **settings(model))

@@ -17,6 +17,7 @@ import torch
 
 from assay_runner.checking.laws.case import Case, seeded
 from assay_runner.checking.laws.law import Inapplicable, Pair
+from assay_runner.subjects.outputs import Tensors
 
 _RANDOM = re.compile(r".*(drop|jitter|stochastic_depth).*|p|mask_(time|feature)_prob|.*token_dropout|.*noise.*std.*")
 
@@ -40,7 +41,13 @@ def training(case: Case) -> Iterator[Pair]:
     if not all(torch.equal(t, other[name]) for name, t in found.items()) and not case.draws:
         raise Inapplicable("training draws numbers that no probability says")
     common = {name: t for name, t in expected.items() if name in found and found[name].shape == t.shape}
-    again = lambda: {name: t for name, t in case.run(base).items() if name in common}  # noqa: E731
+    if not case.draws and not all(torch.equal(found[name], t) for name, t in common.items()):
+        with undropped(case.model, training=False):  # where evaluation itself scales by a probability
+            common = {name: t for name, t in case.run(base).items() if name in common}
+
+    def again() -> Tensors:
+        return {name: t for name, t in case.run(base).items() if name in common}
+
     yield Pair("training mode", {name: found[name] for name in common}, common, base, again)
 
 
@@ -56,14 +63,14 @@ def _asks(error: Exception) -> bool:
 
 
 @contextmanager
-def undropped(model: torch.nn.Module) -> Iterator[None]:
-    """Inside, the model trains and nothing is random about it; afterwards it is as it was."""
+def undropped(model: torch.nn.Module, training: bool = True) -> Iterator[None]:
+    """Inside, the model trains (or not) and nothing is random about it; afterwards it is as it was."""
     modes = [(module, module.training) for module in model.modules()]
     numbers = [(owner, name, value) for owner in _owners(model) for name, value in _probabilities(owner)]
     buffers = [(t, t.clone()) for t in model.buffers()]
     try:
         for module, _ in modes:
-            module.training = not _averages(module)
+            module.training = training and not _averages(module)
         for owner, name, value in numbers:
             _set(owner, name, type(value)(0))
         yield

@@ -7,7 +7,7 @@ ids, marks, embeddings, other masks. Placed tokens (those of an image) stay whol
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,8 @@ from assay_runner.subjects.outputs import Tensors
 
 Spec = Mapping[str, Any]
 HIDDEN = 3  # positions that are cut off
+_MASK = re.compile(r"(?!.*observed)" + samples.MASK.pattern)
+"""Of padding; what was not observed is there all the same."""
 _IDS = re.compile(r"(\w+_)?input_ids")
 
 
@@ -41,11 +43,21 @@ class Stretch:
         return max(min(HIDDEN, self.room, self.length - 1), 0)
 
 
+def visible(outputs: Tensors, mask: torch.Tensor, others: Collection[int]) -> Tensors:
+    """The outputs of a sound or image where its mask is one. A model gives fewer positions than there are frames; an
+    output as long as another sequence is that one's."""
+    found = {}
+    for name, t in outputs.items():
+        frames = t.dim() > 2 and t.shape[0] == mask.shape[0] and t.shape[1] <= mask.shape[1]
+        found[name] = t[samples.thinned(mask != 0, t.shape[1])] if frames and t.shape[1] not in others else t
+    return found
+
+
 def find(recipe: Mapping[str, Any], sizes: Mapping[str, int], tensors: Tensors, config: Any) -> list[Stretch]:
     """The sequences of a recipe that have a mask of ones."""
     found: dict[Any, Stretch] = {}
     for spec in recipe.get("inputs", []):
-        plain = spec.get("kind") == "ones" and samples.MASK.fullmatch(spec["name"])
+        plain = spec.get("kind") == "ones" and _MASK.fullmatch(spec["name"])
         if plain and len(spec["shape"]) == 2 and spec["shape"][0] == "batch" and spec["shape"][1] not in found:
             found[spec["shape"][1]] = _stretch(recipe, sizes, tensors, config, spec)
     return [stretch for stretch in found.values() if len(stretch.along) > 1]
@@ -92,39 +104,58 @@ def cut(tensors: Tensors, sequences: Sequence[Stretch]) -> Tensors:
 
 
 def padded(tensors: Tensors, sequences: Sequence[Stretch], row: int, after: bool) -> Tensors:
-    """The inputs of a batch in which one row is as short as `cut` makes it, filled up at its end or before it."""
+    """The inputs of two rows of which one row is as short as `cut` makes it, filled up at its end or before it."""
     made = dict(tensors)
     for one in sequences:
         for name, axis in one.along.items():
             made[name] = made[name].clone()
-            _fill(made[name][row], axis - 1, one, name, after)
+            each = made[name].shape[0] // 2  # some inputs have several lines for each row
+            _fill(made[name].narrow(0, row * each, each), axis, one, name, after)
     return made
 
 
 def _fill(t: torch.Tensor, axis: int, one: Stretch, name: str, after: bool) -> None:
-    """Moves what stays to its place, and hides the rest: under the id of padding, or what stood there."""
+    """Moves what stays to its place, and hides the rest as processors do: under the id of padding where
+    there is one, marks and boxes under zeros."""
     kept = one.length - one.count
     if not after:
         t.copy_(torch.cat([t.narrow(axis, kept, one.count), t.narrow(axis, 0, kept)], dim=axis))
     hidden = t.narrow(axis, kept if after else 0, one.count)
     if samples.MASK.fullmatch(name):
         hidden.zero_()
-    elif _IDS.fullmatch(name) and one.pad is not None:
-        hidden.fill_(one.pad)
+    elif _IDS.fullmatch(name):
+        hidden.fill_(one.pad) if one.pad is not None else None
+    elif not t.is_floating_point():
+        hidden.zero_()
 
 
 def shorter(outputs: Tensors, like: Tensors, sequences: Sequence[Stretch], after: bool) -> tuple[Tensors, Tensors]:
     """Outputs of a padded row without the positions that padding has, and those of the short row that they can be
-    compared with. An axis that is longer by as much as was cut off is a sequence's."""
+    compared with. An axis that is longer by as much as was cut off is a sequence's; what a model puts before or behind
+    the words (an image) stays."""
     found, expected = {}, {}
-    counts = {one.count for one in sequences}
     for name, t in outputs.items():
         wanted = like.get(name)
         if wanted is None or wanted.dim() != t.dim():
             continue
-        extra = [t.shape[axis] - wanted.shape[axis] for axis in range(t.dim())]
-        if all(more == 0 or more in counts for more in extra):
-            for axis, more in enumerate(extra):
-                t = t.narrow(axis, 0 if after else more, wanted.shape[axis])
+        for axis in range(t.dim()):
+            t = _without(t, wanted, axis, sequences, after)
+        if t.shape == wanted.shape:
             found[name], expected[name] = t, wanted
     return found, expected
+
+
+def _without(
+    t: torch.Tensor, wanted: torch.Tensor, axis: int, sequences: Sequence[Stretch], after: bool
+) -> torch.Tensor:
+    """A tensor without padding along an axis: behind the words or at the end, before them or at the start, whichever
+    is nearer to what is wanted."""
+    more, size = t.shape[axis] - wanted.shape[axis], t.shape[axis]
+    own = [one for one in sequences if one.count == more and one.length <= size]
+    if not more or not own:
+        return t
+    length = own[0].length
+    starts = {length - more, size - more} if after else {0, size - length}
+    tried = [torch.cat([t.narrow(axis, 0, a), t.narrow(axis, a + more, size - a - more)], axis) for a in sorted(starts)]
+    same = tried[0].shape == wanted.shape and wanted.is_floating_point()
+    return min(tried, key=lambda one: (one - wanted).abs().mean().nan_to_num().item()) if same else tried[0]
