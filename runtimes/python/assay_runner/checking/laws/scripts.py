@@ -187,13 +187,11 @@ def _attention(case: Case, pair: Pair) -> list[str]:
 def _saving(case: Case, pair: Pair) -> list[str]:
     kind = type(case.model).__name__
     return [
-        "import tempfile",
-        _given(case.row(0)),
+        f"import tempfile; {_given(case.row(0))}",
         "with tempfile.TemporaryDirectory() as folder:",
         "    model.save_pretrained(folder)",
         f"    loaded = {kind}.from_pretrained(folder).eval()",
-        "for name, t in model.state_dict().items():",
-        "    if not torch.equal(t, loaded.state_dict()[name]): print(name, 'is another one')",
+        "print([n for n, t in model.state_dict().items() if not torch.equal(t, loaded.state_dict()[n])], 'differ')",
         "one, two = run(loaded, **given), run(**given)",
     ]
 
