@@ -67,7 +67,8 @@ def padding(case: Case) -> Iterator[Pair]:
 
 def _placeable(case: Case) -> bool:
     """Whether words keep their positions behind padding: they can be given, or there is no table of them."""
-    tables = (m for name, m in case.model.named_modules() if "position" in name.rpartition(".")[2])
+    named = ((name, m) for name, m in case.model.named_modules() if not causal.TOWER.search(name))
+    tables = (m for name, m in named if "position" in name.rpartition(".")[2])
     return bool(positions(case, case.two)) or not any(isinstance(m, torch.nn.Embedding) for m in tables)
 
 

@@ -19,7 +19,7 @@ from assay_runner.subjects.outputs import Tensors
 
 NEW = 3  # tokens that are generated with a cache
 _TEXT, _TARGET = "input_ids", "decoder_input_ids"
-_TOWER = re.compile(r"vision|visual|image|audio|speech|sound|video|former|connector|projector", re.IGNORECASE)
+TOWER = re.compile(r"vision|visual|image|audio|speech|sound|video|former|connector|projector", re.IGNORECASE)
 """Parts that read what is no text."""
 
 
@@ -62,7 +62,7 @@ def _declared(case: Case, name: str) -> bool:
     said = [
         module.is_causal
         for name, module in case.model.named_modules()
-        if isinstance(getattr(module, "is_causal", None), bool) and not _TOWER.search(name)
+        if isinstance(getattr(module, "is_causal", None), bool) and not TOWER.search(name)
     ]
     if not all(said):
         return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -21,25 +22,25 @@ from assay_runner.subjects import models
 from assay_runner.subjects.outputs import Tensors
 
 _GAINS = (1, 4, 10)
-_SHOWS = 1e-3  # of the largest value: what a script calls visible
+_SHOWS = (1e-3, 1e-5)  # of the largest value: what a script calls visible; a tiny model is rounded by some 1e-7
 _LONGEST = 400  # characters of a list of numbers
 
 
 def script(row: Mapping[str, Any], recipe: Mapping[str, Any], case: Case, pair: Pair) -> str:
     """The text; nothing where no script shows it."""
-    for gain in _GAINS:
-        text = written(row, recipe, case, pair, gain)
+    for least, gain in itertools.product(_SHOWS, _GAINS):
+        text = written(row, recipe, case, pair, gain, least)
         if text and _shows(text):
             return text
     return ""
 
 
-def written(row: Mapping[str, Any], recipe: Mapping[str, Any], case: Case, pair: Pair, gain: int) -> str:
+def written(row: Mapping[str, Any], recipe: Mapping[str, Any], case: Case, pair: Pair, gain: int, least: float) -> str:
     """The text with weights so much larger."""
     body = _BODIES.get(row["law"])
     if body is None:
         return ""
-    lines = [*_head(row, recipe, case, gain), *body(case, pair), *_TAIL]
+    lines = [*_head(row, recipe, case, gain), *body(case, pair), *_tail(least)]
     return "\n".join(lines) + "\n"
 
 
@@ -66,6 +67,8 @@ def _path(output: str, case: Case) -> str:
     it is the first output of numbers."""
     given = case.alone(0)
     name = output if output in given else next(name for name, t in given.items() if t.is_floating_point())
+    if name == "output":  # of a model that gives a tensor
+        return ""
     return "".join(f"[{part}]" if part.isdigit() else f"['{part}']" for part in name.split("."))
 
 
@@ -90,10 +93,11 @@ def _tensor(t: torch.Tensor) -> str:
     return f"torch.randint({low}, {high}, {tuple(t.shape)})"
 
 
-_TAIL = (
-    "error = ((one - two).abs().max() / two.abs().max()).item()",
-    f"print(f'{{error:.1e}} of the largest value', 'shows' if error > {_SHOWS} else 'gone', sep='\\n')",
-)
+def _tail(least: float) -> tuple[str, str]:
+    return (
+        "error = ((one - two).abs().max() / two.abs().max()).item()",
+        f"print(f'{{error:.1e}} of the largest value', 'shows' if error > {least} else 'gone', sep='\\n')",
+    )
 
 
 def _padding(case: Case, pair: Pair) -> list[str]:
@@ -133,12 +137,23 @@ def _padding(case: Case, pair: Pair) -> list[str]:
 
 def _batch(case: Case, pair: Pair) -> list[str]:
     index = int(pair.what.split()[1]) - 1
+    rows = ", ".join(f"{name}={_row(case, name, index)}" for name in pair.sample)
     return [
         _given(pair.sample),
-        f"alone = {{name: t[{index}:{index + 1}] if len(t) == 2 else t for name, t in given.items()}}",
-        f"one, two = run(**given)[{index}:{index + 1}], run(**alone)",
-        f"one = one[:, {index}:{index + 1}] if one.dim() == 2 and one.shape != two.shape else one  # pairs of rows",
+        f"alone = dict({rows})  # one of the two rows",
+        "one, two = run(**given), run(**alone)",
+        "for axis in range(two.dim()):",
+        "    size = two.shape[axis]",
+        f"    one = one.narrow(axis, 0 if one.shape[axis] == size else {index} * size, size)",
     ]
+
+
+def _row(case: Case, name: str, index: int) -> str:
+    """An input of one row, taken from that of both."""
+    one, two = case.one[name], case.two[name]
+    axis = next((axis for axis in range(one.dim()) if one.shape[axis] != two.shape[axis]), None)
+    size = 0 if axis is None else one.shape[axis]
+    return f"given['{name}']" + ("" if axis is None else f".narrow({axis}, {index * size}, {size})")
 
 
 def _cache(case: Case, pair: Pair) -> list[str]:
@@ -181,27 +196,22 @@ def _attention(case: Case, pair: Pair) -> list[str]:
 def _saving(case: Case, pair: Pair) -> list[str]:
     kind = type(case.model).__name__
     return [
-        "import tempfile",
-        _given(case.row(0)),
+        f"import tempfile; {_given(case.row(0))}",
         "with tempfile.TemporaryDirectory() as folder:",
         "    model.save_pretrained(folder)",
         f"    loaded = {kind}.from_pretrained(folder).eval()",
-        "for name, t in model.state_dict().items():",
-        "    if not torch.equal(t, loaded.state_dict()[name]): print(name, 'is another one')",
+        "print([n for n, t in model.state_dict().items() if not torch.equal(t, loaded.state_dict()[n])], 'differ')",
         "one, two = run(loaded, **given), run(**given)",
     ]
 
 
 def _training(case: Case, pair: Pair) -> list[str]:
     return [
-        _given(case.row(0)),
-        "two = run(**given)",
-        "import re",
+        f"{_given(case.row(0))}; two = run(**given)",
         "for m in model.modules():",
         "    m.training = 'running_mean' not in m._buffers",
-        "    for owner in filter(None, (m, getattr(m, 'config', None))):",
-        "        for name, v in list(vars(owner).items()):",
-        "            if type(v) is float and re.search('drop|jitter|depth|prob|^p$', name): vars(owner)[name] = 0.0",
+        "    for o, n in [(o, n) for o in (m, getattr(m, 'config', m)) for n in list(vars(o))]:",
+        "        if type(vars(o)[n]) is float and ('drop' in n or 'jitter' in n or n == 'p'): vars(o)[n] = 0.0",
         "one = run(**given)",
     ]
 
