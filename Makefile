@@ -30,6 +30,7 @@ WITHOUT_RACE := assay/internal/failure
 MUTANTS      :=
 FALSE_ALARMS :=
 JUDGE        :=
+LAWS         :=
 # What the tests do must not depend on how many cores others leave: two at once.
 GOTEST   := go test -timeout 30m
 
@@ -93,6 +94,8 @@ test-full: test ## and what takes long: every pipeline and example, trials of th
 	@scripts/trials $(PYTHON) false_alarms $(FALSE_ALARMS)
 	$(call say,every verdict on inputs of the judge)
 	@scripts/trials $(PYTHON) judge $(JUDGE)
+	$(call say,faults planted in the library, seen by laws)
+	@scripts/trials $(PYTHON) laws $(LAWS)
 	$(call say,other releases of transformers)
 	@scripts/releases $(RELEASES)
 	$(call say,real pretrained weights and graphs, 126 MB from the package index)
