@@ -115,13 +115,22 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Verdict, r.Note, r.Failure = verdict(a.now, p.Report)
 	r.Note = joinNotes(a.widened, r.Note)
 	r.Fingerprint, r.Laws = p.Fingerprint, p.Laws
-	r.Changed = a.recipe.Kept.Since(a.recipe.KeptOf, r.SubjectHash, p.Fingerprint)
+	if a.asKept() {
+		r.Changed = a.recipe.Kept.Since(a.recipe.KeptOf, r.SubjectHash, p.Fingerprint)
+	}
 	for _, more := range []string{rescued(r), unjudged(p.Numerics), otherAnswers(r.Changed), findings(r), out.again, a.restricted(out.level)} {
 		r.Note = joinNotes(r.Note, more)
 	}
 	fitted(&r, p.Report)
 	a.result = &r
 	c.price(a)
+}
+
+// asKept says whether an attempt is of the sizes and weights that fingerprints
+// are kept of: with others the model is the same, and its answers are not.
+func (a *attempt) asKept() bool {
+	c, r := a.now, a.recipe
+	return c.Batch == 1 && (c.Seq == 0 || c.Seq == r.Seq) && (c.Image == 0 || c.Image == r.Image) && c.Seed == 0 && r.Weights == nil
 }
 
 // restricted is what the processor was kept from in a child at a level.

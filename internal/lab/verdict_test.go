@@ -244,11 +244,17 @@ func TestOtherAnswersReachTheResult(t *testing.T) {
 				on(runner.PointDone{Report: b})
 				return runner.Exit{}, err
 			}}
-			results, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "known", Platform: platform.CPU}))
-			if err != nil || len(results) != 1 {
+			results, _, err := carry(t, s, bench{}, cells(cell.Cell{Type: "known", Platform: platform.CPU}, cell.Cell{Type: "known", Platform: platform.CPU, Batch: 4}))
+			if err != nil || len(results) != 2 {
 				t.Fatal(results, err)
 			}
-			r := results[0]
+			r, larger := results[0], results[1]
+			if larger.Cell.Batch == 1 {
+				r, larger = larger, r
+			}
+			if larger.Changed != nil {
+				t.Errorf("with other sizes it is %+v, want nothing", larger.Changed)
+			}
 			if r.Verdict != cell.Works || r.Note != tt.note || (r.Changed != nil) != tt.other || r.Fingerprint == nil {
 				t.Errorf("%s, %q, %+v; want works, %q", r.Verdict, r.Note, r.Changed, tt.note)
 			}
