@@ -34,6 +34,9 @@ Times of test runs are not shown: use bench.
   assay test --consistency vit
   assay test --laws --repro found bert gpt2 --platform cpu`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if consistency && (c.Flags().Changed("laws") || f.repro != "") {
+				return usage("--consistency compares platforms with each other and tries no laws: use --laws without it")
+			}
 			if consistency {
 				return a.testConsistency(c.Context(), f, args)
 			}

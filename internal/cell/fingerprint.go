@@ -1,6 +1,11 @@
 package cell
 
-import "math"
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+)
 
 // Fingerprint is what the reference of a tiny model gave, in a few numbers: by
 // sample and output, the root of the mean square, then products with vectors
@@ -22,6 +27,17 @@ type Changed struct {
 	NotComparable string `json:"not_comparable,omitempty"`
 }
 
+// String is the change in words, after the model's name.
+func (c Changed) String() string {
+	switch {
+	case c.NotComparable != "":
+		return c.NotComparable
+	case c.By == nil:
+		return fmt.Sprintf("its outputs are not those of %s (%s)", c.Since, c.Sample)
+	}
+	return fmt.Sprintf("its answers changed since %s: %s by %.2g of its length (%s)", c.Since, c.Output, *c.By, c.Sample)
+}
+
 // FingerprintTolerance is how far apart two fingerprints of the same answers
 // may be. Both are of float64; parts of many models compute in float32 all the
 // same, and kernels round otherwise from one CPU to the next.
@@ -35,14 +51,15 @@ func (f *Fingerprint) Difference(other *Fingerprint) (sample, output string, by 
 	if f == nil || other == nil || f.Reference != other.Reference {
 		return "", "", 0, false
 	}
-	for name, mine := range f.Samples {
+	for _, name := range slices.Sorted(maps.Keys(f.Samples)) { // in order: of equals the first is named each time
+		mine := f.Samples[name]
 		theirs, there := other.Samples[name]
 		if !there {
 			continue
 		}
 		both = true
-		for out, row := range mine {
-			if d := apart(row, theirs[out]); d > by || sample == "" {
+		for _, out := range slices.Sorted(maps.Keys(mine)) {
+			if d := apart(mine[out], theirs[out]); d > by || sample == "" {
 				sample, output, by = name, out, d
 			}
 		}

@@ -57,21 +57,12 @@ func (r Result) Broken() []Law {
 
 // LawTally counts laws over results, by their state.
 type LawTally struct {
-	Models        int      `json:"models"` // that were asked
-	Holds         int      `json:"holds"`
-	Broken        int      `json:"broken"`
-	NotApplicable int      `json:"not_applicable"`
-	Unknown       int      `json:"unknown"`
-	Types         []string `json:"types"` // that break one
-}
-
-// CountLaws counts those of results.
-func CountLaws(results []Result) LawTally {
-	var t LawTally
-	for _, r := range results {
-		t.Add(r)
-	}
-	return t
+	Models        int // that were asked
+	Holds         int
+	Broken        int
+	NotApplicable int
+	Unknown       int
+	Types         []string // that break one
 }
 
 // Add counts the laws of one more result.
@@ -99,9 +90,9 @@ func (t *LawTally) Add(r Result) {
 
 // String is the tally in a line.
 func (t LawTally) String() string {
-	text := fmt.Sprintf("laws of %s: %d hold, %d broken, %d do not apply", number(t.Models, "model", "models"), t.Holds, t.Broken, t.NotApplicable)
+	text := fmt.Sprintf("laws of %s: %d held, %d broken, %d not applicable", number(t.Models, "model", "models"), t.Holds, t.Broken, t.NotApplicable)
 	if t.Unknown > 0 {
-		text += fmt.Sprintf(", %d could not be tried", t.Unknown)
+		text += fmt.Sprintf(", %d not tried", t.Unknown)
 	}
 	if len(t.Types) > 0 {
 		text += "; broken by " + strings.Join(t.Types, ", ")

@@ -61,15 +61,12 @@ func unjudged(n *cell.Numerics) string {
 	return "too close to zero to judge: " + some(names)
 }
 
-// otherAnswers says that answers are others than those of a release before.
+// otherAnswers says that answers are not those of a release before.
 func otherAnswers(c *cell.Changed) string {
-	switch {
-	case c == nil || c.NotComparable != "":
+	if c == nil || c.NotComparable != "" {
 		return ""
-	case c.By == nil:
-		return fmt.Sprintf("its outputs are others than with %s (%s)", c.Since, c.Sample)
 	}
-	return fmt.Sprintf("its answers changed since %s: %s by %.2g of its length (%s)", c.Since, c.Output, *c.By, c.Sample)
+	return c.String()
 }
 
 // findings are the laws that a model breaks.

@@ -61,7 +61,7 @@ func (r *recipes) Recipe(ctx context.Context, c cell.Cell) (lab.Recipe, error) {
 		return lab.Recipe{}, err
 	}
 	out, err := parse(b)
-	if c.Size == cell.Tiny && c.Seed == 0 {
+	if c.Size == cell.Tiny {
 		out.Kept, out.KeptOf = r.catalog.Fingerprint(c.Type, c.Task)
 	}
 	return out, err

@@ -67,6 +67,9 @@ func TestRecipes(t *testing.T) {
 		t.Errorf("only %d types have a recipe", n)
 	}
 	bert, err := r.Recipe(t.Context(), cell.Cell{Type: "bert"}.Normal())
+	if bert.Kept == nil || bert.KeptOf == "" {
+		t.Error("bert has no fingerprint to be compared with")
+	}
 	if err != nil || bert.Class != "BertForMaskedLM" || bert.Task != "fill-mask" || bert.Seq == 0 || bert.Image != 0 {
 		t.Errorf("bert: %+v, %v", bert, err)
 	}

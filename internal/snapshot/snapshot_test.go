@@ -280,7 +280,7 @@ func TestOtherAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"other answers: 1\n  t5 (cpu, tiny, fp32): changed since transformers 5.17.0: logits by 0.25 of its length (first)\n",
+		"other answers: 1\n  t5 (cpu, tiny, fp32): its answers changed since transformers 5.17.0: logits by 0.25 of its length (first)\n",
 		"answers not comparable: 1\n  vit (cpu, tiny, fp32): its weights have other names",
 	} {
 		if !strings.Contains(b.String(), want) {

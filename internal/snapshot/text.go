@@ -73,16 +73,7 @@ func (t Turn) String() string {
 	return fmt.Sprintf("%s: %s → %s", t.Old.model(), t.Old.said(), t.New.said())
 }
 
-func (a Answer) String() string {
-	c := a.Changed
-	switch {
-	case c.NotComparable != "":
-		return fmt.Sprintf("%s: %s", a.Outcome.model(), c.NotComparable)
-	case c.By == nil:
-		return fmt.Sprintf("%s: its outputs are others (%s)", a.Outcome.model(), c.Sample)
-	}
-	return fmt.Sprintf("%s: changed since %s: %s by %.2g of its length (%s)", a.Outcome.model(), c.Since, c.Output, *c.By, c.Sample)
-}
+func (a Answer) String() string { return a.Outcome.model() + ": " + a.Changed.String() }
 
 // model names the model with its settings.
 func (o Outcome) model() string {
