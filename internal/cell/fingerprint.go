@@ -39,8 +39,9 @@ func (c Changed) String() string {
 }
 
 // FingerprintTolerance is how far apart two fingerprints of the same answers
-// may be. Both are of float64; parts of many models compute in float32 all the
-// same, and kernels round otherwise from one CPU to the next.
+// may be. Most are of float64, though parts of many models compute in float32
+// all the same; the few that cannot run in float64 are of float32 with another
+// attention. Kernels round otherwise from one CPU to the next.
 const FingerprintTolerance = 1e-5
 
 // Difference is how far two fingerprints are apart where they have samples in

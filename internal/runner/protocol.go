@@ -132,7 +132,7 @@ type Report struct {
 	Experts         *cell.Experts      `json:"experts"`         // nil: no mixture of experts, or not counted
 	Kernels         map[string]string  `json:"kernels"`         // nil: no choice of kernels, or not looked at
 	Laws            []cell.Law         `json:"laws"`            // nil: not asked for, or none could be tried
-	Fingerprint     *cell.Fingerprint  `json:"fingerprint"`     // nil: not a tiny model with a reference in float64
+	Fingerprint     *cell.Fingerprint  `json:"fingerprint"`     // nil: not a tiny model on the CPU in fp32, or without a reference
 	Generation      *cell.Generation   `json:"generation"`      // nil: mode infer
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random

@@ -8,7 +8,7 @@ float64: two such rows of numbers differ by about as much as the outputs do, of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -55,16 +55,3 @@ def _row(name: str, array: np.ndarray) -> Row:
     stream.draw([stream.Fill(row, f"fingerprint/{name}/{k}", draw) for k, row in enumerate(vectors)])
     products = vectors.astype(np.float64) @ array / (size * math.sqrt(array.size))
     return [float(f"{number:.{_DIGITS}g}") for number in (size, *products)]
-
-
-def distance(one: Mapping[str, Row], other: Mapping[str, Row]) -> float:
-    """How far the outputs of two digests of a sample are apart, of their length; infinite where they are not the same
-    outputs."""
-    if one.keys() != other.keys():
-        return math.inf
-    return max((_apart(one[name], other[name]) for name in one), default=0.0)
-
-
-def _apart(a: Row, b: Row) -> float:
-    most = max(a[0], b[0])
-    return max(abs(x * a[0] - y * b[0]) for x, y in zip(a[1:], b[1:], strict=True)) / most if most else 0.0

@@ -55,7 +55,8 @@ def _fingerprint(
     session: Session, known: reference.Reference, expected: Tensors | None, more: list[Further]
 ) -> dict[str, Any] | None:
     """What the reference of a tiny model gives, in a few numbers: of the first sample, and of those with padding where
-    nothing is hidden. Where it is the same code in float64 only: a reference in float32 rounds otherwise elsewhere.
+    nothing is hidden. Of cells on the CPU in fp32 only, whose reference is the same code in float64, or with another
+    attention where it cannot run so: two are compared only where both were computed in one of these ways.
     Pipelines have none: what they give depends on more libraries than are kept beside it."""
     if expected is None or session.narrow or not session.has_size_tiny or session.recipe.get("parts"):
         return None
