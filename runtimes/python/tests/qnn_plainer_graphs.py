@@ -111,6 +111,15 @@ PLAINER_CASES = (
         )
         for said, places, count in (("", 2, 1), (" from the end", -1, 1), (" to several places", [0, 1, 2, 3, 0], 0))
     ),
+    Case(
+        "a row of truth values scattered",
+        scatters.rows_to_choices,
+        1,
+        """g (float[4, 5] x) => (float[4, 5] y) {
+            t = Greater(x, o) r = Less(w, o) s = ScatterElements<axis = 0>(t, i, r) y = Cast<to = 1>(s)
+        }""",
+        {"o": np.float32(0), "w": np.float32([[1, -1, 1, -1, -1]]), "i": np.full((1, 5), 2)},
+    ),
     *(
         Case(
             f"images of columns{said}",

@@ -34,9 +34,23 @@ def rows_to_choices(model: onnx_ir.Model) -> int:
             continue
         chosen = np.arange(sizes[axis]) == places.flat[0] % sizes[axis]
         mask = chosen.reshape([-1 if i == axis else 1 for i in range(len(sizes))])
-        editing.replace(node, "Where", [editing.known(node.graph, mask, node.outputs[0]), row, data])
+        _choose(node, mask, row, data, sizes)
         done += 1
     return done
+
+
+def _choose(
+    node: onnx_ir.Node, mask: np.ndarray, row: onnx_ir.Value, data: onnx_ir.Value, sizes: Sequence[int]
+) -> None:
+    like = node.outputs[0]
+    chosen = editing.known(node.graph, mask, like)
+    if data.dtype != _BOOL:
+        editing.replace(node, "Where", [chosen, row, data])
+        return
+    # ONNX Runtime has no Where of truth values.
+    new = editing.before(node, "And", [chosen, row], shape=sizes, dtype=_BOOL)
+    old = editing.before(node, "And", [editing.known(node.graph, ~mask, like), data], shape=sizes, dtype=_BOOL)
+    editing.replace(node, "Or", [new, old])
 
 
 def counted_from_the_start(
