@@ -28,9 +28,10 @@ var version = "dev"
 
 const help = `assay-worker runs a plan on a machine that has only Python.
 
-  assay-worker run --plan FILE --out FILE [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
+  assay-worker run --plan FILE --out FILE [--resume] [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
                    [--offline] [--allow-pickle] [--trust-remote-code] [--env NAME]
-      run the plan's cells and write the results; import them with "assay import FILE"
+      run the plan's cells and write the results; import them with "assay import FILE".
+      With --resume go on with a FILE that was cut short: what it has is not run again
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
   assay-worker version
@@ -103,7 +104,7 @@ type flags struct {
 	python, plan, out, capture string
 	workers                    int
 	timeout                    time.Duration
-	noSetup, offline           bool
+	noSetup, offline, resume   bool
 	pass                       []string // variables for children
 	want                       hub.Want
 }
@@ -119,6 +120,7 @@ func parse(name string, args []string) (*flags, error) {
 	f.DurationVar(&f.timeout, "timeout", 0, "")
 	f.BoolVar(&f.noSetup, "no-setup", false, "")
 	f.BoolVar(&f.offline, "offline", false, "")
+	f.BoolVar(&f.resume, "resume", false, "")
 	f.Func("env", "", func(name string) error {
 		f.pass = append(f.pass, strings.Split(name, ",")...)
 		return nil
@@ -184,11 +186,7 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err := s.Ready(ctx, plan); err != nil {
 		return err
 	}
-	j, err := journal.CreateFile(f.out, s.Header(plan, "worker"))
-	if err != nil {
-		return err
-	}
-	results, err := s.Record(ctx, plan, j, &lines{w: stderr})
+	results, err := record(ctx, s, plan, f, stderr)
 	if err != nil {
 		return err
 	}
@@ -202,6 +200,30 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 		return errAbsent
 	}
 	return nil
+}
+
+// record runs what the journal lacks of the plan, and returns all that it has then.
+func record(ctx context.Context, s *session.Session, plan cell.Plan, f *flags, stderr io.Writer) ([]cell.Result, error) {
+	begin := func(path string, h journal.Header) (*journal.Writer, []cell.Result, error) {
+		j, err := journal.CreateFile(path, h)
+		return j, nil, err
+	}
+	if f.resume {
+		begin = journal.Continue
+	}
+	j, done, err := begin(f.out, s.Header(plan, "worker"))
+	if err != nil {
+		return nil, err
+	}
+	left := plan.Without(done)
+	if len(done) > 0 {
+		fmt.Fprintf(stderr, "%s has %d of %d cells already\n", f.out, len(plan.Cells)-len(left.Cells), len(plan.Cells))
+	}
+	if len(left.Cells) == 0 {
+		return done, j.Close()
+	}
+	results, err := s.Record(ctx, left, j, &lines{w: stderr})
+	return append(done, results...), err
 }
 
 // hub opens the Hub that the environment names.

@@ -153,3 +153,17 @@ func (p Plan) Hash() string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
 }
+
+// Without is the plan without the cells that results answer. Those under which
+// the machine broke are left to be run again.
+func (p Plan) Without(done []Result) Plan {
+	answered := map[string]bool{}
+	for _, r := range done {
+		if !r.Broke() {
+			answered[r.AskedHash()] = true
+		}
+	}
+	left := p
+	left.Cells = slices.DeleteFunc(slices.Clone(p.Cells), func(c Cell) bool { return answered[c.Normal().Hash] })
+	return left
+}

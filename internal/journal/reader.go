@@ -21,6 +21,7 @@ type Reader struct {
 	file     *os.File
 	in       *bufio.Reader
 	limit    int // of a line, in bytes
+	packed   bool
 	header   Header
 	number   int   // lines read, the broken ones too
 	offset   int64 // just after the last complete line read
@@ -38,7 +39,7 @@ func open(path, name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open journal: %w", err)
 	}
-	r := &Reader{path: name, file: f, in: bufio.NewReaderSize(f, 64<<10), limit: MaxLine}
+	r := &Reader{path: name, file: f, in: bufio.NewReaderSize(unpack(path, f), 64<<10), limit: MaxLine, packed: strings.HasSuffix(path, Packed)}
 	if err := r.readHeader(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -107,6 +108,9 @@ func (r *Reader) Problems() []Problem { return r.problems }
 
 // Resume goes on at an offset and line number that an earlier Reader gave.
 func (r *Reader) Resume(offset int64, number int) error {
+	if r.packed {
+		return fmt.Errorf("%s: %w", r.path, errPacked)
+	}
 	if _, err := r.file.Seek(offset, io.SeekStart); err != nil {
 		return fmt.Errorf("read journal: %w", err)
 	}
