@@ -155,6 +155,20 @@ bench: setup ## measure Assay itself
 	$(call say,Assay measured)
 	@go run ./bench
 
+# The table's targets that need no other hardware; others are run by a worker: "go run ./tables plan cuda".
+TABLE ?= cpu cpu/onnxruntime openvino qnn webnn webgpu rocm mps mps/coreml
+
+.PHONY: table
+table: setup setup-web build ## run the whole table here, hours of it; what was finished is not run again
+	$(call say,the whole table on $(TABLE))
+	@mkdir -p .cache/table && go run ./tables plan $(TABLE) > .cache/table/plan.json
+	@bin/assay matrix --plan .cache/table/plan.json --resume --by family --db .cache/table/assay.duckdb; test $$? -le 4
+	@echo 'publish it with: go run ./tables pack .cache/table/assay.duckdb.journals/*.jsonl && make table-docs'
+
+.PHONY: table-docs
+table-docs: ## write docs/table.md from the journals in tables/
+	@go run ./tables docs
+
 .PHONY: clean
 clean: ## remove what was built here (Assay's own folders stay: assay cache clean)
 	@rm -rf bin out

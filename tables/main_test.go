@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"assay/internal/cell"
+)
+
+// What the documentation says is what the journals hold.
+func TestPageIsMadeOfTheJournals(t *testing.T) {
+	t.Parallel()
+	if err := run([]string{"docs", "--check"}, "..", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A page that somebody typed in is noticed, and so is half a journal.
+func TestCheckFails(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for _, dir := range []string{"docs", "tables"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob("*.jsonl.br")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no journals: %v", err)
+	}
+	packed, err := os.ReadFile(files[len(files)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(name string, data []byte) {
+		if err := os.WriteFile(filepath.Join(root, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("tables/run.jsonl.br", packed)
+	if err := run([]string{"docs"}, root, nil); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "docs/table.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"docs", "--check"}, root, nil); err != nil {
+		t.Errorf("the page just written: %v", err)
+	}
+	put("docs/table.md", bytes.Replace(page, []byte("types"), []byte("kinds"), 1))
+	if err := run([]string{"docs", "--check"}, root, nil); err == nil || !strings.Contains(err.Error(), "make table-docs") {
+		t.Errorf("a page with another word: %v", err)
+	}
+	put("tables/run.jsonl.br", packed[:len(packed)/2])
+	if err := run([]string{"docs"}, root, nil); err == nil {
+		t.Error("half a journal was taken for a whole one")
+	}
+}
+
+func TestCommands(t *testing.T) {
+	t.Parallel()
+	var b bytes.Buffer
+	if err := run([]string{"plan", "cuda"}, ".", &b); err != nil {
+		t.Fatal(err)
+	}
+	var plan cell.Plan
+	if err := json.Unmarshal(b.Bytes(), &plan); err != nil || len(plan.Cells) < 3*700 {
+		t.Errorf("%d cells, %v", len(plan.Cells), err)
+	}
+	for _, args := range [][]string{nil, {"plan"}, {"pack"}, {"docs", "x"}, {"other"}, {"plan", "tpu"}, {"pack", "nowhere.jsonl"}} {
+		if err := run(args, t.TempDir(), &b); err == nil {
+			t.Errorf("%v: no error", args)
+		}
+	}
+}
