@@ -1,5 +1,6 @@
 """A wide run leaves nothing behind in the model: neither tensors nor what modules remember."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -42,6 +43,30 @@ def test_what_modules_remember_is_forgotten():
     assert found.label == "cpu fp64" and found.outputs[0]["y"].dtype == torch.float64
     assert model.table is None and model.seen == [] and model.cache.entries == {}
     assert forward(model, x)["y"].dtype == torch.float32
+
+
+class Scaling(torch.nn.Linear):
+    """Halves its weights when it first runs, as RWKV does with those of later layers."""
+
+    scaled = False
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if not self.scaled:
+            with torch.no_grad():
+                self.weight.div_(2)
+            self.scaled = True
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_model_that_changes_its_weights_remembers_it(dtype: torch.dtype):
+    model, x = Scaling(4, 4, bias=False), torch.ones(1, 4)
+    halved = model.weight.detach().sum(1) / 2
+    for _ in range(2):
+        with reference.widened(model, dtype):
+            found = model(x.to(dtype)).detach()
+        torch.testing.assert_close(found[0].float(), halved)
+    torch.testing.assert_close(model(x)[0].detach(), halved)
 
 
 def test_what_is_not_a_number_is_no_reference():

@@ -121,3 +121,11 @@ def test_a_recipe_knows_the_rounding_of_its_own_call_only(point, seed, known):
 def test_a_first_sample_of_another_call_may_be_off_by_what_roundings_move_it(moves, allowed):
     own = Tolerance(1e-3, {"y": (1e-6, 1e-6)})
     assert own.moved_at(moves, "fp32").of("y") == pytest.approx(allowed)
+
+
+def test_what_roundings_alone_do_shows_nothing():
+    limit = Tolerance(1e-3)
+    assert limit.unsettled(0.4, 1e-5) == "", "steady: it is wrong"
+    assert limit.unsettled(0.4, 6e-4) == "", "far more than roundings do"
+    assert limit.unsettled(None, 6e-4) == "", "without bound"
+    assert "0.3 of their largest value" in limit.unsettled(0.4, 0.3)

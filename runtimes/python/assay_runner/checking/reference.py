@@ -72,11 +72,15 @@ def drawing(model: torch.nn.Module, wide: torch.dtype) -> noise.Drawn:
 
 @contextmanager
 def forgetting(model: torch.nn.Module) -> Iterator[None]:
-    """Afterwards every module has the attributes, and the entries of its lists and tables, that it had before."""
+    """Afterwards every module has the attributes, and the entries of its lists and tables, that it had before. A model
+    that changes its own weights when it first runs (RWKV scales those of later layers) has to remember that it did."""
     before = [(vars(owner), dict(vars(owner)), _held(owner)) for owner in _owners(model)]
+    written = [p._version for p in model.parameters()]
     try:
         yield
     finally:
+        if written != [p._version for p in model.parameters()]:
+            before = []
         for now, then, held in before:
             now.clear()
             now.update(then)

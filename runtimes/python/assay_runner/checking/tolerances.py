@@ -68,6 +68,16 @@ class Tolerance:
             return self
         return replace(self, least=min(_MOVED * moves[dtype], self.most), rows=False)
 
+    def unsettled(self, error: float | None, movement: float) -> str:
+        """Why an error beyond what is allowed does not show that something is wrong: roundings alone move the outputs
+        about as far. "" where it does."""
+        if movement <= _SENSITIVE * self.most or error is None or error > _PLAINLY * movement:
+            return ""
+        return (
+            f"roundings alone move its outputs by {movement:.1g} of their largest value with these weights, so nothing "
+            "can be said of them"
+        )
+
     def moved(self, movement: float) -> Tolerance:
         """For a sample that roundings move so far: another than the one that the recipe knows. One that they move
         further than is allowed still shows what is plainly wrong."""

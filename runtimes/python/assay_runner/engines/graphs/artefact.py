@@ -17,7 +17,7 @@ import torch
 
 from assay_runner.checking import control, numerics, reference, steadiness, tolerances
 from assay_runner.checking.further import Further, known, steady
-from assay_runner.checking.tolerances import Rounding
+from assay_runner.checking.tolerances import Rounding, Tolerance
 from assay_runner.engines.contract import Arrays, Exported
 from assay_runner.engines.formats import ONNX, Form
 from assay_runner.engines.torch import engine
@@ -258,6 +258,19 @@ class Exporter:
             moves = {dtype: first.moved(built.model, run, expected, dtype) for dtype in steadiness.ROUNDINGS}
         return dict(self._rounded(built, [replace(first, moves=moves)])[0].moves)
 
+    def _unsettled(
+        self, built: building.Built, tensors: Tensors, expected: Tensors, form: Form
+    ) -> tuple[str, Tolerance | None]:
+        """Why nothing can be said of what a model at full size gives, and what its graph may still not be off by; ""
+        where something can."""
+        session = self.session
+        if session.recipe.get("size") == "tiny" or form.narrow or not form.one_call:
+            return "", None
+        with experts.looped(built.model), reference.forgetting(built.model):
+            movement = steadiness.moved(built.model, lambda: session.forward(built.model, tensors), expected)
+        why = session.tolerance.unsettled(0.0, movement)
+        return why, session.tolerance.moved(movement) if why else None
+
     def _rounded(self, built: building.Built, found: list[Further]) -> list[Further]:
         """The samples with how far float32 itself is from float64 on each, where that is more than is known."""
         try:
@@ -274,6 +287,7 @@ class Exporter:
             further, left = self._further(built, point, form)
             rounding = self._rounding(built, tensors, expected, form)
             moves = self._moves(built, point, tensors, expected, form)
+            silent, loose = self._unsettled(built, tensors, expected, form)
         facts = {
             "subject_hash": identity.digest(session.recipe, built.weights, point, session.seed),
             "type": session.recipe.get("type"),
@@ -295,11 +309,12 @@ class Exporter:
             "left_out": left,
             "rounding": rounding,
             "moves": moves,
+            "silent": silent,
         }
         try:
             with emit.in_phase("convert"):
                 call = session.recipe.get("call", {})
-                limit = session.tolerance.knowing(rounding).moved_at(moves, "fp32")
+                limit = loose or session.tolerance.knowing(rounding).moved_at(moves, "fp32")
                 told = Subject(built.model, tensors, call, expected, self._options, further, limit)
                 graph = form.write(told, folder)
         except (ExportFailed, WrongExport) as error:

@@ -104,6 +104,8 @@ def _checked(
         return report | {"constant": None, "numerics_note": compared.unchecked}
     if compared.times(limit) > 1 and not tolerances.measured(session.recipe, point, session.seed):
         limit = _moved(session, built, placed, found, limit)
+    if compared.times(limit) > 1 and (why := _unsettled(session, built, placed, found, compared.max_rel)):
+        return report | {"numerics_note": why}
     if compared.times(limit) <= 1 and (why := generation.unproven(found, expected)):
         return report | {"numerics_note": why}
     report["numerics"] = compared.report(limit, known.label)
@@ -122,13 +124,27 @@ def _moved(
     same code, by how far roundings move what it gives."""
     if not session.narrow or not limit.rounding:
         return session.sample_tolerance
+    return limit.moved_at({session.dtype_name: _movement(session, built, placed, found)}, session.dtype_name)
+
+
+def _movement(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor], found: Tensors) -> float:
+    """How far roundings of the cell's dtype move what the model gave."""
 
     def run() -> Tensors:
         with session.drawing(built.model):
             return session.forward(built.model, placed)
 
-    dtype = session.dtype_name
-    return limit.moved_at({dtype: steadiness.moved(built.model, run, found, dtype)}, dtype)
+    return steadiness.moved(built.model, run, found, session.dtype_name)
+
+
+def _unsettled(
+    session: Session, built: building.Built, placed: Mapping[str, torch.Tensor], found: Tensors, error: float | None
+) -> str:
+    """Why outputs that are off say nothing of a model whose rounding no recipe knows: one at full size. Weights that
+    were drawn, and no training, may let roundings grow from layer to layer."""
+    if session.has_size_tiny:
+        return ""
+    return session.tolerance.unsettled(error, _movement(session, built, placed, found))
 
 
 def _sampled(
