@@ -166,7 +166,7 @@ table: setup setup-web build ## run the whole table here, hours of it; what was 
 	@echo 'publish it with: go run ./tables pack .cache/table/assay.duckdb.journals/*.jsonl && make table-docs'
 
 .PHONY: table-docs
-table-docs: ## write docs/table.md from the journals in tables/
+table-docs: ## write docs/table.md and docs/full.md from the journals in tables/
 	@go run ./tables docs
 
 .PHONY: clean

@@ -2,7 +2,8 @@
 //
 //	go run ./tables plan cuda > plan.json     the plan of these targets, for "assay matrix --plan" or a worker
 //	go run ./tables pack RUN.jsonl…           put the journals of finished runs into this folder, compressed
-//	go run ./tables docs [--check]            write docs/table.md from the journals in this folder
+//	go run ./tables full cuda > plan.json     the same of checkpoints at their true size
+//	go run ./tables docs [--check]            write docs/table.md and docs/full.md from the journals in this folder
 //
 // The journals here are published with the source: they are what every verdict in
 // the documentation rests on. See internal/table.
@@ -14,12 +15,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"assay/internal/catalog"
+	"assay/internal/cell"
 	"assay/internal/journal"
 	"assay/internal/table"
 	"assay/internal/wholefile"
@@ -35,7 +37,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: go run ./tables plan TARGET… | pack JOURNAL… | docs [--check]")
+var errUsage = errors.New("usage: go run ./tables plan TARGET… | full TARGET… | pack JOURNAL… | docs [--check]")
 
 // run carries out one command in the repository at root.
 func run(args []string, root string, stdout io.Writer) error {
@@ -44,7 +46,9 @@ func run(args []string, root string, stdout io.Writer) error {
 	}
 	switch rest := args[1:]; {
 	case args[0] == "plan" && len(rest) > 0:
-		return writePlan(rest, stdout)
+		return writePlan(table.Plan, rest, stdout)
+	case args[0] == "full" && len(rest) > 0:
+		return writePlan(table.FullPlan, rest, stdout)
 	case args[0] == "pack" && len(rest) > 0:
 		return pack(rest, filepath.Join(root, "tables"))
 	case args[0] == "docs" && (len(rest) == 0 || slices.Equal(rest, []string{"--check"})):
@@ -53,12 +57,12 @@ func run(args []string, root string, stdout io.Writer) error {
 	return errUsage
 }
 
-func writePlan(targets []string, stdout io.Writer) error {
+func writePlan(make func(*catalog.Catalog, []string) (cell.Plan, error), targets []string, stdout io.Writer) error {
 	cat, err := catalog.Load()
 	if err != nil {
 		return err
 	}
-	plan, err := table.Plan(cat, targets)
+	plan, err := make(cat, targets)
 	if err != nil {
 		return err
 	}
@@ -95,23 +99,33 @@ func checkSize(dir string) error {
 }
 
 func writeDocs(root string, check bool) error {
-	text, err := page(root)
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(root, "docs", "table.md")
-	if !check {
-		return wholefile.Write(path, text, wholefile.Options{Mode: 0o644})
-	}
-	have, err := os.ReadFile(path)
-	if err == nil && !bytes.Equal(have, text) {
-		err = fmt.Errorf("%s is not what the journals say: run \"make table-docs\"", strings.TrimPrefix(path, "./"))
+	pages, err := pages(root)
+	for _, p := range pages {
+		path := filepath.Join(root, "docs", p.name)
+		if check {
+			err = errors.Join(err, same(path, p.text))
+		} else {
+			err = errors.Join(err, wholefile.Write(path, p.text, wholefile.Options{Mode: 0o644}))
+		}
 	}
 	return err
 }
 
-// page is docs/table.md as the journals have it.
-func page(root string) ([]byte, error) {
+func same(path string, text []byte) error {
+	have, err := os.ReadFile(path)
+	if err == nil && !bytes.Equal(have, text) {
+		err = fmt.Errorf("%s is not what the journals say: run \"make table-docs\"", filepath.Base(path))
+	}
+	return err
+}
+
+type page struct {
+	name string
+	text []byte
+}
+
+// pages are those of the documentation that the journals make.
+func pages(root string) ([]page, error) {
 	cat, err := catalog.Load()
 	if err != nil {
 		return nil, err
@@ -132,7 +146,24 @@ func page(root string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
-	err = table.Fold(types, runs).Markdown(&b)
-	return b.Bytes(), err
+	causes, err := readCauses(filepath.Join(dir, "causes.json"))
+	if err != nil {
+		return nil, err
+	}
+	var whole, full bytes.Buffer
+	err = errors.Join(table.Fold(types, runs).Markdown(&whole), table.WriteFull(&full, table.Pairs(cat, runs), causes))
+	return []page{{"table.md", whole.Bytes()}, {"full.md", full.Bytes()}}, err
+}
+
+// readCauses reads why pairs of sizes differ, by checkpoint and column: what people found out.
+func readCauses(path string) (map[string]string, error) {
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var causes map[string]string
+	if err == nil {
+		err = json.Unmarshal(b, &causes)
+	}
+	return causes, err
 }

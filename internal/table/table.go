@@ -134,25 +134,31 @@ type Answer struct {
 	Run string
 }
 
-// Fold puts answers into their places. The newest counts, of those under which the
-// machine did not break; what ran elsewhere in an absent device's place is not
-// an answer.
-func Fold(entries []catalog.Entry, runs []Run) Table {
-	newest, used := map[string]*Answer{}, map[string]bool{}
+// newest are the answers by the hash of the cell that was asked for. The newest
+// counts, of those under which the machine did not break; what ran elsewhere in an
+// absent device's place is not an answer.
+func newest(runs []Run) map[string]*Answer {
+	found := map[string]*Answer{}
 	for _, run := range runs {
 		for _, r := range run.results {
-			old := newest[r.AskedHash()]
+			old := found[r.AskedHash()]
 			if r.Broke() || r.Fallback != nil && r.Fallback.From != "" || old != nil && !r.StartedAt.After(old.StartedAt) {
 				continue
 			}
-			newest[r.AskedHash()] = &Answer{r, run.ID}
+			found[r.AskedHash()] = &Answer{r, run.ID}
 		}
 	}
+	return found
+}
+
+// Fold puts answers into their places.
+func Fold(entries []catalog.Entry, runs []Run) Table {
+	found, used := newest(runs), map[string]bool{}
 	t := Table{Columns: Columns()}
 	for _, e := range entries {
 		row := Row{Type: e.Type, Family: e.Family}
 		for _, c := range t.Columns {
-			a := newest[c.cell(e.Type).Hash]
+			a := found[c.cell(e.Type).Hash]
 			row.Answers = append(row.Answers, a)
 			if a != nil {
 				used[a.Run] = true

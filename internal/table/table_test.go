@@ -149,3 +149,40 @@ func TestMarkdown(t *testing.T) {
 		t.Errorf("ten of twenty answers:\n%s", part)
 	}
 }
+
+// A checkpoint stands beside its type's tiny model; a verdict that differs has its cause.
+func TestFull(t *testing.T) {
+	t.Parallel()
+	cat, _ := load(t)
+	plan, err := FullPlan(cat, []string{"cuda"})
+	if err != nil || len(plan.Cells) < 70 || plan.Cells[0].Size != cell.Full {
+		t.Fatalf("%d cells, %v", len(plan.Cells), err)
+	}
+	if _, err := FullPlan(cat, []string{"rocm"}); err == nil {
+		t.Error("a plan for rocm")
+	}
+	cuda := Column{"cuda", "fp32"}
+	var results []cell.Result
+	for i, c := range plan.Cells[:3] {
+		full := answer(cuda, c.Type, cell.Works, noon)
+		full.Cell, full.Asked, full.Parameters = c, c.Hash, int64(i)*1e6
+		results = append(results, answer(cuda, c.Type, []cell.Verdict{cell.Works, cell.Fails, cell.Works}[i], noon), full)
+	}
+	pairs := Pairs(cat, []Run{of("a", results[:5]...)})
+	if len(pairs) != 2 || !pairs[0].Agree() || pairs[1].Agree() {
+		t.Fatalf("%+v", pairs)
+	}
+	var b strings.Builder
+	name := pairs[1].Checkpoint
+	if err := WriteFull(&b, pairs, map[string]string{name + " cuda fp32": "a window"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"| cuda fp32 | 2 | 2 | 1 (50.0 %) | 1 |", "| webnn fp32 | not run |",
+		"| " + name + " | cuda fp32 | fails, wrong-output | works | a window |", "| " + name + " | 1 M |",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, b.String())
+		}
+	}
+}
