@@ -29,3 +29,23 @@ def test_numbers_become_truth_values_by_comparing(kind: str) -> None:
     assert not [node for node in made.graph if node.op_type == "Cast" and node.outputs[0].dtype == _BOOL]
     np.testing.assert_array_equal(ran(made, feeds)[0], before)
     assert before.tolist() == [float(bool(number)) for number in NUMBERS[kind]]
+
+
+def test_truth_values_are_chosen_by_logic() -> None:
+    made = typed(
+        """<ir_version: 10, opset_import: ["" : 20]>
+        g (float[8] x, float[8] a, float[2,8] b) => (float[2,8] y) {
+            c = Greater (x, half) d = Greater (a, half) e = Greater (b, half)
+            w = Where (c, d, e) y = Where (w, one, none)
+        }""",
+        {"c": ([8], _BOOL), "d": ([8], _BOOL), "e": ([2, 8], _BOOL), "w": ([2, 8], _BOOL), "y": ([2, 8], _FLOAT)},
+        half=np.float32(0.5),
+        one=np.float32(1),
+        none=np.float32(0),
+    )
+    draw = np.random.default_rng(2)
+    feeds = {"x": draw.random(8), "a": draw.random(8), "b": draw.random((2, 8))}
+    expected = np.where(feeds["x"] > 0.5, feeds["a"] > 0.5, feeds["b"] > 0.5)
+    assert "truth values chosen by logic" in [step["name"] for step in rewrites.apply(made)]
+    assert [node.outputs[0].dtype for node in made.graph if node.op_type == "Where"] == [_FLOAT]
+    np.testing.assert_array_equal(ran(made, feeds)[0], expected)

@@ -179,7 +179,8 @@ STEPS = (
         Fault("webnn_has_no_asinh", _WEB, _SEEN, "WebNN has no Asinh"),
         functions.plainer("Asinh"),
     ),
-    # After all others: some of them cast.
+    # After all others: some of them choose, and some cast.
+    Step("truth values chosen by logic", "ONNX Runtime has no Where of booleans, on no engine", truths.choose),
     Step(
         "truth values by comparing",
         Fault(
