@@ -89,7 +89,8 @@ test-full: test ## and what takes long: every pipeline and example, trials of th
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers)' -count 1 ./cmd/assay
 	$(call say,faults planted in engines)
 	@scripts/trials $(PYTHON) mutants $(MUTANTS)
-	@ASSAY_TEST_FULL=1 ASSAY_TEST_MUTANTS='$(MUTANTS)' go test -timeout 120m -tags integration -run IntegrationMutants -count 1 ./cmd/assay
+	$(call say,the same on WebNN, and the judge there)
+	@ASSAY_TEST_FULL=1 ASSAY_TEST_MUTANTS='$(MUTANTS)' ASSAY_TEST_JUDGE='$(JUDGE)' go test -timeout 120m -tags integration -run IntegrationTrials -count 1 ./cmd/assay
 	$(call say,models that nobody changed)
 	@scripts/trials $(PYTHON) false_alarms $(FALSE_ALARMS)
 	$(call say,every verdict on inputs of the judge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import time
@@ -14,7 +15,7 @@ import pytest
 import torch
 import torch_recipes
 from trials import children, false_alarms, mutants, subjects
-from trials.checks import Check, Seen, read
+from trials.checks import PAGES, Check, Seen, page, read
 from trials.drawing import Drawing
 from trials.judge import apart
 from trials.mutating import MUTATIONS, Graph, Lacking
@@ -177,6 +178,28 @@ def test_a_child_that_fails_is_one_answer():
     assert answers["crashes"] == {children.DIED: "ended with signal 9"}
     assert answers["hangs"] == {children.DIED: "not done within 2 s"}
     assert answers["raises"][children.DIED].startswith("ValueError: no")
+
+
+def _used(item):
+    began = time.monotonic()
+    time.sleep(0.1)
+    return {"page": page(), "began": began, "ended": time.monotonic()}
+
+
+def test_children_that_run_at_once_have_pages_of_their_own(monkeypatch):
+    monkeypatch.setenv(PAGES, "first second")
+    answers = [answer for _, answer in children.each(range(8), _used, 2, 20.0)]
+    assert {answer["page"] for answer in answers} == {"first", "second"}
+    for one, other in itertools.combinations(answers, 2):
+        at_once = one["began"] < other["ended"] and other["began"] < one["ended"]
+        assert not (at_once and one["page"] == other["page"])
+
+
+def test_a_trial_without_enough_pages_says_so(monkeypatch, capsys):
+    monkeypatch.setenv(PAGES, "first")
+    with pytest.raises(SystemExit):
+        mutants.main(["bert", "--engines", "webnn", "--processes", "2"])
+    assert "webnn needs 2 pages" in capsys.readouterr().err
 
 
 def test_the_judge_draws_what_is_allowed():

@@ -140,3 +140,7 @@ def webnn_pools_along_two_axes():
 def webnn_makes_no_images_of_columns():
     text = "g (float[1, 8, 6] x) => (float[1, 2, 4, 6] y) { y = Col2Im<strides = [2, 2]>(x, i, b) }"
     return _wrong("webnn", text, i=np.int64([4, 6]), b=np.int64([2, 2]))
+
+
+def webnn_casts_truth_values_to_bytes():
+    return _wrong("webnn", "g (float[2, 8] x) => (float[2, 8] y) { b = Cast<to = 9>(x) y = Cast<to = 1>(b) }")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,8 +13,11 @@ from typing import Any
 from assay_runner.engines.graphs import driver
 from assay_runner.engines.torch import engine
 
-PAGE = "ASSAY_TEST_PAGE_WEBNN"
-"""The variable with the address of a page: only the program opens pages, in an integration test of cmd/assay."""
+from . import children
+
+PAGES = "ASSAY_TEST_PAGES_WEBNN"
+"""The variable with addresses of pages, one for each child that runs at once: only the program opens pages, in an
+integration test of cmd/assay."""
 
 CELLS: Mapping[str, Mapping[str, str]] = {
     "torch": {"platform": "cpu", "engine": "torch", "dtype": "fp32"},
@@ -23,6 +27,18 @@ CELLS: Mapping[str, Mapping[str, str]] = {
     "webnn": {"platform": "webnn", "device": "cpu", "engine": "ort-web", "dtype": "fp32"},
 }
 """The trial's name of an engine → its cell."""
+
+
+def page() -> str:
+    """The address of this child's own page: two that share one would run each other's graphs."""
+    return os.environ[PAGES].split()[children.slot]
+
+
+def paged(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Stops where an engine needs pages and there are not enough."""
+    if "webnn" in options.engines and len(os.environ.get(PAGES, "").split()) < options.processes:
+        wanted = f"webnn needs {options.processes} pages, whose addresses are in {PAGES}"
+        parser.error(f"{wanted}: TestIntegrationTrials of cmd/assay opens them")
 
 
 class Emit:
@@ -61,7 +77,7 @@ class Check:
     def job(self) -> dict[str, Any]:
         """As the protocol has it."""
         cell = {**CELLS[self.engine], "size": "tiny", "seed": self.seed} | ({"via": self.via} if self.via else {})
-        options = {"exports": str(self.exports)} | ({"page": os.environ[PAGE]} if self.engine == "webnn" else {})
+        options = {"exports": str(self.exports)} | ({"page": page()} if self.engine == "webnn" else {})
         return {
             "kind": "check",
             "recipe": self.recipe,

@@ -19,6 +19,9 @@ from assay_runner.machine import instructions
 DIED = "died"
 """The key of an answer that no child gave: why not."""
 
+slot = 0
+"""Which of the children that run at once this one is: no two have the same number."""
+
 _POLL_S = 0.02
 T = TypeVar("T")
 
@@ -40,6 +43,7 @@ def prepare() -> None:
 class _Child:
     item: Any
     answer: Path
+    slot: int
     began: float
 
 
@@ -47,18 +51,20 @@ def each(
     items: Iterable[T], work: Callable[[T], dict[str, Any]], processes: int, limit_s: float, loud: bool = False
 ) -> Iterator[tuple[T, dict[str, Any]]]:
     """What the work gives of each item, in the order in which it is done."""
-    waiting, running = iter(items), {}
+    waiting, running, slots = iter(items), {}, set(range(processes))
     with tempfile.TemporaryDirectory(prefix="trials-") as folder:
         try:
             while True:
-                while len(running) < processes and (item := next(waiting, None)) is not None:
-                    answer = Path(folder) / f"{time.monotonic_ns()}.json"
-                    running[_forked(work, item, answer, loud)] = _Child(item, answer, time.monotonic())
+                while slots and (item := next(waiting, None)) is not None:
+                    child = _Child(item, Path(folder) / f"{time.monotonic_ns()}.json", slots.pop(), time.monotonic())
+                    running[_forked(work, child, loud)] = child
                 if not running:
                     return
                 for pid in list(running):
                     if (done := _ended(pid, running[pid], limit_s)) is not None:
-                        yield running.pop(pid).item, done
+                        child = running.pop(pid)
+                        slots.add(child.slot)
+                        yield child.item, done
                 time.sleep(_POLL_S)
         finally:
             for pid in running:
@@ -66,18 +72,20 @@ def each(
                 os.waitpid(pid, 0)
 
 
-def _forked(work: Callable[[T], dict[str, Any]], item: T, answer: Path, loud: bool) -> int:
+def _forked(work: Callable[[T], dict[str, Any]], child: _Child, loud: bool) -> int:
+    global slot
     sys.stdout.flush()
     if pid := os.fork():
         return pid
     status = 1
     try:
         os.setsid()
+        slot = child.slot
         if not loud:
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
-        answer.write_text(json.dumps(_answer(work, item), default=str))
+        child.answer.write_text(json.dumps(_answer(work, child.item), default=str))
         status = 0
     finally:
         os._exit(status)

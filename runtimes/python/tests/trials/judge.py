@@ -22,11 +22,11 @@ from assay_runner.engines.graphs.artefact import INPUTS, Artefact
 from assay_runner.subjects import experts, inputs
 
 from . import children, subjects, ties
-from .checks import Check, Emit
+from .checks import Check, Emit, paged
 from .children import DIED
 from .drawing import Drawing, Given
 
-ENGINES = ("onnxruntime", "openvino")
+ENGINES = ("onnxruntime", "openvino", "webnn")
 NARROWED = ("constant inputs", "fixed choices", "fixed axes")
 """Steps of an export after which a graph no longer takes everything that its model takes."""
 
@@ -163,10 +163,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = subjects.parser("judge", __doc__, count=0, seed=1, limit=900)
     parser.add_argument("--seeds", type=int, default=2, help="how many seeds of inputs (2)")
     parser.add_argument("--first-seed", type=int, default=7000, help="the first of them (7000)")
-    parser.add_argument("--engines", type=lambda s: s.split(","), default=list(ENGINES), help=", ".join(ENGINES))
+    parser.add_argument("--engines", type=lambda s: s.split(","), default=list(ENGINES[:2]), help=", ".join(ENGINES))
     parser.add_argument("--tolerance", type=float, default=1e-3, help="share of the largest value (0.001)")
     parser.add_argument("--out", default="", help="file for a JSON line per type")
     options = parser.parse_args(arguments)
+    paged(parser, options)
     children.prepare()
     seeds = tuple(range(options.first_seed, options.first_seed + options.seeds))
     wrong, verdicts, inputs_seen, broken = [], Counter(), Counter(), 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -15,7 +14,7 @@ from typing import Any
 from assay_runner.checking import tolerances
 
 from . import children, subjects
-from .checks import CELLS, PAGE, Check
+from .checks import CELLS, Check, paged
 from .children import DIED
 from .mutating import MUTATIONS
 from .planting import NOTHING, Mutant, apart, breed, planted
@@ -178,8 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--exports", default="", help="folder for exported models; a temporary one otherwise")
     parser.add_argument("--out", default="", help="file for a JSON line per mutant")
     options = parser.parse_args(arguments)
-    if "webnn" in options.engines and not os.environ.get(PAGE):
-        parser.error(f"webnn needs a page, whose address is in {PAGE}: TestIntegrationMutants of cmd/assay opens one")
+    paged(parser, options)
     children.prepare()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         root = Path(options.exports or folder)

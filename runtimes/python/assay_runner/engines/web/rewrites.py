@@ -23,7 +23,7 @@ from assay_runner.exporting.steps import (
 )
 from assay_runner.workarounds import Fault
 
-from . import convolutions, elements, gelus, integers, ranks, spatial, volumes, windows
+from . import convolutions, elements, gelus, integers, ranks, spatial, truths, volumes, windows
 
 _INT64 = onnx_ir.DataType.INT64
 
@@ -178,6 +178,18 @@ STEPS = (
         "inverse sines by logarithms",
         Fault("webnn_has_no_asinh", _WEB, _SEEN, "WebNN has no Asinh"),
         functions.plainer("Asinh"),
+    ),
+    # After all others: some of them choose, and some cast.
+    Step("truth values chosen by logic", "ONNX Runtime has no Where of booleans, on no engine", truths.choose),
+    Step(
+        "truth values by comparing",
+        Fault(
+            "webnn_casts_truth_values_to_bytes",
+            _WEB,
+            _SEEN,
+            "WebNN casts numbers to bytes where booleans are asked for: 0.5 and -1e38 become false, 2 stays 2",
+        ),
+        truths.compare,
     ),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", integers.narrow)

@@ -11,7 +11,7 @@ from assay_runner.checking import numerics, reference
 from assay_runner.errors import BadRecipe, NotInRelease, RunnerError, TooLarge
 from assay_runner.subjects import inputs, outputs
 from assay_runner.subjects.diffusion import components, release
-from assay_runner.subjects.fitting import controls, verify
+from assay_runner.subjects.fitting import controls, judging, verify
 from assay_runner.subjects.fitting.search import Fitted
 from assay_runner.subjects.programs import building
 
@@ -57,10 +57,15 @@ def tiny(model_type: str, task: str = "") -> dict[str, Any]:
     failures = []
     for side in asking.SIDES:
         try:
-            return _ordered(_fitted(recipe, model, chosen, side))
+            return judged(_fitted(recipe, model, chosen, side))
         except Exception as error:  # noqa: BLE001 - a pipeline's own code may raise anything; the next size may do
             failures.append(f"{side}: {type(error).__name__}: {str(error)[:200]}")
     raise NoPipeline(f"{chosen.cls.__name__} does not run with images of any size: " + " | ".join(failures))
+
+
+def judged(recipe: dict[str, Any]) -> dict[str, Any]:
+    """The recipe with what its pipeline is judged by, found again."""
+    return _ordered(recipe | judging.judged(recipe))
 
 
 def _frame(chosen: Head) -> dict[str, Any]:
@@ -104,7 +109,7 @@ def _comparable(model: torch.nn.Module, fitted: Fitted) -> None:
 
 ORDER = (
     "type", "library", "program", "class", "task", "size", "checkpoint", "parts", "config", "sizes", "inputs", "call",
-    "gain", "control", "parameters", "transformers", "diffusers",
+    "gain", "control", "rounding", "damages", "unmoved", "parameters", "transformers", "diffusers",
 )  # fmt: skip
 
 
