@@ -41,7 +41,7 @@ func TestResume(t *testing.T) {
 	if got := verdicts(t, path); got != "works, works, end" {
 		t.Errorf("the journal holds %q", got)
 	}
-	if stderr, status := resume("other.json"); status != 1 || !strings.Contains(stderr, "the plan is another one") {
+	if stderr, status := resume("other.json"); status != 1 || !strings.Contains(stderr, "the plan is not the one") {
 		t.Errorf("another plan: status %d\n%s", status, stderr)
 	}
 	if after, err := os.ReadFile(path); err != nil || bytes.Count(after, []byte("\n")) != bytes.Count(whole, []byte("\n")) {

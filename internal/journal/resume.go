@@ -19,7 +19,7 @@ type OtherRunError struct {
 }
 
 func (e *OtherRunError) Error() string {
-	return fmt.Sprintf("%s cannot be gone on with: %s is another one than when it was begun; name another file", e.Path, e.What)
+	return fmt.Sprintf("%s cannot be gone on with: %s is not the one that it was begun with; name another file", e.Path, e.What)
 }
 
 // Continue goes on with the journal of a run that was cut short, or begins it
