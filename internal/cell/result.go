@@ -226,19 +226,6 @@ type LeftOver struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// Generation is what continuing a prompt by a fixed number of tokens took:
-// medians, of the timed repeats where there are any.
-type Generation struct {
-	PromptTokens  int      `json:"prompt_tokens"`
-	NewTokens     int      `json:"new_tokens"`
-	PrefillMS     *float64 `json:"prefill_ms"`      // to the first token
-	TokenMSMedian *float64 `json:"token_ms_median"` // each later one
-	TokensPerS    *float64 `json:"tokens_per_s"`    // of the whole batch
-	// AgreedTokens is how many were chosen as the reference chose them before
-	// the two parted: their logits were compared up to there.
-	AgreedTokens *int `json:"agreed_tokens,omitempty"`
-}
-
 // Experts counts which experts of a mixture saw a token while the cell was checked.
 type Experts struct {
 	Layers    int     `json:"layers"`

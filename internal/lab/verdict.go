@@ -100,7 +100,11 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Actual = &actual
 	r.Evidence = c.evidence(a)
 	r.SubjectHash, r.Outputs, r.Numerics, r.Placement = p.SubjectHash, p.Outputs, p.Numerics, p.Placement
-	r.Experts, r.Kernels, r.Export, r.Generation = p.Experts, p.Kernels, p.Export, p.Generation
+	r.Experts, r.Kernels, r.Export = p.Experts, p.Kernels, p.Export
+	if t := p.Generation; t != nil {
+		r.Generation = generated(t)
+		r.Generation.AgreedTokens, r.Generation.OnePass = t.AgreedTokens, t.OnePass
+	}
 	if p.Evidence != "" {
 		r.Evidence = p.Evidence
 	}
@@ -236,6 +240,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case n.Precision != "":
 		return cell.Partial, fmt.Sprintf("it does not compute in %s: its error of %s is as large as that of %s", c.DType, number(n.MaxRel), n.Precision), nil
+	case p.Generation != nil && p.Generation.OnePass.Wrong():
+		return cell.Partial, parted(p.Generation), nil
 	case len(around(n, true)) > 0:
 		return cell.Partial, "not compared: " + strings.Join(around(n, true), "; "), nil
 	case p.Export != nil && p.Export.Step(cell.ConstantInputs) != nil:

@@ -133,11 +133,24 @@ type Report struct {
 	Kernels         map[string]string  `json:"kernels"`         // nil: no choice of kernels, or not looked at
 	Laws            []cell.Law         `json:"laws"`            // nil: not asked for, or none could be tried
 	Fingerprint     *cell.Fingerprint  `json:"fingerprint"`     // nil: not a tiny model on the CPU in fp32, or without a reference
-	Generation      *cell.Generation   `json:"generation"`      // nil: mode infer
+	Generation      *Tokens            `json:"generation"`      // nil: not mode generate
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
 	WeightsUnused   []string           `json:"weights_unused"`  // tensors that the model has no place for
 	Context         json.RawMessage    `json:"context"`         // what the engine adds to cell.Context
+}
+
+// Tokens are what a child says of the generations of a point, one by one.
+type Tokens struct {
+	PromptTokens int           `json:"prompt_tokens"`
+	NewTokens    int           `json:"new_tokens"`
+	Batch        int           `json:"batch"`
+	PrefillsMS   []float64     `json:"prefills_ms"` // to the first logits; empty where they are not told apart
+	StreamsMS    [][]float64   `json:"streams_ms"`  // when each token was known, since its generation began
+	IDs          [][]int       `json:"ids"`         // row by row; nil where they are not told
+	Strayed      int           `json:"strayed"`     // generations that chose others
+	AgreedTokens *int          `json:"agreed_tokens"`
+	OnePass      *cell.OnePass `json:"one_pass"`
 }
 
 // Warmup is how the iterations before the timed ones went.

@@ -199,6 +199,14 @@ func lean(body json.RawMessage) json.RawMessage {
 		return body
 	}
 	result["latency"] = b
+	var tokens map[string]json.RawMessage
+	if json.Unmarshal(result["generation"], &tokens) == nil && tokens != nil {
+		delete(tokens, "streams_ms")
+		if b, err = json.Marshal(tokens); err != nil {
+			return body
+		}
+		result["generation"] = b
+	}
 	if b, err = json.Marshal(result); err != nil {
 		return body
 	}

@@ -25,6 +25,7 @@ from assay_runner.process import linux
 from assay_runner.subjects import front_ends, generation, identity, inputs, outputs
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
+from assay_runner.subjects.programs.continuing import Continuation
 
 INSIDE = "forward only; inputs resident on the device"
 
@@ -52,7 +53,7 @@ class Session:
         if mode not in ("infer", generation.MODE):
             raise Unsuited(f"the torch engine has no mode {mode!r}: it has infer, {generation.MODE}")
         if mode == generation.MODE:
-            self.recipe = generation.recipe(self.recipe)
+            self.recipe = generation.recipe(self.recipe, self.cell)
         if self.cell.get("front_end"):
             self.recipe = front_ends.recipe(self.recipe)
         self.points: list[Mapping[str, Any]] = job.get("points") or [{"batch": 1}]
@@ -197,9 +198,20 @@ class Session:
             "weights_unused": built.unused,
             "inputs_inside": INSIDE,
             "energy_j": None,
-            "generation": built.model.generation() if hasattr(built.model, "generation") else None,
+            "generation": told(built.model),
             "context": self.watch.report(self.threads, self.precision),
         }
+
+
+def told(model: torch.nn.Module) -> dict[str, Any] | None:
+    """What the generations of a model took since they count; None where it does not generate."""
+    return model.generation() if isinstance(model, Continuation) else None
+
+
+def forget(model: torch.nn.Module) -> None:
+    """The generations so far do not count."""
+    if isinstance(model, Continuation):
+        model.clock.forget()
 
 
 def measure(session: Session) -> None:
@@ -225,14 +237,17 @@ def _timed(session: Session, built: building.Built, point: Mapping[str, Any], ru
             first_ms = timing.once(call, device)
         with emit.in_phase("warmup"):
             warm = timing.warm_up(call, device, rule)
+        forget(model)
         emit.timed("begin")
         before = session.watch.energy_j()
         samples = timing.sample(call, device, rule, warm.last_ms)
         after = session.watch.energy_j()
         emit.timed("end")
+        tokens = told(model)
         found, peak = _afterwards(device, model, arguments)
     report = session.report(built, point, found)
     report["memory"]["framework_peak_bytes"] = peak
+    report["generation"] = tokens
     if before is not None and after is not None:
         report["energy_j"] = (after - before) / len(samples.ms)
     return report | {
