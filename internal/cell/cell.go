@@ -227,6 +227,8 @@ func (c Cell) doable() error {
 		return fmt.Errorf("tokens %d is for mode generate: leave --tokens out, or add --mode generate", c.Tokens)
 	case c.Tokens != 0 && !t.Lengths:
 		return fmt.Errorf("the engine %s generates %d tokens, no other number: leave --tokens out for %s", c.Engine, DefaultTokens, c.Target)
+	case c.Mode == Train && c.DType == platform.FP16:
+		return fmt.Errorf("weights in fp16 cannot be trained: their updates and squares of gradients are too small for it; use --mixed fp16, which keeps weights in fp32")
 	case c.Mixed != "" && c.DType != platform.FP32:
 		return fmt.Errorf("mixed precision has weights in fp32, and %s was asked for: leave --dtype or --mixed out", c.DType)
 	}

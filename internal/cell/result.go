@@ -83,6 +83,9 @@ type Result struct {
 	// Generation describes the tokens, in mode generate.
 	Generation *Generation `json:"generation,omitempty"`
 
+	// Training describes the steps, in mode train.
+	Training *Training `json:"training,omitempty"`
+
 	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
 	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // of the child that checked it: dispatch to exit, less the phases timed in it
 	Parameters         int64     `json:"parameters,omitempty"`

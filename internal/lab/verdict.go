@@ -101,6 +101,9 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Evidence = c.evidence(a)
 	r.SubjectHash, r.Outputs, r.Numerics, r.Placement = p.SubjectHash, p.Outputs, p.Numerics, p.Placement
 	r.Experts, r.Kernels, r.Export = p.Experts, p.Kernels, p.Export
+	if t := p.Training; t != nil {
+		r.Training = &t.Training
+	}
 	if t := p.Generation; t != nil {
 		r.Generation = generated(t)
 		r.Generation.AgreedTokens, r.Generation.OnePass = t.AgreedTokens, t.OnePass
@@ -211,6 +214,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	switch {
 	case c.Engine == platform.Noop:
 		return cell.Works, "", nil
+	case p.Training != nil && p.Finite != nil && !*p.Finite:
+		return wrong("the loss is not a number after a few steps: %s", falling(p.Training.Losses))
 	case p.Finite != nil && !*p.Finite:
 		return wrong("the output holds NaN or infinity")
 	case p.Constant != nil && *p.Constant:
@@ -221,8 +226,12 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("the output's signal-to-noise ratio against %s is %s dB, less than %.0f%s", n.Reference, decibel(n.SNRdB), *n.LeastSNRdB, onSample(n))
 	case n != nil && !n.Pass && n.Rows.Wrong() && n.MaxRel != nil && *n.MaxRel <= n.Tolerance:
 		return wrong("a row of the output differs from %s by %s of its length, more than %.2g%s", n.Reference, number(n.Rows.MaxRel), n.Rows.Tolerance, onSample(n))
+	case p.Training != nil && n != nil && !n.Pass:
+		return wrong("the losses of a few steps differ from those of a loop on %s by %s of the largest, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
 	case n != nil && !n.Pass:
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g%s", n.Reference, number(n.MaxRel), n.Tolerance, onSample(n))
+	case mistrained(p.Training) != "":
+		return wrong("%s", mistrained(p.Training))
 	case n != nil && len(around(n, false)) > 0:
 		return wrong("the library does something different around the model from what transformers does: %s", strings.Join(around(n, false), "; "))
 	case strayed(c, p.Placement) != "":
@@ -240,6 +249,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case n.Precision != "":
 		return cell.Partial, fmt.Sprintf("it does not compute in %s: its error of %s is as large as that of %s", c.DType, number(n.MaxRel), n.Precision), nil
+	case p.Training != nil && (p.Training.Gradients == nil || p.Training.Gradients.Judged == 0):
+		return cell.Partial, "no gradient was large enough to be judged", nil
 	case p.Generation != nil && p.Generation.OnePass.Wrong():
 		return cell.Partial, parted(p.Generation), nil
 	case len(around(n, true)) > 0:

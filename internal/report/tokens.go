@@ -21,3 +21,14 @@ func tokenWords(g cell.Generation) []string {
 	}
 	return out
 }
+
+// stepWords are what the parts of a step of training took.
+func stepWords(t cell.Training) []string {
+	var out []string
+	for _, part := range []string{"forward", "backward", "step"} {
+		if s, ok := t.Parts[part]; ok {
+			out = append(out, part+" "+Milliseconds(s.Median))
+		}
+	}
+	return out
+}

@@ -134,6 +134,7 @@ type Report struct {
 	Laws            []cell.Law         `json:"laws"`            // nil: not asked for, or none could be tried
 	Fingerprint     *cell.Fingerprint  `json:"fingerprint"`     // nil: not a tiny model on the CPU in fp32, or without a reference
 	Generation      *Tokens            `json:"generation"`      // nil: not mode generate
+	Training        *Training          `json:"training"`        // nil: not mode train
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
 	WeightsUnused   []string           `json:"weights_unused"`  // tensors that the model has no place for
@@ -151,6 +152,13 @@ type Tokens struct {
 	Strayed      int           `json:"strayed"`     // generations that chose others
 	AgreedTokens *int          `json:"agreed_tokens"`
 	OnePass      *cell.OnePass `json:"one_pass"`
+}
+
+// Training is what a child says of the steps of a point: of a check what they
+// gave, of a timed job what their parts took.
+type Training struct {
+	cell.Training
+	PartsMS map[string][]float64 `json:"parts_ms"`
 }
 
 // Warmup is how the iterations before the timed ones went.

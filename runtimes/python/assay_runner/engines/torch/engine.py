@@ -18,7 +18,7 @@ from assay_runner.checking import placement, reference, tolerances
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import preimporting, timing
-from assay_runner.engines.torch import checks, sampling
+from assay_runner.engines.torch import checks, sampling, training
 from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
 from assay_runner.machine import context, devices, memory
 from assay_runner.process import linux
@@ -27,6 +27,7 @@ from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
 from assay_runner.subjects.programs.continuing import Continuation
 
+MODES = ("infer", generation.MODE, training.MODE)
 INSIDE = "forward only; inputs resident on the device"
 
 
@@ -35,7 +36,11 @@ def run(job: Mapping[str, Any], emit: Any) -> None:
     kinds: dict[str, Callable[[Session], None]] = {"check": checks.check, "time": measure}
     if job.get("kind") not in kinds:
         raise BadRecipe(f"the torch engine has no job {job.get('kind')!r}: it has {', '.join(kinds)}")
-    kinds[job["kind"]](Session(job, emit))
+    session = Session(job, emit)
+    if session.mode == training.MODE and job["kind"] == "check":
+        training.check(session)
+    else:
+        kinds[job["kind"]](session)
 
 
 class Session:
@@ -49,10 +54,10 @@ class Session:
         self.recipe: Mapping[str, Any] = job.get("recipe") or {}
         if not self.recipe.get("class"):
             raise BadRecipe("the job has no recipe that names a class")
-        mode = self.cell.get("mode") or "infer"
-        if mode not in ("infer", generation.MODE):
-            raise Unsuited(f"the torch engine has no mode {mode!r}: it has infer, {generation.MODE}")
-        if mode == generation.MODE:
+        self.mode: str = self.cell.get("mode") or "infer"
+        if self.mode not in MODES:
+            raise Unsuited(f"the torch engine has no mode {self.mode!r}: it has {', '.join(MODES)}")
+        if self.mode == generation.MODE:
             self.recipe = generation.recipe(self.recipe, self.cell)
         if self.cell.get("front_end"):
             self.recipe = front_ends.recipe(self.recipe)
@@ -221,7 +226,8 @@ def measure(session: Session) -> None:
     session.to_device(built)
     for index, point in enumerate(session.points):
         session.emit.index = index
-        session.emit.point(index, _timed(session, built, point, rule))
+        timed = training.measure if session.mode == training.MODE else _timed
+        session.emit.point(index, timed(session, built, point, rule))
 
 
 def _timed(session: Session, built: building.Built, point: Mapping[str, Any], rule: timing.Rule) -> dict[str, Any]:
