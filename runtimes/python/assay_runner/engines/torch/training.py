@@ -21,7 +21,7 @@ from assay_runner.checking import gradients, reference, tolerances
 from assay_runner.checking.laws.modes import undropped
 from assay_runner.engines import timing
 from assay_runner.engines.torch import optimisers
-from assay_runner.errors import Unsuited
+from assay_runner.errors import TooLarge, Unsuited
 from assay_runner.machine import devices
 from assay_runner.process import linux
 from assay_runner.subjects import experts, objectives
@@ -38,6 +38,7 @@ INSIDE = "forward, backward and the optimiser's step; inputs resident on the dev
 _TIMED_RATE = 1e-6  # so small that hundreds of timed steps leave the weights where they are
 _HALVINGS = 6
 _SCALES = 20
+_HELD = 8  # times the weights in the reference's dtype
 _PARTS = ("forward", "backward", "step")
 
 
@@ -202,6 +203,7 @@ def check(session: Session) -> None:
     inputs = [session.inputs(point) for point in session.points]
     built = session.built()
     model = suited(session, built)
+    _refuse_too_large(session, built)
     with emit.in_phase("reference"):
         known = [expected(session, built, given) for given in inputs]
     session.to_device(built)
@@ -219,6 +221,17 @@ def check(session: Session) -> None:
         with emit.in_phase("control"):
             control = _control(session, model, objective, placed, wanted, compared)
         emit.point(index, report | _judged(session, objective, found, wanted, compared, control, run_ms))
+
+
+def _refuse_too_large(session: Session, built: building.Built) -> None:
+    """Raises TooLarge for a model whose reference does not fit: weights, gradients, two means of them, what a step
+    moved, and what is kept of both sides."""
+    wide = torch.float32 if session.narrow else torch.float64
+    need, have = built.parameters * wide.itemsize * _HELD, session.available
+    if have is not None and need > have:
+        raise TooLarge(
+            f"checking a step of training takes about {need / 1e9:.1f} GB; {have / 1e9:.1f} GB are free"
+        )
 
 
 def taken(
