@@ -301,6 +301,8 @@ type Context struct {
 	UnifiedMemory      *bool             `json:"unified_memory,omitempty"`      // whether it is the host's own
 	Variables          map[string]string `json:"variables,omitempty"`           // of the environment: those that hide devices or change what runs there
 	Affinity           int               `json:"affinity,omitempty"`            // CPUs that the child may run on
+	Pinned             string            `json:"pinned,omitempty"`              // to these, as asked for: 0-3,8
+	Turbo              *bool             `json:"turbo,omitempty"`               // whether the processor may raise its clock beyond the usual
 	TF32               *bool             `json:"tf32,omitempty"`                // whether fp32 products may be computed in TF32
 	PowerSource        string            `json:"power_source,omitempty"`        // mains, battery
 	LoadBefore         *float64          `json:"load_before,omitempty"`

@@ -45,6 +45,8 @@ type How struct {
 	Laws       bool        `json:"laws,omitempty"`
 	Scripts    bool        `json:"scripts,omitempty"`
 	TimeoutS   float64     `json:"timeout_s,omitempty"`
+	WaitQuietS float64     `json:"wait_quiet_s,omitempty"`
+	Pin        string      `json:"pin,omitempty"`
 	Repeats    int         `json:"repeats,omitempty"`
 }
 
@@ -73,6 +75,12 @@ func (r Request) WithFile(file cell.Plan) (Request, error) {
 	how.Laws, how.Scripts = how.Laws || file.Laws, how.Scripts || file.Scripts
 	if how.TimeoutS == 0 {
 		how.TimeoutS = file.TimeoutS
+	}
+	if how.WaitQuietS == 0 {
+		how.WaitQuietS = file.WaitQuietS
+	}
+	if how.Pin == "" {
+		how.Pin = file.Pin
 	}
 	if how.Repeats == 0 {
 		how.Repeats = file.Repeats

@@ -55,6 +55,8 @@ type Job struct {
 	// script for each that is broken.
 	Laws  bool `json:"laws,omitempty"`
 	Repro bool `json:"repro,omitempty"`
+	// Pin holds the child to these processors; nil is any.
+	Pin []int `json:"pin,omitempty"`
 	// Env are variables for the child, set before anything is computed in it.
 	Env map[string]string `json:"env,omitempty"`
 }

@@ -229,9 +229,7 @@ def _refuse_too_large(session: Session, built: building.Built) -> None:
     wide = torch.float32 if session.narrow else torch.float64
     need, have = built.parameters * wide.itemsize * _HELD, session.available
     if have is not None and need > have:
-        raise TooLarge(
-            f"checking a step of training takes about {need / 1e9:.1f} GB; {have / 1e9:.1f} GB are free"
-        )
+        raise TooLarge(f"checking a step of training takes about {need / 1e9:.1f} GB; {have / 1e9:.1f} GB are free")
 
 
 def taken(
