@@ -214,8 +214,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	switch {
 	case c.Engine == platform.Noop:
 		return cell.Works, "", nil
-	case p.Training != nil && p.Finite != nil && !*p.Finite:
-		return wrong("the loss is not a number after a few steps: %s", falling(p.Training.Losses))
+	case mistrained(p) != "":
+		return wrong("%s", mistrained(p))
 	case p.Finite != nil && !*p.Finite:
 		return wrong("the output holds NaN or infinity")
 	case p.Constant != nil && *p.Constant:
@@ -226,12 +226,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("the output's signal-to-noise ratio against %s is %s dB, less than %.0f%s", n.Reference, decibel(n.SNRdB), *n.LeastSNRdB, onSample(n))
 	case n != nil && !n.Pass && n.Rows.Wrong() && n.MaxRel != nil && *n.MaxRel <= n.Tolerance:
 		return wrong("a row of the output differs from %s by %s of its length, more than %.2g%s", n.Reference, number(n.Rows.MaxRel), n.Rows.Tolerance, onSample(n))
-	case p.Training != nil && n != nil && !n.Pass:
-		return wrong("the losses of a few steps differ from those of a loop on %s by %s of the largest, more than %.2g", n.Reference, number(n.MaxRel), n.Tolerance)
 	case n != nil && !n.Pass:
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g%s", n.Reference, number(n.MaxRel), n.Tolerance, onSample(n))
-	case mistrained(p.Training) != "":
-		return wrong("%s", mistrained(p.Training))
 	case n != nil && len(around(n, false)) > 0:
 		return wrong("the library does something different around the model from what transformers does: %s", strings.Join(around(n, false), "; "))
 	case strayed(c, p.Placement) != "":
@@ -249,22 +245,33 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case n.Precision != "":
 		return cell.Partial, fmt.Sprintf("it does not compute in %s: its error of %s is as large as that of %s", c.DType, number(n.MaxRel), n.Precision), nil
-	case p.Training != nil && (p.Training.Gradients == nil || p.Training.Gradients.Judged == 0):
-		return cell.Partial, "no gradient was large enough to be judged", nil
-	case p.Generation != nil && p.Generation.OnePass.Wrong():
-		return cell.Partial, parted(p.Generation), nil
+	case unjudgedMode(p) != "":
+		return cell.Partial, unjudgedMode(p), nil
 	case len(around(n, true)) > 0:
 		return cell.Partial, "not compared: " + strings.Join(around(n, true), "; "), nil
-	case p.Export != nil && p.Export.Step(cell.ConstantInputs) != nil:
-		return cell.Partial, "the graph does not take every input of the model: " + p.Export.Step(cell.ConstantInputs).Why, nil
-	case p.Export != nil && p.Export.Step(cell.FixedChoices) != nil:
-		return cell.Partial, "the graph is valid only for inputs that lead to the same choices: " + p.Export.Step(cell.FixedChoices).Why, nil
-	case p.Export != nil && p.Export.Step(cell.FixedAxes) != nil:
-		return cell.Partial, "shapes are not dynamic as requested: " + p.Export.Step(cell.FixedAxes).Why, nil
+	case narrowed(p.Export) != "":
+		return cell.Partial, narrowed(p.Export), nil
 	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
 		return cell.Partial, "the check is weak here: " + weak(*n.Control), nil
 	}
 	return cell.Works, "", nil
+}
+
+// narrowed says what a graph does not take that its model does, if anything.
+func narrowed(e *cell.Exported) string {
+	if e == nil {
+		return ""
+	}
+	for _, s := range []struct{ step, says string }{
+		{cell.ConstantInputs, "the graph does not take every input of the model: "},
+		{cell.FixedChoices, "the graph is valid only for inputs that lead to the same choices: "},
+		{cell.FixedAxes, "shapes are not dynamic as requested: "},
+	} {
+		if found := e.Step(s.step); found != nil {
+			return s.says + found.Why
+		}
+	}
+	return ""
 }
 
 // leftOver says which operations ran elsewhere, the most frequent first.
