@@ -6,7 +6,7 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner.checking import gradients
-from assay_runner.engines.torch import engine, optimisers, training
+from assay_runner.engines.torch import engine, optimisers, stepping, training
 from assay_runner.errors import Unsuited
 from assay_runner.subjects import objectives
 from assay_runner.subjects.programs import building
@@ -97,7 +97,7 @@ def skipping(of):
 @pytest.mark.parametrize("group", [0, 3, 7, 11, -1])
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
 def test_an_optimiser_that_skips_a_group_is_noticed(monkeypatch, group, optimizer):
-    monkeypatch.setattr(training, "optimisers", type("fake", (), {**vars(optimisers), "MADE": skipping(group)}))
+    monkeypatch.setattr(stepping, "optimisers", type("fake", (), {**vars(optimisers), "MADE": skipping(group)}))
     told = ran(torch_recipes.LLAMA, optimizer=optimizer)["training"]
     assert not told["gradients"]["pass"]
     assert len(told["gradients"]["missed"]) == 1
@@ -105,13 +105,13 @@ def test_an_optimiser_that_skips_a_group_is_noticed(monkeypatch, group, optimize
 
 
 def test_a_gradient_that_is_zeroed_is_noticed(monkeypatch):
-    backward = training.Trainer.backward
+    backward = stepping.Trainer.backward
 
     def zeroing(self, loss):
         backward(self, loss)
         self.model.model.layers[0].mlp.up_proj.weight.grad.zero_()
 
-    monkeypatch.setattr(training.Trainer, "backward", zeroing)
+    monkeypatch.setattr(stepping.Trainer, "backward", zeroing)
     told = ran(torch_recipes.LLAMA)["training"]["gradients"]
     assert not told["pass"]
     assert told["worst"] == "model.layers.0.mlp.up_proj.weight"
@@ -119,14 +119,14 @@ def test_a_gradient_that_is_zeroed_is_noticed(monkeypatch):
 
 
 def test_a_step_that_is_taken_twice_is_noticed(monkeypatch):
-    step = training.Trainer.step
+    step = stepping.Trainer.step
 
     def twice(self):
         self.optimiser.step()
         self.optimiser.step()
         step(self)
 
-    monkeypatch.setattr(training.Trainer, "step", twice)
+    monkeypatch.setattr(stepping.Trainer, "step", twice)
     assert not ran(torch_recipes.BERT, optimizer="sgd")["training"]["gradients"]["pass"]
 
 
@@ -219,9 +219,9 @@ class Lazy:
 def test_parts_of_a_step_are_awaited_one_by_one():
     """A part without synchronisation would take nothing, and the next one its time too."""
     device = Lazy()
-    found = training.apart(device, device.synchronize, 4, clock=lambda: device.now)
+    found = stepping.apart(device, device.synchronize, 4, clock=lambda: device.now)
     assert found == {"forward": [3.0] * 4, "backward": [5.0] * 4, "step": [2.0] * 4}
-    assert training.apart(device, lambda: None, 1, clock=lambda: device.now)["forward"] == [0.0]  # what that would show
+    assert stepping.apart(device, lambda: None, 1, clock=lambda: device.now)["forward"] == [0.0]  # what that would show
 
 
 def test_timed_steps():
@@ -236,8 +236,8 @@ def test_timed_steps():
 
 def test_timed_steps_drop_as_the_model_does(monkeypatch):
     seen = []
-    forward = training.Trainer.forward
-    monkeypatch.setattr(training.Trainer, "forward", lambda self: seen.append(self.model.training) or forward(self))
+    forward = stepping.Trainer.forward
+    monkeypatch.setattr(stepping.Trainer, "forward", lambda self: seen.append(self.model.training) or forward(self))
     ran(torch_recipes.BERT, "time")
     assert all(seen)
 

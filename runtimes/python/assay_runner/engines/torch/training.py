@@ -10,8 +10,7 @@ at both ends only, as a plain loop would; the parts of a step are timed after th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,8 @@ import torch
 from assay_runner.checking import gradients, reference, tolerances
 from assay_runner.checking.laws.modes import undropped
 from assay_runner.engines import timing
-from assay_runner.engines.torch import optimisers
-from assay_runner.errors import TooLarge, Unsuited
-from assay_runner.machine import devices
+from assay_runner.engines.torch import optimisers, stepping
+from assay_runner.errors import TooLarge
 from assay_runner.process import linux
 from assay_runner.subjects import experts, objectives
 from assay_runner.subjects.objectives import Objective
@@ -37,9 +35,7 @@ STEPS = 3
 INSIDE = "forward, backward and the optimiser's step; inputs resident on the device"
 _TIMED_RATE = 1e-6  # so small that hundreds of timed steps leave the weights where they are
 _HALVINGS = 6
-_SCALES = 20
 _HELD = 8  # times the weights in the reference's dtype
-_PARTS = ("forward", "backward", "step")
 
 
 @dataclass
@@ -52,98 +48,6 @@ class Taken:
     rate: float = 0.0
 
 
-def suited(session: Session, built: building.Built) -> torch.nn.Module:
-    """The model, ready to be trained as the cell asks."""
-    model = built.model
-    if session.recipe.get("program"):
-        raise Unsuited(f"{session.recipe['class']} runs by a program, not by one forward: it cannot be trained so")
-    if session.cell.get("activations"):
-        if not getattr(model, "supports_gradient_checkpointing", False):
-            raise Unsuited(f"{type(model).__name__} has no gradient checkpointing")
-        model.gradient_checkpointing_enable()
-    return model
-
-
-@dataclass
-class Trainer:
-    """A model, its loss and its optimiser, on the cell's device."""
-
-    session: Session
-    model: torch.nn.Module
-    objective: Objective
-    given: Mapping[str, torch.Tensor]
-    optimiser: torch.optim.Optimizer
-    scaler: Any = None
-
-    def forward(self) -> torch.Tensor:
-        """The loss of a forward."""
-        with mixed(self.session):
-            return self.objective.loss(self.model, self.given)
-
-    def backward(self, loss: torch.Tensor) -> None:
-        """The gradients of all parameters."""
-        (self.scaler.scale(loss) if self.scaler else loss).backward()
-
-    def step(self) -> None:
-        """The optimiser's step."""
-        if self.scaler:
-            self.scaler.step(self.optimiser)
-            self.scaler.update()
-        else:
-            self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
-
-    def settle(self) -> None:
-        """Lowers the scale of gradients until they fit into fp16. Steps with those that do not fit move nothing."""
-        for _ in range(_SCALES if self.scaler else 0):
-            self.backward(self.forward())
-            fits = all(bool(p.grad.isfinite().all()) for p in _named(self.model).values() if p.grad is not None)
-            if fits:
-                self.optimiser.zero_grad(set_to_none=True)
-                return
-            self.step()
-
-    def whole(self) -> None:
-        """One step."""
-        self.backward(self.forward())
-        self.step()
-
-
-def mixed(session: Session) -> AbstractContextManager[Any]:
-    """Inside, products are computed in half precision where the cell asks for it."""
-    half = session.cell.get("mixed")
-    if not half:
-        return nullcontext()
-    return torch.autocast(session.device.torch.type, devices.dtype(half))
-
-
-def _scaler(session: Session) -> Any:
-    """What keeps gradients in the range of fp16."""
-    return torch.amp.GradScaler(session.device.torch.type) if session.cell.get("mixed") == "fp16" else None
-
-
-def _named(model: torch.nn.Module) -> dict[str, torch.nn.Parameter]:
-    return {name: p for name, p in model.named_parameters() if p.requires_grad}
-
-
-def _trainer(session: Session, model: torch.nn.Module, objective: Objective, given: Tensors, rate: float) -> Trainer:
-    made = optimisers.MADE[session.cell.get("optimizer") or optimisers.ADAMW](_named(model).values(), rate)
-    return Trainer(session, model, objective.on(session.device.torch), given, made, _scaler(session))
-
-
-@contextmanager
-def kept(model: torch.nn.Module) -> Iterator[dict[str, torch.Tensor]]:
-    """Inside, the parameters as they were; afterwards they are that again, without gradients."""
-    start = {name: p.detach().to("cpu", copy=True) for name, p in _named(model).items()}
-    try:
-        yield start
-    finally:
-        for name, p in model.named_parameters():
-            p.grad = None
-            if name in start:
-                p.data.copy_(start[name])
-
-
 # The reference.
 
 
@@ -152,12 +56,12 @@ def expected(session: Session, built: building.Built, given: Tensors) -> tuple[O
     falls: what a model can be trained with is not the platform's to show."""
     model, wide = built.model, torch.float32 if session.narrow else torch.float64
     name = session.cell.get("optimizer") or optimisers.ADAMW
-    with kept(model) as start, undropped(model), reference.widened(model, wide), experts.looped(model):
+    with stepping.kept(model) as start, undropped(model), reference.widened(model, wide), experts.looped(model):
         cast = {key: t.to(wide) if t.is_floating_point() else t for key, t in given.items()}
         objective = objectives.choose(model, cast, session.recipe.get("call", {}), session.seed)
         rate = None
         for _ in range(_HALVINGS):
-            for key, p in _named(model).items():
+            for key, p in stepping.named(model).items():
                 p.data = start[key].to(wide)
             taken = _written(session, model, objective, cast, name, rate)
             if taken.losses[-1] < taken.losses[0]:
@@ -178,7 +82,7 @@ def _written(
         if index == STEPS:
             return taken
         loss.backward()
-        parameters = _named(model)
+        parameters = stepping.named(model)
         if rule is None:
             taken.gradients = {key: p.grad.clone() for key, p in parameters.items() if p.grad is not None}
             taken.rate = rate if rate is not None else optimisers.rate(name, loss.item(), taken.gradients.values())
@@ -202,7 +106,7 @@ def check(session: Session) -> None:
     emit = session.emit
     inputs = [session.inputs(point) for point in session.points]
     built = session.built()
-    model = suited(session, built)
+    model = stepping.suited(session, built)
     _refuse_too_large(session, built)
     with emit.in_phase("reference"):
         known = [expected(session, built, given) for given in inputs]
@@ -211,7 +115,7 @@ def check(session: Session) -> None:
         emit.index = index
         linux.reset_peak()
         placed = session.placed(given)
-        with kept(model):
+        with stepping.kept(model):
             began = time.perf_counter_ns()
             with emit.in_phase("run"):
                 found = taken(session, model, objective, placed, wanted.rate)
@@ -233,27 +137,28 @@ def _refuse_too_large(session: Session, built: building.Built) -> None:
 
 
 def taken(
-    session: Session, model: torch.nn.Module, objective: Objective, given: Tensors, rate: float, steps: int = STEPS
+    session: Session, model: torch.nn.Module, objective: Objective, given: Tensors, rate: float, count: int = STEPS
 ) -> Taken:
     """Steps by torch's own optimiser, on the cell's device."""
     seen = Taken(rate=rate)
     with undropped(model), session.drawing(model):
-        trainer = _trainer(session, model, objective, given, rate)
+        trainer = stepping.trainer(session, model, objective, given, rate)
         trainer.settle()
-        for index in range(steps + 1):
+        for index in range(count + 1):
             torch.manual_seed(session.seed)
             loss = trainer.forward()
             seen.losses.append(loss.item())
-            if index == steps:
+            if index == count:
                 break
             trainer.backward(loss)
             if index == 0:
                 scale = trainer.scaler.get_scale() if trainer.scaler else 1.0
-                seen.gradients = {n: (p.grad / scale).cpu() for n, p in _named(model).items() if p.grad is not None}
-                before = {n: p.detach().clone() for n, p in _named(model).items()}
+                graded = ((n, p.grad) for n, p in stepping.named(model).items() if p.grad is not None)
+                seen.gradients = {n: (g / scale).cpu() for n, g in graded}
+                before = {n: p.detach().clone() for n, p in stepping.named(model).items()}
             trainer.step()
             if index == 0:
-                seen.updates = {n: (p.detach() - before[n]).cpu() for n, p in _named(model).items()}
+                seen.updates = {n: (p.detach() - before[n]).cpu() for n, p in stepping.named(model).items()}
     return seen
 
 
@@ -279,11 +184,11 @@ def _control(
     name = gradients.weakest(wanted.gradients, compared.judged)
     if not name:
         return None
-    with kept(model):
+    with stepping.kept(model):
         frozen = dict(model.named_parameters())[name]
         frozen.requires_grad_(False)
         try:
-            found = taken(session, model, objective, placed, wanted.rate, steps=1)
+            found = taken(session, model, objective, placed, wanted.rate, count=1)
         except RuntimeError as err:  # nothing else depends on any weight
             return {"kind": "frozen", "of": name, "change": None, "pass": True, "note": str(err)[:200]}
         finally:
@@ -336,14 +241,14 @@ def _judged(
 
 def measure(session: Session, built: building.Built, point: Mapping[str, Any], rule: timing.Rule) -> dict[str, Any]:
     """Whole steps, then their parts, then memory."""
-    emit, device, model = session.emit, session.device, suited(session, built)
+    emit, device, model = session.emit, session.device, stepping.suited(session, built)
     linux.reset_peak()
     given = session.placed(session.inputs(point))
     with timing.quiet():
         model.eval()
         objective = objectives.choose(model, given, session.recipe.get("call", {}), session.seed)
         model.train()
-        trainer = _trainer(session, model, objective, given, _TIMED_RATE)
+        trainer = stepping.trainer(session, model, objective, given, _TIMED_RATE)
         with emit.in_phase("first"):
             first_ms = timing.once(trainer.whole, device)
         with emit.in_phase("warmup"):
@@ -353,7 +258,7 @@ def measure(session: Session, built: building.Built, point: Mapping[str, Any], r
         samples = timing.sample(trainer.whole, device, rule, warm.last_ms)
         after = session.watch.energy_j()
         emit.timed("end")
-        parts = apart(trainer, device.synchronize, max(3, min(len(samples.ms) // 4, 64)))
+        parts = stepping.apart(trainer, device.synchronize, max(3, min(len(samples.ms) // 4, 64)))
         device.empty_cache()
         device.reset_framework_peak()
         trainer.whole()
@@ -373,22 +278,3 @@ def measure(session: Session, built: building.Built, point: Mapping[str, Any], r
         "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
         "training": {"objective": objective.of, "rate": _TIMED_RATE, "parts_ms": parts},
     }
-
-
-def apart(
-    trainer: Any, synchronize: Callable[[], None], count: int, clock: Callable[[], int] = time.perf_counter_ns
-) -> dict[str, list[float]]:
-    """Milliseconds of the parts of this many steps. The device is awaited after each: what it was asked for in a part
-    is not another's."""
-    found: dict[str, list[float]] = {name: [] for name in _PARTS}
-    for _ in range(count):
-        synchronize()
-        stamps = [clock()]
-        loss = trainer.forward()
-        for part in (lambda: None, lambda loss=loss: trainer.backward(loss), trainer.step):
-            part()
-            synchronize()
-            stamps.append(clock())
-        for name, began, ended in zip(_PARTS, stamps, stamps[1:], strict=False):
-            found[name].append((ended - began) / 1e6)
-    return found
