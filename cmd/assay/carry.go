@@ -43,7 +43,9 @@ func (f *carryFlags) add(c *cobra.Command, target string) {
 	fs.IntVar(&f.Image, "image", 0, "image side in pixels (default: the recipe's)")
 	fs.IntVar(&f.Seed, "seed", 0, "seed of weights and inputs")
 	fs.IntVar(&f.Threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
-	fs.StringVar(&f.Mode, "mode", "", "infer or generate: one forward, or 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers; default infer)")
+	fs.StringVar(&f.Mode, "mode", "", "infer, generate or train: one forward; 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers); forward, backward and step (torch) (default infer)")
+	fs.IntSliceVar(&f.Prompts, "prompt", nil, "with --mode generate, lengths of the prompt in tokens (default: the recipe's)")
+	fs.IntVar(&f.Tokens, "tokens", 0, "with --mode generate, tokens to add to it (torch and openvino; default 16)")
 	addSpecial(fs, &f.Special)
 	fs.IntVar(&f.workers, "workers", 0, "functional cells to run in parallel (default: one per core, at most sixteen)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
@@ -63,7 +65,7 @@ func (f *carryFlags) addOutput(c *cobra.Command) {
 }
 
 // settings are the flags that a plan file says itself, cell by cell.
-var settings = append([]string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "mode"}, specialFlags()...)
+var settings = append([]string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "mode", "prompt", "tokens"}, specialFlags()...)
 
 // check refuses what means nothing, and what a plan file says already.
 func (f *carryFlags) check() error {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/lab"
 	"assay/internal/progress"
 	"assay/internal/report"
 
@@ -64,6 +65,7 @@ func benchCommand(a *app) *cobra.Command {
 	f := &carryFlags{}
 	var quick bool
 	var repeats int
+	var waitQuiet time.Duration
 	c := &cobra.Command{
 		Use:   "bench [MODEL…]",
 		Short: "How well does it work there? Latency, throughput, memory, each with its certainty",
@@ -73,7 +75,10 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 ` + modelHelp + exitHelp,
 		Example: `  assay bench --quick bert
   assay bench bert vit --batch 1,4,8
-  assay bench --key --size full --platform cuda --dtype fp16`,
+  assay bench --key --size full --platform cuda --dtype fp16
+  assay bench --quick llama t5 --mode generate --prompt 16,64 --tokens 32 --platform cpu
+  assay bench --quick bert --mode train --optimizer sgd --platform cpu
+  assay bench --quick vit --wait-quiet 5s --pin 0 --platform cpu`,
 		RunE: func(c *cobra.Command, args []string) error {
 			timing := cell.Thorough
 			if quick {
@@ -82,13 +87,21 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 			if c.Flags().Changed("repeats") && repeats < 1 {
 				return usage("--repeats %d: it must be at least 1", repeats)
 			}
-			f.Repeats = repeats
+			if waitQuiet < 0 {
+				return usage("--wait-quiet %s: it must not be negative", waitQuiet)
+			}
+			if err := lab.Pinnable(f.Pin); err != nil {
+				return usage("--pin: %w", err)
+			}
+			f.Repeats, f.WaitQuietS = repeats, waitQuiet.Seconds()
 			return a.runCells(c.Context(), f, args, "bench", timing)
 		},
 	}
 	f.add(c, "auto")
 	f.addOutput(c)
 	c.Flags().BoolVar(&quick, "quick", false, "3 repeats of 0.2 s instead of 6 of 1 s: no interval")
+	c.Flags().DurationVar(&waitQuiet, "wait-quiet", 0, "wait so long for other programs to leave the processor alone, before each round of repeats (default: times are marked, none is waited for)")
+	c.Flags().StringVar(&f.Pin, "pin", "", "hold timed children to these processors, such as 0-3,8 (Linux; default: any)")
 	c.Flags().IntVar(&repeats, "repeats", 0, "fresh children per cell (default 6, with --quick 3)")
 	return c
 }

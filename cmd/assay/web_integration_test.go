@@ -124,7 +124,7 @@ func TestIntegrationWebGenerates(t *testing.T) {
 		if !ranInPage(t, r) {
 			continue
 		}
-		if g := r.Generation; g == nil || g.PrefillMS == nil || g.TokenMSMedian == nil || *g.TokenMSMedian <= 0 {
+		if g := r.Generation; g == nil || g.TTFT == nil || g.Between == nil || g.Between.Median <= 0 {
 			t.Errorf("%s: tokens were not timed: %+v", r.Cell.DType, g)
 		} else if r.Cell.DType == platform.FP32 && (g.AgreedTokens == nil || *g.AgreedTokens != g.NewTokens) {
 			t.Errorf("tokens differ from torch's: %+v", g)
@@ -145,7 +145,7 @@ func TestIntegrationWebTranslates(t *testing.T) {
 		if !ranInPage(t, r) {
 			continue
 		}
-		if g := r.Generation; g == nil || g.AgreedTokens == nil || *g.AgreedTokens != g.NewTokens || *g.TokenMSMedian <= 0 {
+		if g := r.Generation; g == nil || g.AgreedTokens == nil || *g.AgreedTokens != g.NewTokens || g.Between.Median <= 0 {
 			t.Errorf("%s: tokens differ from torch's, or not timed: %+v", r.Cell.Target, g)
 		}
 		if r.Context.EngineSettings["past_kept_at"] != kept[r.Cell.Platform] {

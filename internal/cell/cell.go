@@ -27,8 +27,15 @@ const (
 	Hub    = "hub"    // the checkpoint's own weights
 
 	Infer    = "infer"
-	Generate = "generate"
+	Generate = "generate" // a prompt is continued by a fixed number of tokens
+	Train    = "train"    // forward, backward and the optimiser's step
 )
+
+// DefaultTokens is how many tokens mode generate adds where nobody says.
+const DefaultTokens = 16
+
+// Modes lists what a cell may do with its model.
+func Modes() []string { return []string{Infer, Generate, Train} }
 
 // ONNX is the type of a user's own ONNX file; the checkpoint is its path.
 const ONNX = "onnx"
@@ -57,6 +64,7 @@ type Cell struct {
 	Threads    int             `json:"threads,omitempty"`
 	Seed       int             `json:"seed,omitempty"`
 	Mode       string          `json:"mode,omitempty"`
+	Tokens     int             `json:"tokens,omitempty"` // that mode generate adds; 0 is DefaultTokens
 	Special                    // only some engines have these
 	Hash       string          `json:"hash,omitempty"` // of the normalised cell; not hashed
 }
@@ -109,6 +117,9 @@ func (c Cell) Normal() Cell {
 	}
 	if c.Batch == 0 {
 		c.Batch = 1
+	}
+	if c.Mode == Generate && c.Tokens == DefaultTokens {
+		c.Tokens = 0 // so that hashes are those of cells from before it could be chosen
 	}
 	for _, s := range special {
 		if v := s.Of(&c.Special); *v == s.Values[0] {
@@ -178,16 +189,15 @@ func (c Cell) Validate() error {
 	if !slices.Contains([]string{Tiny, Full}, n.Size) {
 		return fmt.Errorf("unknown size %q: the sizes are tiny, full", n.Size)
 	}
-	if !slices.Contains([]string{Infer, Generate}, n.Mode) {
-		return fmt.Errorf("unknown mode %q: the modes are infer, generate", n.Mode)
-	}
-	if n.Mode == Generate && !n.Engine.Traits().Generates {
-		return fmt.Errorf("the engine %s has no mode generate: leave --mode out for %s", n.Engine, n.Target)
+	if err := n.doable(); err != nil {
+		return err
 	}
 	for _, s := range special {
 		v := *s.Of(&n.Special)
 		switch {
 		case v == "":
+		case s.Mode != "" && s.Mode != n.Mode:
+			return fmt.Errorf("%s %q is for mode %s: leave --%s out, or add --mode %s", s.Name, v, s.Mode, s.Flag, s.Mode)
 		case !slices.Contains(s.Values, v):
 			return fmt.Errorf("unknown %s %q: it must be one of %s", s.Name, v, strings.TrimPrefix(strings.Join(s.Values, ", "), ", "))
 		case !s.has(n.Engine.Traits(), v):
@@ -197,12 +207,32 @@ func (c Cell) Validate() error {
 	for _, f := range []struct {
 		name   string
 		v, max int
-	}{{"batch", n.Batch, 65536}, {"seq", n.Seq, 1 << 20}, {"image", n.Image, 16384}, {"threads", n.Threads, 4096}, {"seed", n.Seed, 1 << 31}} {
+	}{{"batch", n.Batch, 65536}, {"seq", n.Seq, 1 << 20}, {"image", n.Image, 16384}, {"threads", n.Threads, 4096}, {"seed", n.Seed, 1 << 31}, {"tokens", n.Tokens, 1 << 20}} {
 		if f.v < 0 || f.v > f.max {
 			return fmt.Errorf("%s %d is out of range: it must be between 0 and %d", f.name, f.v, f.max)
 		}
 	}
 	return n.pair() // the last: all else is right then
+}
+
+// doable says what is wrong with the cell's mode on its engine, if anything.
+func (c Cell) doable() error {
+	t := c.Engine.Traits()
+	switch {
+	case !slices.Contains(Modes(), c.Mode):
+		return fmt.Errorf("unknown mode %q: the modes are %s", c.Mode, strings.Join(Modes(), ", "))
+	case c.Mode == Generate && !t.Generates, c.Mode == Train && !t.Trains:
+		return fmt.Errorf("the engine %s has no mode %s: leave --mode out for %s", c.Engine, c.Mode, c.Target)
+	case c.Tokens != 0 && c.Mode != Generate:
+		return fmt.Errorf("tokens %d is for mode generate: leave --tokens out, or add --mode generate", c.Tokens)
+	case c.Tokens != 0 && !t.Lengths:
+		return fmt.Errorf("the engine %s generates %d tokens, no other number: leave --tokens out for %s", c.Engine, DefaultTokens, c.Target)
+	case c.Mode == Train && c.DType == platform.FP16:
+		return fmt.Errorf("weights in fp16 cannot be trained: their updates and squares of gradients are too small for it; use --mixed fp16, which keeps weights in fp32")
+	case c.Mixed != "" && c.DType != platform.FP32:
+		return fmt.Errorf("mixed precision has weights in fp32, and %s was asked for: leave --dtype or --mixed out", c.DType)
+	}
+	return nil
 }
 
 // PairError says that a target and a dtype do not fit each other. In a sweep over

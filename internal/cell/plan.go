@@ -44,6 +44,12 @@ type Plan struct {
 	Scripts bool `json:"scripts,omitempty"`
 	// TimeoutS limits one child, in seconds; 0 is the lab's own limit.
 	TimeoutS float64 `json:"timeout_s,omitempty"`
+	// WaitQuietS is how long timing waits for other programs to leave the
+	// processor alone, in seconds, before each round of repeats; 0 does not wait.
+	// What is still busy then is timed, and its times are marked.
+	WaitQuietS float64 `json:"wait_quiet_s,omitempty"`
+	// Pin holds timed children to these processors, as Linux lists them: 0-3,8.
+	Pin string `json:"pin,omitempty"`
 	// Repeats overrides the number of fresh children a timed cell gets.
 	Repeats int `json:"repeats,omitempty"`
 }
@@ -115,6 +121,12 @@ func (p Plan) Normal() (Plan, error) {
 	}
 	if !slices.Contains([]Timing{Functional, Quick, Thorough}, p.Timing) {
 		return Plan{}, fmt.Errorf("unknown timing %q: the timings are test, quick, full", p.Timing)
+	}
+	if _, err := ParseCPUs(p.Pin); err != nil {
+		return Plan{}, fmt.Errorf("pin: %w", err)
+	}
+	if p.WaitQuietS < 0 {
+		return Plan{}, errors.New("wait_quiet_s must not be negative")
 	}
 	if p.TimeoutS < 0 || p.Repeats < 0 || p.Repeats > 1000 {
 		return Plan{}, errors.New("timeout_s and repeats must not be negative, and repeats is at most 1000")

@@ -83,6 +83,9 @@ type Result struct {
 	// Generation describes the tokens, in mode generate.
 	Generation *Generation `json:"generation,omitempty"`
 
+	// Training describes the steps, in mode train.
+	Training *Training `json:"training,omitempty"`
+
 	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
 	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // of the child that checked it: dispatch to exit, less the phases timed in it
 	Parameters         int64     `json:"parameters,omitempty"`
@@ -226,19 +229,6 @@ type LeftOver struct {
 	Why      string `json:"why,omitempty"`
 }
 
-// Generation is what continuing a prompt by a fixed number of tokens took:
-// medians, of the timed repeats where there are any.
-type Generation struct {
-	PromptTokens  int      `json:"prompt_tokens"`
-	NewTokens     int      `json:"new_tokens"`
-	PrefillMS     *float64 `json:"prefill_ms"`      // to the first token
-	TokenMSMedian *float64 `json:"token_ms_median"` // each later one
-	TokensPerS    *float64 `json:"tokens_per_s"`    // of the whole batch
-	// AgreedTokens is how many were chosen as the reference chose them before
-	// the two parted: their logits were compared up to there.
-	AgreedTokens *int `json:"agreed_tokens,omitempty"`
-}
-
 // Experts counts which experts of a mixture saw a token while the cell was checked.
 type Experts struct {
 	Layers    int     `json:"layers"`
@@ -311,6 +301,8 @@ type Context struct {
 	UnifiedMemory      *bool             `json:"unified_memory,omitempty"`      // whether it is the host's own
 	Variables          map[string]string `json:"variables,omitempty"`           // of the environment: those that hide devices or change what runs there
 	Affinity           int               `json:"affinity,omitempty"`            // CPUs that the child may run on
+	Pinned             string            `json:"pinned,omitempty"`              // to these, as asked for: 0-3,8
+	Turbo              *bool             `json:"turbo,omitempty"`               // whether the processor may raise its clock beyond the usual
 	TF32               *bool             `json:"tf32,omitempty"`                // whether fp32 products may be computed in TF32
 	PowerSource        string            `json:"power_source,omitempty"`        // mains, battery
 	LoadBefore         *float64          `json:"load_before,omitempty"`

@@ -19,6 +19,16 @@ const (
 
 	NoFrontEnd = "none" // inputs are drawn as the model takes them; written as ""
 	InPage     = "page" // the page makes an input of raw sound or frames
+
+	DynamicCache = "dynamic" // keys and values of past tokens in memory that grows; written as ""
+	StaticCache  = "static"  // in memory of a fixed size
+	NoCache      = "off"     // every token reads all before it again
+
+	AdamW = "adamw" // written as ""
+	SGD   = "sgd"
+
+	Kept       = "kept"       // what the forward made stays for the backward; written as ""
+	Recomputed = "recomputed" // it is made again: gradient checkpointing
 )
 
 // Special are the settings that only some engines have; "" is the default. A new
@@ -32,6 +42,11 @@ type Special struct {
 	FrontEnd string `json:"front_end,omitempty"` // "" is none: where raw material becomes the model's input
 	Block    string `json:"block,omitempty"`     // weights of few bits that share a scale, in browsers; "" is 32
 	Accuracy string `json:"accuracy,omitempty"`  // level of products with them: "" is 0, in fp32; 4 rounds activations
+	Cache    string `json:"cache,omitempty"`     // of mode generate: keys and values of past tokens; "" is dynamic
+
+	Optimizer   string `json:"optimizer,omitempty"`   // of mode train; "" is adamw
+	Activations string `json:"activations,omitempty"` // of mode train; "" is kept
+	Mixed       string `json:"mixed,omitempty"`       // of mode train: what products are computed in beside weights in fp32; "" is fp32 too
 }
 
 // Setting is one of the special settings, as data.
@@ -40,6 +55,8 @@ type Setting struct {
 	Flag   string   // by which users set it
 	Help   string   // of the flag
 	Values []string // the first is the default, which is left out of a normal cell
+	// Mode is the one that it belongs to; "" is any.
+	Mode string
 	// Switch is the value that the flag stands for where it takes none; "" is a
 	// flag that takes a value.
 	Switch string
@@ -75,9 +92,22 @@ var special = []Setting{
 	{Name: "accuracy level", Flag: "accuracy", Values: []string{"0", "4"}, Label: "accuracy",
 		Help: "0 or 4: level of products with such weights, in browsers: in fp32, or with activations of 8 bits (default 0)",
 		Of:   func(s *Special) *string { return &s.Accuracy }, has: keepsBlocks},
+	{Name: "cache", Flag: "cache", Values: []string{DynamicCache, StaticCache, NoCache}, Label: "cache", Mode: Generate,
+		Help: "dynamic, static or off: with --mode generate, how torch keeps the keys and values of past tokens (default dynamic)",
+		Of:   func(s *Special) *string { return &s.Cache }, has: func(t platform.Traits, _ string) bool { return t.Caches }},
+	{Name: "optimizer", Flag: "optimizer", Values: []string{AdamW, SGD}, Mode: Train,
+		Help: "adamw or sgd: with --mode train (default adamw)",
+		Of:   func(s *Special) *string { return &s.Optimizer }, has: trains},
+	{Name: "activations", Flag: "checkpointing", Values: []string{Kept, Recomputed}, Switch: Recomputed, Label: "activations", Mode: Train,
+		Help: "with --mode train, compute activations again for the backward instead of keeping them: gradient checkpointing",
+		Of:   func(s *Special) *string { return &s.Activations }, has: trains},
+	{Name: "mixed precision", Flag: "mixed", Values: []string{"", "bf16", "fp16"}, Label: "mixed", Mode: Train,
+		Help: "bf16 or fp16: with --mode train, products in half precision beside weights in fp32 (default: all in the dtype)",
+		Of:   func(s *Special) *string { return &s.Mixed }, has: trains},
 }
 
 func inPages(t platform.Traits, _ string) bool     { return t.Pages }
+func trains(t platform.Traits, _ string) bool      { return t.Trains }
 func keepsBlocks(t platform.Traits, _ string) bool { return t.Blocks }
 
 // SpecialSettings lists the settings that only some engines have.

@@ -101,8 +101,8 @@ func (c Cell) known() error {
 	if !slices.Contains([]string{Tiny, Full}, n.Size) {
 		return fmt.Errorf("unknown size %.60q: the sizes are tiny, full", n.Size)
 	}
-	if !slices.Contains([]string{Infer, Generate}, n.Mode) {
-		return fmt.Errorf("unknown mode %.60q: the modes are infer, generate", n.Mode)
+	if !slices.Contains(Modes(), n.Mode) {
+		return fmt.Errorf("unknown mode %.60q: the modes are %s", n.Mode, strings.Join(Modes(), ", "))
 	}
 	for _, s := range special {
 		if v := *s.Of(&n.Special); v != "" && !slices.Contains(s.Values, v) {

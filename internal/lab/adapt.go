@@ -83,6 +83,9 @@ func estimate(c cell.Cell, parameters int64, check, software bool) need {
 	if n.silicon != "cpu" {
 		n.deviceBytes = dtypeBytes[c.DType] * parameters
 	}
+	if c.Mode == cell.Train {
+		return n.training(c, parameters, check)
+	}
 	switch {
 	// Torch's model, the graph in memory and on its way to disk, the engine's
 	// copy: models are exported on the host, wherever they run.
@@ -93,6 +96,22 @@ func estimate(c cell.Cell, parameters int64, check, software bool) need {
 		n.hostBytes = childBytes + 12*parameters
 	case c.DType != platform.FP32:
 		n.hostBytes = childBytes + (4+dtypeBytes[c.DType])*parameters
+	}
+	return n
+}
+
+// training is what steps of training hold: weights, gradients and two means of
+// them. A check has the reference's beside its own, and what both gave.
+func (n need) training(c cell.Cell, parameters int64, check bool) need {
+	n.hostBytes = childBytes + 16*parameters
+	if n.silicon != "cpu" {
+		n.hostBytes, n.deviceBytes = childBytes+4*parameters, 4*dtypeBytes[c.DType]*parameters
+	}
+	switch {
+	case check && n.silicon == "cpu" && c.DType == platform.FP32:
+		n.hostBytes = childBytes + 72*parameters
+	case check:
+		n.hostBytes = childBytes + 40*parameters
 	}
 	return n
 }

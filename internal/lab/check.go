@@ -235,6 +235,9 @@ func (c *carrying) job(kind runner.JobKind, batch []*attempt, timing *runner.Tim
 	case a.now.Engine.Traits().Graphs:
 		j.Options = map[string]any{"exports": c.Exports, "opset": c.Opset}
 	}
+	if kind == runner.TimeJob {
+		j.Pin, _ = cell.ParseCPUs(c.plan.Pin) // the plan is normal: it can be read
+	}
 	if kind == runner.CheckJob && c.plan.Laws && lawful(a.now) {
 		j.Laws, j.Repro = true, c.plan.Scripts
 	}
@@ -286,9 +289,18 @@ func (c *carrying) threads(a *attempt, alone bool) int {
 		return a.now.Threads
 	}
 	if alone || a.now.Engine.Traits().Pages && a.here.Threads == 0 {
-		return a.here.Threads
+		return c.pinned(a.here.Threads, alone)
 	}
 	return max(1, a.here.Threads/max(1, c.Workers))
+}
+
+// pinned are the threads of a timed child: no more than it has processors.
+func (c *carrying) pinned(threads int, alone bool) int {
+	cpus, _ := cell.ParseCPUs(c.plan.Pin)
+	if !alone || len(cpus) == 0 || threads > 0 && threads <= len(cpus) {
+		return threads
+	}
+	return len(cpus)
 }
 
 // settle gives each attempt of the batch its result, or lowers its settings

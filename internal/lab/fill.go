@@ -26,28 +26,9 @@ func fill(r *cell.Result, runs []pointRun) {
 		r.Context.DeviceThrottled = either(r.Context.DeviceThrottled, c.DeviceThrottled)
 	}
 	r.HarnessCPUFraction = largest(values(runs, func(p pointRun) *float64 { return p.harness }))
-	r.Generation = tokens(r.Generation, runs)
+	r.Generation = generation(r.Generation, runs)
+	r.Training = trained(r.Training, runs)
 	r.EnergyJ = middle(values(runs, func(p pointRun) *float64 { return p.EnergyJ }))
-}
-
-// tokens are the medians over the repeats of what they say of their tokens.
-func tokens(checked *cell.Generation, runs []pointRun) *cell.Generation {
-	if checked == nil || runs[0].Generation == nil {
-		return checked
-	}
-	of := func(field func(*cell.Generation) *float64) *float64 {
-		return middle(values(runs, func(p pointRun) *float64 {
-			if p.Generation == nil {
-				return nil
-			}
-			return field(p.Generation)
-		}))
-	}
-	g := *checked
-	g.PrefillMS = of(func(g *cell.Generation) *float64 { return g.PrefillMS })
-	g.TokenMSMedian = of(func(g *cell.Generation) *float64 { return g.TokenMSMedian })
-	g.TokensPerS = of(func(g *cell.Generation) *float64 { return g.TokensPerS })
-	return &g
 }
 
 // hiddenPage is why times that were taken in a page out of view are not stable.

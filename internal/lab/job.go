@@ -121,6 +121,9 @@ func (g *gatherer) event(e runner.Event) {
 // point takes a finished point. What is not as the protocol says fails the job.
 func (g *gatherer) point(e runner.PointDone) {
 	report, err := e.Decode()
+	if err == nil {
+		err = miscounted(report.Generation)
+	}
 	if err == nil && (e.Index < 0 || e.Index >= g.asked) {
 		err = fmt.Errorf("it reported point %d of %d", e.Index, g.asked)
 	}

@@ -3,8 +3,11 @@ package lab
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"assay/internal/cell"
 	"assay/internal/runner"
@@ -91,6 +94,79 @@ func TestBusyMachineIsMarked(t *testing.T) {
 		if got := strings.Contains(strings.Join(obs.notes, "\n"), "warning: the machine was busy"); got != tc.busy {
 			t.Errorf("%+v: said %q", tc.load, obs.notes)
 		}
+	}
+}
+
+// A busy machine is waited for as long as the plan says, and no longer.
+func TestWaitsForAQuietMachine(t *testing.T) {
+	t.Parallel()
+	loaded := Load{Cores: 1.9, OfAll: 2, known: true}
+	for _, tc := range []struct {
+		name        string
+		wait        float64
+		busyFor     time.Duration
+		busy, asked bool
+	}{
+		{"quiet at once", 60, 0, false, false},
+		{"quiet later", 60, 15 * time.Second, false, true},
+		{"never quiet", 60, time.Hour, true, true},
+		{"not waited for", 0, 15 * time.Second, true, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			s, obs := &script{do: good}, &notes{}
+			l := &Lab{Runner: s, Recipes: recipes{}, Machine: bench{}, Workers: 2, Limit: 1 << 40, Others: func(context.Context) Load {
+				if time.Since(began) < tc.busyFor {
+					return loaded
+				}
+				return Load{}
+			}}
+			p, err := cell.Plan{Timing: cell.Quick, Repeats: 1, WaitQuietS: tc.wait, Cells: []cell.Cell{{Type: "x"}}}.Normal()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Carry(t.Context(), p, obs); err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(obs.results[0].Latency.Why, "the machine was busy"); got != tc.busy {
+				t.Errorf("%s: %q", tc.name, obs.results[0].Latency.Why)
+			}
+			if got := strings.Contains(strings.Join(obs.notes, "\n"), "waiting for a quiet machine, up to 1m0s"); got != tc.asked {
+				t.Errorf("%s: said %q", tc.name, obs.notes)
+			}
+			if took := time.Since(began); took > 75*time.Second || tc.wait == 0 && took > time.Second {
+				t.Errorf("%s: took %s", tc.name, took)
+			}
+		})
+	}
+}
+
+// Timed children are held to the plan's processors, and compute with as many
+// threads; a check is not.
+func TestPinning(t *testing.T) {
+	t.Parallel()
+	var jobs []runner.Job
+	s := &script{do: func(n int, job runner.Job, on func(runner.Event)) (runner.Exit, error) {
+		jobs = append(jobs, job)
+		return good(n, job, on)
+	}}
+	obs := &notes{}
+	l := &Lab{Runner: s, Recipes: recipes{}, Machine: bench{}, Workers: 1, Limit: 1 << 40}
+	p, err := cell.Plan{Timing: cell.Quick, Repeats: 1, Pin: "3,1", Cells: []cell.Cell{{Type: "x"}}}.Normal()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Carry(t.Context(), p, obs); err != nil {
+		t.Fatal(err)
+	}
+	for _, job := range jobs {
+		timed := job.Kind == runner.TimeJob
+		if slices.Equal(job.Pin, []int{1, 3}) != timed || timed && job.Threads > 2 {
+			t.Errorf("%s: processors %v, %d threads", job.Kind, job.Pin, job.Threads)
+		}
+	}
+	if got := obs.results[0].Context.Pinned; got != "3,1" {
+		t.Errorf("the result says it was pinned to %q", got)
 	}
 }
 

@@ -141,7 +141,11 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 	warned := false
 	for open := true; open; {
 		open = false
-		if busy := c.others(ctx); busy != "" {
+		busy, err := c.quiet(ctx)
+		if err != nil {
+			return err
+		}
+		if busy != "" {
 			if !warned {
 				c.note("warning: " + busy + "; times taken now are marked as unstable")
 			}
@@ -254,6 +258,29 @@ func (c *carrying) end(p *point, f *cell.Failure) {
 	p.result.Note = joinNotes(p.result.Note, fmt.Sprintf("the check had worked; repeat %d failed", len(p.runs)+1))
 }
 
+// askAgain is how often a busy machine is looked at while it is waited for.
+const askAgain = 2 * time.Second
+
+// quiet waits until other programs would not disturb the timing, for as long as
+// the plan says, and says what they still do. Nothing of ours runs meanwhile.
+func (c *carrying) quiet(ctx context.Context) (busy string, err error) {
+	until := time.Now().Add(time.Duration(c.plan.WaitQuietS * float64(time.Second)))
+	for said := false; ; said = true {
+		busy = c.others(ctx)
+		if busy == "" || !time.Now().Before(until) {
+			return busy, nil
+		}
+		if !said {
+			c.note(fmt.Sprintf("waiting for a quiet machine, up to %s: %s", time.Until(until).Round(time.Second), busy))
+		}
+		select {
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		case <-time.After(askAgain):
+		}
+	}
+}
+
 // others says when other programs would disturb the timing.
 func (c *carrying) others(ctx context.Context) string {
 	if c.Others == nil {
@@ -267,6 +294,7 @@ func (c *carrying) conclude(s *series) {
 	for _, p := range s.points {
 		p.result.Note = joinNotes(p.result.Note, s.note)
 		fill(p.result, p.runs)
+		p.result.Context.Pinned = c.plan.Pin
 		markBusy(p.result.Latency, s.busy)
 		c.price(p.attempt)
 		c.finish(*p.result)

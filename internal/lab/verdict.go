@@ -100,7 +100,14 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	r.Actual = &actual
 	r.Evidence = c.evidence(a)
 	r.SubjectHash, r.Outputs, r.Numerics, r.Placement = p.SubjectHash, p.Outputs, p.Numerics, p.Placement
-	r.Experts, r.Kernels, r.Export, r.Generation = p.Experts, p.Kernels, p.Export, p.Generation
+	r.Experts, r.Kernels, r.Export = p.Experts, p.Kernels, p.Export
+	if t := p.Training; t != nil {
+		r.Training = &t.Training
+	}
+	if t := p.Generation; t != nil {
+		r.Generation = generated(t)
+		r.Generation.AgreedTokens, r.Generation.OnePass = t.AgreedTokens, t.OnePass
+	}
 	if p.Evidence != "" {
 		r.Evidence = p.Evidence
 	}
@@ -207,6 +214,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 	switch {
 	case c.Engine == platform.Noop:
 		return cell.Works, "", nil
+	case mistrained(p) != "":
+		return wrong("%s", mistrained(p))
 	case p.Finite != nil && !*p.Finite:
 		return wrong("the output holds NaN or infinity")
 	case p.Constant != nil && *p.Constant:
@@ -236,18 +245,33 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case n.Precision != "":
 		return cell.Partial, fmt.Sprintf("it does not compute in %s: its error of %s is as large as that of %s", c.DType, number(n.MaxRel), n.Precision), nil
+	case unjudgedMode(p) != "":
+		return cell.Partial, unjudgedMode(p), nil
 	case len(around(n, true)) > 0:
 		return cell.Partial, "not compared: " + strings.Join(around(n, true), "; "), nil
-	case p.Export != nil && p.Export.Step(cell.ConstantInputs) != nil:
-		return cell.Partial, "the graph does not take every input of the model: " + p.Export.Step(cell.ConstantInputs).Why, nil
-	case p.Export != nil && p.Export.Step(cell.FixedChoices) != nil:
-		return cell.Partial, "the graph is valid only for inputs that lead to the same choices: " + p.Export.Step(cell.FixedChoices).Why, nil
-	case p.Export != nil && p.Export.Step(cell.FixedAxes) != nil:
-		return cell.Partial, "shapes are not dynamic as requested: " + p.Export.Step(cell.FixedAxes).Why, nil
+	case narrowed(p.Export) != "":
+		return cell.Partial, narrowed(p.Export), nil
 	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
 		return cell.Partial, "the check is weak here: " + weak(*n.Control), nil
 	}
 	return cell.Works, "", nil
+}
+
+// narrowed says what a graph does not take that its model does, if anything.
+func narrowed(e *cell.Exported) string {
+	if e == nil {
+		return ""
+	}
+	for _, s := range []struct{ step, says string }{
+		{cell.ConstantInputs, "the graph does not take every input of the model: "},
+		{cell.FixedChoices, "the graph is valid only for inputs that lead to the same choices: "},
+		{cell.FixedAxes, "shapes are not dynamic as requested: "},
+	} {
+		if found := e.Step(s.step); found != nil {
+			return s.says + found.Why
+		}
+	}
+	return ""
 }
 
 // leftOver says which operations ran elsewhere, the most frequent first.

@@ -142,6 +142,8 @@ func TestHowExactItIs(t *testing.T) {
 	}
 }
 
+func training(t cell.Training) *runner.Training { return &runner.Training{Training: t} }
+
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
@@ -172,6 +174,16 @@ func TestVerdicts(t *testing.T) {
 		"wrong elsewhere":  {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.2), Tolerance: 1e-3, Reference: "cpu fp32", Sample: "padded at the end"}}, cell.Fails, "on inputs other than the first: padded at the end"},
 		"fixed axes":       {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: cell.FixedAxes, Why: "batch of pixel_values"}}}}, cell.Partial, "batch of pixel_values"},
 		"other steps":      {runner.Report{Numerics: passed, Export: &cell.Exported{Steps: []cell.ExportStep{{Name: "constants folded"}}}}, cell.Works, ""},
+		"another past":     {runner.Report{Numerics: passed, Generation: &runner.Tokens{NewTokens: 9, OnePass: &cell.OnePass{Tokens: new(4), MaxRel: new(0.3), Pass: &no}}}, cell.Partial, "token 5 is not the one"},
+		"other logits":     {runner.Report{Numerics: passed, Generation: &runner.Tokens{NewTokens: 9, OnePass: &cell.OnePass{Tokens: new(9), MaxRel: new(0.3), Tolerance: 1e-3, Pass: &no}}}, cell.Partial, "by 0.3 of the largest value, more than 0.001"},
+		"not passed so":    {runner.Report{Numerics: passed, Generation: &runner.Tokens{NewTokens: 9, OnePass: &cell.OnePass{Note: "embeddings"}}}, cell.Works, ""},
+		"trained":          {runner.Report{Numerics: passed, Training: training(cell.Training{Falls: &yes, Gradients: &cell.Gradients{Judged: 3, Pass: true}})}, cell.Works, ""},
+		"left out":         {runner.Report{Numerics: passed, Training: training(cell.Training{Falls: &yes, Gradients: &cell.Gradients{Judged: 3, Missed: []string{"head.bias"}}})}, cell.Fails, "moved 1 parameter other than the reference's: head.bias"},
+		"wrong gradient":   {runner.Report{Numerics: passed, Training: training(cell.Training{Falls: &yes, Gradients: &cell.Gradients{Judged: 3, Worst: "head.bias", MaxRel: new(1.0), Tolerance: 1e-3}})}, cell.Fails, "the gradient of head.bias differs from the reference's by 1 of its length"},
+		"does not fall":    {runner.Report{Numerics: passed, Training: training(cell.Training{Falls: &no, Losses: []*float64{new(2.0), new(2.5)}, Gradients: &cell.Gradients{Judged: 3, Pass: true}})}, cell.Fails, "does not fall on a batch that it is trained on: 2 → 2.5"},
+		"other losses":     {runner.Report{Numerics: &cell.Numerics{MaxRel: new(0.5), Tolerance: 1e-3, Reference: "cpu fp64"}, Training: training(cell.Training{})}, cell.Fails, "the losses of a few steps differ from those of a loop on cpu fp64"},
+		"no number":        {runner.Report{Finite: &no, Training: training(cell.Training{Losses: []*float64{new(2.0), nil}})}, cell.Fails, "not a number after a few steps: 2 → NaN"},
+		"nothing judged":   {runner.Report{Numerics: passed, Training: training(cell.Training{Gradients: &cell.Gradients{}})}, cell.Partial, "no gradient"},
 		"wrong and left":   {runner.Report{Numerics: &cell.Numerics{MaxRel: new(1.0)}, Placement: &cell.Placement{Nodes: map[string]int{"cpu": 9, "cuda:0": 2}}}, cell.Fails, "differs"},
 	} {
 		v, note, f := verdict(cell.Cell{Type: "x"}.Normal(), tc.report)

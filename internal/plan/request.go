@@ -2,6 +2,7 @@ package plan
 
 import (
 	"reflect"
+	"slices"
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
@@ -30,6 +31,8 @@ type Settings struct {
 	Seed    int      `json:"seed,omitempty"`
 	Threads int      `json:"threads,omitempty"` // 0 is the device's setting
 	Mode    string   `json:"mode,omitempty"`
+	Prompts []int    `json:"prompts,omitempty"` // lengths in tokens, of mode generate: the same as Seqs
+	Tokens  int      `json:"tokens,omitempty"`  // that mode generate adds; 0 is cell.DefaultTokens
 	cell.Special
 }
 
@@ -42,6 +45,8 @@ type How struct {
 	Laws       bool        `json:"laws,omitempty"`
 	Scripts    bool        `json:"scripts,omitempty"`
 	TimeoutS   float64     `json:"timeout_s,omitempty"`
+	WaitQuietS float64     `json:"wait_quiet_s,omitempty"`
+	Pin        string      `json:"pin,omitempty"`
 	Repeats    int         `json:"repeats,omitempty"`
 }
 
@@ -71,6 +76,12 @@ func (r Request) WithFile(file cell.Plan) (Request, error) {
 	if how.TimeoutS == 0 {
 		how.TimeoutS = file.TimeoutS
 	}
+	if how.WaitQuietS == 0 {
+		how.WaitQuietS = file.WaitQuietS
+	}
+	if how.Pin == "" {
+		how.Pin = file.Pin
+	}
 	if how.Repeats == 0 {
 		how.Repeats = file.Repeats
 	}
@@ -85,12 +96,18 @@ func (r Request) Check() error {
 		values []int
 		least  int
 	}{{"batch", r.Batches, 1}, {"seq", r.Seqs, 1}, {"image", []int{r.Image}, 0}, {"seed", []int{r.Seed}, 0},
-		{"threads", []int{r.Threads}, 0}, {"repeats", []int{r.Repeats}, 0}} {
+		{"threads", []int{r.Threads}, 0}, {"prompt", r.Prompts, 1}, {"tokens", []int{r.Tokens}, 0}, {"repeats", []int{r.Repeats}, 0}} {
 		for _, v := range n.values {
 			if v < n.least {
 				return refuse("--%s %d: it must be at least %d", n.name, v, n.least)
 			}
 		}
+	}
+	if len(r.Prompts) > 0 && r.Mode != cell.Generate {
+		return refuse("--prompt is for mode generate: use --seq, or add --mode generate")
+	}
+	if len(r.Prompts) > 0 && len(r.Seqs) > 0 {
+		return refuse("--prompt and --seq are the same in mode generate: give one of them")
 	}
 	alone := r.Empty() && reflect.ValueOf(r.Settings).IsZero()
 	if len(r.Cells) > 0 && !alone {
@@ -102,11 +119,11 @@ func (r Request) Check() error {
 // spread is one model on one target with each of the asked settings.
 func (r Request) spread(c cell.Cell) []cell.Cell {
 	c.Image, c.Seed, c.Threads = r.Image, r.Seed, r.Threads
-	c.Mode, c.Special = r.Mode, r.Special
+	c.Mode, c.Special, c.Tokens = r.Mode, r.Special, r.Tokens
 	var out []cell.Cell
 	for _, d := range orDefault(r.DTypes, "") {
 		for _, b := range orDefault(r.Batches, 1) {
-			for _, n := range orDefault(r.Seqs, 0) {
+			for _, n := range orDefault(slices.Concat(r.Seqs, r.Prompts), 0) {
 				c.DType, c.Batch, c.Seq = platform.DType(d), b, n // names are checked by the plan
 				out = append(out, c)
 			}

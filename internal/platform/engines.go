@@ -39,6 +39,12 @@ type Traits struct {
 	Pages bool
 	// Generates says that it continues texts: the mode generate.
 	Generates bool
+	// Lengths says that it continues them by any number of tokens.
+	Lengths bool
+	// Caches says that it can be told how to keep the past of a text.
+	Caches bool
+	// Trains says that it trains models: the mode train.
+	Trains bool
 	// Throughput says that it can be measured with as many inferences in flight
 	// as its device likes.
 	Throughput bool
@@ -66,10 +72,11 @@ var engines = []struct {
 	name Engine
 	Traits
 }{
-	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true, Processor: Target{Platform: CPU}}},
+	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true,
+		Processor: Target{Platform: CPU}}},
 	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true, ONNX: true,
 		DTypes: []DType{FP32}}}, // its CPU provider has too few operators in half precision
-	{EngOpenVINO, Traits{On: []Name{OpenVINO}, Libraries: []string{"openvino", "nncf"}, Graphs: true, ONNX: true, Generates: true,
+	{EngOpenVINO, Traits{On: []Name{OpenVINO}, Libraries: []string{"openvino", "nncf"}, Graphs: true, ONNX: true, Generates: true, Lengths: true,
 		Throughput: true, Ways: []string{"onnx", "torch"}, Processor: Target{Platform: OpenVINO, Device: "CPU"}}},
 	{EngQNN, Traits{On: []Name{QNN}, Libraries: []string{"onnxruntime-qnn"}, Graphs: true, ONNX: true, Generates: true}},
 	{CoreML, Traits{On: []Name{MPS}, Libraries: []string{"coremltools"}, Anywhere: true, Graphs: true,

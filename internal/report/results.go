@@ -224,7 +224,13 @@ func facts(r cell.Result) []string {
 	}
 	if matrix.Timed(r) {
 		out = append(out, strings.TrimSpace(Milliseconds(r.Latency.MedianMS)+" "+interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS)))
-		if r.Throughput != nil {
+		switch {
+		case r.Training != nil:
+			out = append(out, stepWords(*r.Training)...)
+			out = append(out, rate(*r.Throughput))
+		case r.Generation != nil:
+			out = append(out, tokenWords(*r.Generation)...)
+		case r.Throughput != nil:
 			out = append(out, rate(*r.Throughput))
 		}
 	}

@@ -55,6 +55,8 @@ type Job struct {
 	// script for each that is broken.
 	Laws  bool `json:"laws,omitempty"`
 	Repro bool `json:"repro,omitempty"`
+	// Pin holds the child to these processors; nil is any.
+	Pin []int `json:"pin,omitempty"`
 	// Env are variables for the child, set before anything is computed in it.
 	Env map[string]string `json:"env,omitempty"`
 }
@@ -133,11 +135,32 @@ type Report struct {
 	Kernels         map[string]string  `json:"kernels"`         // nil: no choice of kernels, or not looked at
 	Laws            []cell.Law         `json:"laws"`            // nil: not asked for, or none could be tried
 	Fingerprint     *cell.Fingerprint  `json:"fingerprint"`     // nil: not a tiny model on the CPU in fp32, or without a reference
-	Generation      *cell.Generation   `json:"generation"`      // nil: mode infer
+	Generation      *Tokens            `json:"generation"`      // nil: not mode generate
+	Training        *Training          `json:"training"`        // nil: not mode train
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
 	WeightsUnused   []string           `json:"weights_unused"`  // tensors that the model has no place for
 	Context         json.RawMessage    `json:"context"`         // what the engine adds to cell.Context
+}
+
+// Tokens are what a child says of the generations of a point, one by one.
+type Tokens struct {
+	PromptTokens int           `json:"prompt_tokens"`
+	NewTokens    int           `json:"new_tokens"`
+	Batch        int           `json:"batch"`
+	PrefillsMS   []float64     `json:"prefills_ms"` // to the first logits; empty where they are not told apart
+	StreamsMS    [][]float64   `json:"streams_ms"`  // when each token was known, since its generation began
+	IDs          [][]int       `json:"ids"`         // row by row; nil where they are not told
+	Strayed      int           `json:"strayed"`     // generations that chose others
+	AgreedTokens *int          `json:"agreed_tokens"`
+	OnePass      *cell.OnePass `json:"one_pass"`
+}
+
+// Training is what a child says of the steps of a point: of a check what they
+// gave, of a timed job what their parts took.
+type Training struct {
+	cell.Training
+	PartsMS map[string][]float64 `json:"parts_ms"`
 }
 
 // Warmup is how the iterations before the timed ones went.

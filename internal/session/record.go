@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"assay/internal/cell"
 	"assay/internal/journal"
+	"assay/internal/lab"
 	"assay/internal/progress"
 )
 
@@ -42,6 +44,9 @@ func (s *Session) Record(ctx context.Context, plan cell.Plan, j *journal.Writer,
 // CarryInto runs a plan and journals it in a folder. The results that were
 // finished are in the report also when it was stopped.
 func (s *Session) CarryInto(ctx context.Context, dir string, plan cell.Plan, command string, on progress.Listener) (cell.Report, error) {
+	if err := lab.Pinnable(plan.Pin); err != nil {
+		return cell.Report{}, fmt.Errorf("the plan's pin: %w", err)
+	}
 	// A machine that cannot run the plan leaves no empty journal behind.
 	if err := s.Ready(ctx, plan); err != nil {
 		return cell.Report{}, err

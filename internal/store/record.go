@@ -90,7 +90,7 @@ func resultRow(h journal.Header, line journal.Line) row {
 		{"parameters", whole(r.Parameters)}, {"attempts", int32(r.Attempts)}, {"versions", dictionary(r.Context.Versions)},
 		{"started_at", instant(r.StartedAt)}, {"result", lean(line.Body)},
 	}
-	for _, part := range []row{cellColumns(r.Cell), movedColumns(r), failureColumns(r), numericColumns(r), latencyColumns(r), memoryColumns(r), rest} {
+	for _, part := range []row{cellColumns(r.Cell), movedColumns(r), failureColumns(r), numericColumns(r), latencyColumns(r), modeColumns(r), memoryColumns(r), rest} {
 		id = append(id, part...)
 	}
 	return id
@@ -112,6 +112,8 @@ func cellColumns(c cell.Cell) row {
 		{"threads", whole(c.Threads)}, {"seed", int64(c.Seed)}, {"mode", c.Mode},
 		{"scenario", text(c.Scenario)}, {"shapes", text(c.Shapes)}, {"via", text(c.Via)},
 		{"start", text(c.Start)}, {"front_end", text(c.FrontEnd)}, {"block", text(c.Block)}, {"accuracy", text(c.Accuracy)},
+		{"tokens", whole(c.Tokens)}, {"cache", text(c.Cache)},
+		{"optimizer", text(c.Optimizer)}, {"activations", text(c.Activations)}, {"mixed", text(c.Mixed)},
 	}
 }
 
@@ -175,6 +177,30 @@ func latencyColumns(r *cell.Result) row {
 	}
 }
 
+// modeColumns are what generations and steps of training took.
+func modeColumns(r *cell.Result) row {
+	median := func(s *cell.Spread) *float64 {
+		if s == nil {
+			return nil
+		}
+		return &s.Median
+	}
+	part := func(name string) func(*cell.Training) *float64 {
+		return func(t *cell.Training) *float64 {
+			if s, ok := t.Parts[name]; ok {
+				return &s.Median
+			}
+			return nil
+		}
+	}
+	return row{
+		{"ttft_ms", of(r.Generation, func(g *cell.Generation) *float64 { return median(g.TTFT) })},
+		{"tpot_ms", of(r.Generation, func(g *cell.Generation) *float64 { return median(g.TPOT) })},
+		{"tokens_per_s", of(r.Generation, func(g *cell.Generation) *float64 { return g.TokensPerS })},
+		{"forward_ms", of(r.Training, part("forward"))}, {"backward_ms", of(r.Training, part("backward"))}, {"step_ms", of(r.Training, part("step"))},
+	}
+}
+
 func memoryColumns(r *cell.Result) row {
 	return row{
 		{"host_baseline_bytes", of(r.Memory, func(m *cell.Memory) *int64 { return m.HostBaselineBytes })},
@@ -199,6 +225,14 @@ func lean(body json.RawMessage) json.RawMessage {
 		return body
 	}
 	result["latency"] = b
+	var tokens map[string]json.RawMessage
+	if json.Unmarshal(result["generation"], &tokens) == nil && tokens != nil {
+		delete(tokens, "streams_ms")
+		if b, err = json.Marshal(tokens); err != nil {
+			return body
+		}
+		result["generation"] = b
+	}
 	if b, err = json.Marshal(result); err != nil {
 		return body
 	}

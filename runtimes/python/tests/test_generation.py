@@ -10,7 +10,7 @@ from assay_runner.engines.graphs import driver
 from assay_runner.engines.torch import engine
 from assay_runner.errors import Unsuited, UnsupportedDType
 from assay_runner.exporting import encoder_decoder
-from assay_runner.subjects import generation
+from assay_runner.subjects import generation, streams
 from assay_runner.subjects.programs import building
 
 NEW = generation.NEW_TOKENS
@@ -82,14 +82,14 @@ def test_weights_are_those_of_plain_inference():
 
 
 def test_clock_tells_the_first_token_from_the_others():
-    clock = generation.Clock()
-    for stamps in ([0, 10, 12, 14], [0, 20, 22, 26], [0, 5]):  # the last one was cut
-        clock._runs.append([ms * 1_000_000 for ms in stamps])
+    clock = streams.Clock()
+    for stamps in ([0, 10, 12, 14], [5, 25, 27, 31], [0, 5]):  # the last one was cut
+        clock.told(stamps)
     told = clock.report(prompt=7, new=3, batch=2)
-    assert told["prefill_ms"] == 15
-    assert told["token_ms_median"] == 2
-    assert told["tokens_per_s"] == 1000
-    assert generation.Clock().report(7, 3, 1)["prefill_ms"] is None
+    assert told["streams_ms"] == [[10, 12, 14], [20, 22, 26]]  # since each began
+    assert (told["prompt_tokens"], told["new_tokens"], told["batch"], told["ids"]) == (7, 3, 2, None)
+    clock.forget()
+    assert clock.report(7, 3, 1)["streams_ms"] == []
 
 
 def test_greedy_steps_know_what_stands_before_them():
@@ -100,13 +100,16 @@ def test_greedy_steps_know_what_stands_before_them():
         asked.append((ids.tolist(), past))
         return np.eye(32, dtype=np.float32)[[past + ids.shape[1]] * len(ids)]
 
-    clock = generation.Clock()
+    clock = streams.Clock()
     clock.begin()
     made = generation.greedy(step, np.zeros((2, 5), np.int64), 3, clock)
     assert made["generated"].tolist() == [[5, 6, 7]] * 2
     assert made["logits"].shape == (2, 3, 32)
     assert asked[1:] == [([[5]] * 2, 5), ([[6]] * 2, 6)]
-    assert clock.report(5, 3, 2)["prefill_ms"] is not None
+    told = clock.report(5, 3, 2)
+    assert told["ids"] == [[5, 6, 7]] * 2
+    assert told["prefills_ms"][0] <= told["streams_ms"][0][0] <= told["streams_ms"][0][2]
+    clock.end(3)
 
 
 def test_torch_generates():
@@ -116,8 +119,11 @@ def test_torch_generates():
     assert report["numerics"]["control"]["pass"]
     told = report["generation"]
     assert (told["prompt_tokens"], told["new_tokens"], told["agreed_tokens"]) == (16, NEW, NEW)
-    assert told["prefill_ms"] > 0
-    assert told["tokens_per_s"] > 0
+    assert 0 < told["prefills_ms"][0] <= told["streams_ms"][0][0]
+    assert len(told["streams_ms"]) == 1  # the reference's generation is none of the cell's
+    assert len(told["ids"][0]) == NEW
+    assert told["one_pass"]["pass"]
+    assert told["one_pass"]["tokens"] == NEW
 
 
 def test_the_end_of_a_text_is_off():
@@ -128,7 +134,13 @@ def test_the_end_of_a_text_is_off():
 
 def test_timed_generations():
     report = on_torch(torch_recipes.LLAMA, "time")
-    assert report["generation"]["token_ms_median"] * (NEW - 1) < 3 * max(report["samples_ms"])
+    told = report["generation"]
+    assert len(told["streams_ms"]) == len(report["samples_ms"])  # neither the first nor those of the warm-up
+    for stream, whole in zip(told["streams_ms"], report["samples_ms"], strict=True):
+        assert stream == sorted(stream)
+        assert len(stream) == NEW
+        assert stream[-1] <= whole
+    assert told["strayed"] == 0
 
 
 def test_a_model_that_generates_nothing():
@@ -144,7 +156,8 @@ def test_openvino_generates_what_torch_does(exports):
     assert report["export"]["steps"][0]["count"] == 4  # keys and values of two layers
     timed = on_openvino(exports, torch_recipes.LLAMA, "time")
     assert timed["export"]["found"]
-    assert timed["generation"]["tokens_per_s"] > 0
+    assert len(timed["generation"]["streams_ms"]) == len(timed["samples_ms"])
+    assert timed["generation"]["ids"] == report["generation"]["ids"]
 
 
 def test_openvino_encodes_once_and_decodes_with_a_cache(exports):

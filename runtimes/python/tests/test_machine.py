@@ -68,6 +68,7 @@ def test_a_laptop_on_battery(tmp_path):
         tmp_path,
         {
             f"{CPU0}/cpufreq/scaling_governor": "powersave\n",
+            "sys/devices/system/cpu/intel_pstate/no_turbo": "1\n",
             f"{CPU0}/cpufreq/scaling_cur_freq": "2400000\n",
             f"{CPU0}/thermal_throttle/core_throttle_count": "3\n",
             "sys/class/thermal/thermal_zone0/type": "x86_pkg_temp\n",
@@ -82,6 +83,7 @@ def test_a_laptop_on_battery(tmp_path):
         },
     )
     assert machine.governor() == "powersave"
+    assert machine.turbo() is False
     assert machine.clock_mhz() == 2400
     assert machine.throttle_count() == 3
     assert machine.temperature_c() == 51
@@ -91,7 +93,7 @@ def test_a_laptop_on_battery(tmp_path):
 
 def test_an_empty_machine_knows_nothing(tmp_path):
     report = context.Watch(Device("cpu"), context.Machine(tmp_path)).report(2, {})
-    unknown = ("governor", "clock_mhz", "temperature_c", "throttled", "power_source", "load_before")
+    unknown = ("governor", "turbo", "clock_mhz", "temperature_c", "throttled", "power_source", "load_before")
     assert {report[name] for name in unknown} == {None}
     assert report["threads"] == 2
     assert report["versions"]["torch"] == torch.__version__

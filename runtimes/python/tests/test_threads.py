@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -43,3 +45,13 @@ def test_what_is_loaded_later_reads_it_from_the_environment(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     threads.bound({"kind": "recipe"})
     assert {threads.os.environ[name] for name in threads.VARIABLES} == {"1"}
+
+
+def test_a_child_is_held_to_its_processors():
+    code = "import os, sys; from assay_runner.process import threads; threads.bound({'kind': 'time', 'pin': [%d]})"
+    one = min(os.sched_getaffinity(0))
+    told = subprocess.run(
+        [sys.executable, "-c", code % one + "; print(sorted(os.sched_getaffinity(0)))"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert told.stdout.split() == [f"[{one}]"]

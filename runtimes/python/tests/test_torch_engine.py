@@ -183,7 +183,7 @@ def test_time():
         ({"cell": {"platform": "rocm"}}, AbsentDevice),
         ({"cell": {"platform": "abacus"}}, AbsentDevice),
         ({"cell": {"dtype": "int8"}}, UnsupportedDType),
-        ({"cell": {"mode": "train"}}, Unsuited),
+        ({"cell": {"mode": "dream"}}, Unsuited),
         ({"recipe": {}}, BadRecipe),
         ({"recipe": {**torch_recipes.BERT, "class": "BertForEverything"}}, BadRecipe),
         ({"recipe": {**torch_recipes.BERT, "class": "os.system"}}, BadRecipe),

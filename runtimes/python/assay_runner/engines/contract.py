@@ -160,6 +160,10 @@ class Compiled(ABC):
         """What generations took so far; None where a run is not a generation."""
         return None
 
+    def forget(self) -> None:
+        """The generations so far do not count: they were the first, or warmed up."""
+        return
+
     def around(self, found: Arrays) -> list[dict[str, Any]] | None:
         """What a library makes around its model, compared; None where nothing but the model is run."""
         return None

@@ -46,6 +46,14 @@ class Machine:
         """The rule by which the kernel sets clocks."""
         return self._text(f"{_CPU}/cpu0/cpufreq/scaling_governor")
 
+    def turbo(self) -> bool | None:
+        """Whether clocks may go beyond the usual one."""
+        off = self._text(f"{_CPU}/intel_pstate/no_turbo")
+        if off is not None:
+            return off == "0"
+        boost = self._text(f"{_CPU}/cpufreq/boost")
+        return None if boost is None else boost == "1"
+
     def clock_mhz(self) -> float | None:
         """Mean clock over the processors that tell theirs."""
         paths = (self._root / _CPU).glob("cpu[0-9]*/cpufreq/scaling_cur_freq")
@@ -167,6 +175,7 @@ class Watch:
             "variables": self._device.variables(),
             "versions": versions(self._device),
             "governor": self._machine.governor(),
+            "turbo": self._machine.turbo(),
             "clock_mhz": _both(clock0, clock1),
             "temperature_c": _both(hot0, hot1),
             "throttled": None if count0 is None or count1 is None else count1 > count0,

@@ -30,7 +30,9 @@ def share(job: Mapping[str, Any]) -> int:
 
 
 def bound(job: Mapping[str, Any]) -> None:
-    """Hold this process to the job's share. To be called before anything is computed."""
+    """Hold this process to the job's share, and to the processors that it names: before anything is computed."""
+    if job.get("pin"):
+        os.sched_setaffinity(0, job["pin"])  # threads to come inherit it
     count = share(job)
     if not count:
         return

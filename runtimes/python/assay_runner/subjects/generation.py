@@ -1,39 +1,60 @@
 """Generation of a fixed length: what the engines that generate share.
 
-A prompt is continued by NEW_TOKENS tokens, greedily, and never ends early: the end of a text is switched off, so that
-every engine does the same work. An output is the logits of each step (`logits`) and what was chosen (`generated`).
-Once two engines choose differently they continue different texts, so logits are compared up to there. `greedy` is the
-loop of every engine that has none of its own: how an engine takes a step, and where it keeps its past, is its own.
+A prompt is continued by a number of tokens (NEW_TOKENS unless the cell says another), greedily, and never ends early:
+the end of a text is switched off, so that every engine does the same work. An output is the logits of each step
+(`logits`) and what was chosen (`generated`). Once two engines choose differently they continue different texts, so
+logits are compared up to there. `greedy` is the loop of every engine that has none of its own: how an engine takes a
+step, and where it keeps its past, is its own.
 """
 
 from __future__ import annotations
 
-import itertools
-import statistics
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 from assay_runner.subjects.outputs import Tensors
+from assay_runner.subjects.streams import Clock
 
 MODE = "generate"
 PROGRAM = "continue"
 NEW_TOKENS = 16
 LOGITS, IDS = "logits", "generated"
+TOKENS, CACHE = "tokens", "cache"  # fields of a cell, and of the recipe that it makes
 PROMPT = "prompt"  # of an encoder, the output that the decoder begins with
 
 Step = Callable[[np.ndarray, int], np.ndarray]
 """New ids (batch, n), and how many tokens stand before them → the logits after the last one (batch, vocabulary)."""
 
 
-def recipe(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe of the same model, continued: its call was one for a forward, and so is what is known of rounding and
-    damage. What is generated grows, and no mask of its own goes along."""
+def recipe(plain: Mapping[str, Any], cell: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The recipe of the same model, continued as a cell asks: its call was one for a forward, and so is what is known
+    of rounding and damage. What is generated grows, and no mask of its own goes along. What is usual is left out, so
+    that subjects keep their hashes."""
     kept = {name: value for name, value in plain.items() if name not in ("rounding", "damages", "unmoved")}
     given = [spec for spec in plain.get("inputs", ()) if spec["name"] != "decoder_attention_mask"]
-    return {**kept, "program": PROGRAM, "call": {}, "inputs": given}
+    asked = {name: value for name in (TOKENS, CACHE) if (value := (cell or {}).get(name))}
+    if asked.get(TOKENS) == NEW_TOKENS:
+        del asked[TOKENS]
+    return {**kept, "program": PROGRAM, "call": {}, "inputs": given, **asked}
+
+
+def longer(specs: Sequence[Mapping[str, Any]], given: Tensors, name: str, whole: torch.Tensor) -> Tensors:
+    """The inputs of one pass over a whole text in place of its beginning: masks go on with ones, marks with zeros. An
+    input that says more than that of every word is a ValueError."""
+    shapes = {spec["name"]: spec.get("shape", []) for spec in specs}
+    made, more = dict(given), whole.shape[1] - given[name].shape[1]
+    for key, t in given.items():
+        shape = shapes.get(key, [])
+        if key == name or t.ndim < 2 or len(shape) < 2 or shape[1] != shapes[name][1]:
+            continue
+        if t.ndim > 2 or t.is_floating_point():
+            raise ValueError(f"{key} says something of every word, and nothing of new ones")
+        filler = t.new_full((t.shape[0], more), 1 if "mask" in key else 0)
+        made[key] = torch.cat([t, filler], dim=1)
+    return {**made, name: whole}
 
 
 def prompted(given: Mapping[str, Any]) -> tuple[int, int]:
@@ -78,8 +99,9 @@ def greedy(step: Step, prompt: np.ndarray, new: int, clock: Clock) -> dict[str, 
     for _ in range(new):
         last = step(ids, seen)
         seen += ids.shape[1]
+        clock.logits()
         ids = last.argmax(-1)[:, None].astype(np.int64)
-        clock.step()
+        clock.step(ids[:, 0])
         logits.append(last)
         chosen.append(ids)
     return {LOGITS: np.stack(logits, 1), IDS: np.concatenate(chosen, 1)}
@@ -87,39 +109,3 @@ def greedy(step: Step, prompt: np.ndarray, new: int, clock: Clock) -> dict[str, 
 
 def _first(tensors: Tensors, steps: int) -> Tensors:
     return {name: t[:, :steps] if name in (LOGITS, IDS) else t for name, t in tensors.items()}
-
-
-class Clock:
-    """When the steps of each generation ended."""
-
-    def __init__(self) -> None:
-        self._runs: list[list[int]] = []
-
-    def begin(self) -> None:
-        """A generation begins."""
-        self._runs.append([time.perf_counter_ns()])
-
-    def step(self) -> None:
-        """A token is chosen."""
-        self._runs[-1].append(time.perf_counter_ns())
-
-    def told(self, stamps_ms: Sequence[float]) -> None:
-        """A generation as an engine with a clock of its own tells it: when it began, and when each token was there."""
-        self._runs.append([round(ms * 1e6) for ms in stamps_ms])
-
-    def report(self, prompt: int, new: int, batch: int) -> dict[str, Any]:
-        """Medians over all generations so far: the first token, which the prompt is read for, and the later ones."""
-        spans = [_spans(run) for run in self._runs if len(run) == new + 1]
-        later = [ms for run in spans for ms in run[1:]]
-        token = statistics.median(later) if later else None
-        return {
-            "prompt_tokens": prompt,
-            "new_tokens": new,
-            "prefill_ms": statistics.median(run[0] for run in spans) if spans else None,
-            "token_ms_median": token,
-            "tokens_per_s": batch * 1e3 / token if token else None,
-        }
-
-
-def _spans(stamps: Sequence[int]) -> list[float]:
-    return [(after - before) / 1e6 for before, after in itertools.pairwise(stamps)]

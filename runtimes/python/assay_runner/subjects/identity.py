@@ -16,7 +16,7 @@ from assay_runner.subjects import inputs
 
 _VERSION = 2  # raised whenever what is hashed changes: hashes of different versions are never equal
 _RECIPE = ("type", "class", "config_class", "task", "size", "checkpoint", "config", "inputs", "call")
-_RECIPE_MAY = ("program", "parts")  # hashed where given: recipes without them keep the hashes they had
+_RECIPE_MAY = ("program", "parts", "tokens")  # hashed where given: recipes without them keep the hashes they had
 
 
 def digest(recipe: Mapping[str, Any], weights: Mapping[str, Any], point: Mapping[str, Any], seed: int) -> str:

@@ -14,6 +14,7 @@ import torch
 
 from assay_runner.checking.laws.case import Case, seeded
 from assay_runner.checking.laws.law import Inapplicable, Pair
+from assay_runner.subjects import generation
 from assay_runner.subjects.expressions import evaluate
 from assay_runner.subjects.outputs import Tensors
 
@@ -179,14 +180,7 @@ def settings(model: Any) -> dict[str, Any]:
 
 def longer(case: Case, given: Mapping[str, torch.Tensor], name: str, whole: torch.Tensor) -> Tensors:
     """The inputs of one pass over the whole text: masks go on with ones, marks with zeros."""
-    made, size = dict(given), case.spec(name)["shape"][1]
-    more = whole.shape[1] - given[name].shape[1]
-    for key, t in given.items():
-        spec = case.spec(key)
-        if key == name or t.dim() < 2 or len(spec.get("shape", [])) < 2 or spec["shape"][1] != size:
-            continue
-        if t.dim() > 2 or t.is_floating_point():
-            raise Inapplicable(f"{key} says something of every word, and nothing of new ones")
-        filler = torch.full((t.shape[0], more), 1 if "mask" in key else 0, dtype=t.dtype)
-        made[key] = torch.cat([t, filler], dim=1)
-    return {**made, name: whole}
+    try:
+        return generation.longer(case.recipe["inputs"], given, name, whole)
+    except ValueError as why:
+        raise Inapplicable(str(why)) from why

@@ -32,9 +32,11 @@ def time(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         with timing.quiet():
             with emit.in_phase("warmup"):
                 warm = clock.warm_up(rule)
+            compiled.forget()
             emit.timed("begin")
             samples = clock.sample(rule, warm.last_ms)
             emit.timed("end")
+        tokens = compiled.generation()
         by_device = _by_device(compiled)
         report = session.report(running, sampling.tensors(compiled.outputs()), None)
         return report | {
@@ -47,6 +49,7 @@ def time(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
                 "stable": warm.stable,
             },
             "sync": "",
+            "generation": tokens,
             "hidden": samples.hidden,
             "phases_ms": {"first": running.run_ms, "warmup": (warm.mean_ms or 0.0) * warm.count} | compiled.phases(),
         }

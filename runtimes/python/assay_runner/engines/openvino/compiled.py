@@ -17,7 +17,8 @@ import openvino as ov
 from assay_runner.engines import contract
 from assay_runner.engines.contract import Arrays, Asked, Placement
 from assay_runner.engines.openvino.generating import Encoder, continued
-from assay_runner.subjects.generation import NEW_TOKENS, Clock, prompted
+from assay_runner.subjects.generation import NEW_TOKENS, TOKENS, prompted
+from assay_runner.subjects.streams import Clock
 
 from .precision import executed
 
@@ -123,6 +124,7 @@ class Generating(Latency):
     ) -> None:
         super().__init__(compiled, asked, names, key)
         self._clock = Clock()
+        self.new_tokens = int(asked.cell.get(TOKENS) or NEW_TOKENS)
         self._encoder = encoder
         self._feeds: Arrays = {}
         self._made: dict[str, np.ndarray] = {}
@@ -140,6 +142,7 @@ class Generating(Latency):
         """One generation."""
         encoder = self._encoder.before() if self._encoder else None
         self._made = continued(self._request, encoder, self._feeds, self.new_tokens, self._clock)
+        self._clock.end(self.new_tokens)
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Logits of each step and the ids that were chosen."""
@@ -149,6 +152,10 @@ class Generating(Latency):
         """Those of a step, and of the encoder."""
         step = super().placement()
         return step.beside(self._encoder.placement()) if self._encoder else step
+
+    def forget(self) -> None:
+        """Those so far do not count."""
+        self._clock.forget()
 
     def generation(self) -> dict[str, Any]:
         """What the generations so far took."""

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from assay_runner.subjects.generation import PROMPT, Clock, greedy
+from assay_runner.subjects.generation import PROMPT, greedy
+from assay_runner.subjects.streams import Clock
 
 Arrays = Mapping[str, np.ndarray]
 

@@ -24,7 +24,7 @@ from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
 from assay_runner.exporting.quieting import quiet
 from assay_runner.process import blame
-from assay_runner.subjects import generation
+from assay_runner.subjects import generation, streams
 
 ENCODER = "encoder"  # the folder of the graph that runs once
 STAGE = "decode"  # the part that takes any number of new tokens after any number of past ones
@@ -100,5 +100,5 @@ def _check(folder: Path, subject: Subject, encoder: Mapping[str, Any] | None) ->
     once = encoder and Encoder(request(encoder["file"]), [row["name"] for row in encoder["outputs"]])
     feeds = {name: t.numpy() for name, t in subject.tensors.items()}
     new = subject.expected[generation.IDS].shape[1]
-    made = generating.continued(request(FILE), once, feeds, new, generation.Clock())
+    made = generating.continued(request(FILE), once, feeds, new, streams.Clock())
     return comparison.continued(direct.version(), made, subject.expected)

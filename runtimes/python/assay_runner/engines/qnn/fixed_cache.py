@@ -20,7 +20,7 @@ from assay_runner.errors import ExportFailed, WrongExport
 from assay_runner.exporting import comparison, steps, trying, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
-from assay_runner.subjects import generation
+from assay_runner.subjects import generation, streams
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.replacing import replaced
 
@@ -77,7 +77,7 @@ def _check(folder: Path, subject: Subject, new: int) -> dict[str, Any]:
         )
 
     ids = subject.tensors["input_ids"].numpy()
-    made = greedy.continued(stage(PREFILL), stage(DECODE), ids, new, generation.Clock())
+    made = greedy.continued(stage(PREFILL), stage(DECODE), ids, new, streams.Clock())
     return comparison.continued(f"onnxruntime {onnxruntime.__version__}", made, subject.expected)
 
 

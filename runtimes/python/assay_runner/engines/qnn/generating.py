@@ -17,7 +17,8 @@ import onnx_ir
 from assay_runner.engines.contract import Compiled, Exported, Placement
 from assay_runner.engines.qnn.greedy import DECODE, PREFILL, Arrays, continued
 from assay_runner.exporting import writing
-from assay_runner.subjects.generation import NEW_TOKENS, Clock
+from assay_runner.subjects.generation import NEW_TOKENS
+from assay_runner.subjects.streams import Clock
 
 
 def stages(exported: Exported) -> list[Exported]:
@@ -55,6 +56,7 @@ class Generating(Compiled):
         """One generation."""
         prefill, decode = (lambda given, stage=stage: _ran(stage, given) for stage in self._stages)
         self._made = continued(prefill, decode, self._ids, NEW_TOKENS, self._clock)
+        self._clock.end(NEW_TOKENS)
 
     def outputs(self) -> dict[str, np.ndarray]:
         """Logits of each step and the ids that were chosen."""
@@ -70,6 +72,10 @@ class Generating(Compiled):
         """Those of the graph that runs most."""
         first, second = (stage.facts() for stage in self._stages)
         return second | {"context_found": first["context_found"] and second["context_found"]}
+
+    def forget(self) -> None:
+        """Those so far do not count."""
+        self._clock.forget()
 
     def generation(self) -> dict[str, Any]:
         """What the generations so far took."""

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from assay_runner.subjects.generation import IDS, LOGITS, Clock
+from assay_runner.subjects.generation import IDS, LOGITS
+from assay_runner.subjects.streams import Clock
 
 Arrays = Mapping[str, np.ndarray]
 Stage = Callable[[Arrays], Arrays]
@@ -50,8 +51,9 @@ def continued(prefill: Stage, decode: Stage, ids: np.ndarray, new: int, clock: C
     logits, chosen = [], []
     for step in range(new):
         logits.append(made[LOGITS])
+        clock.logits()
         chosen.append(made[LOGITS].argmax(-1)[:, None])
-        clock.step()
+        clock.step(chosen[-1][:, 0])
         if step + 1 < new:
             place = seen + step
             cache = {PAST + name: array for name, array in made.items() if name != LOGITS}

@@ -15,6 +15,7 @@ from assay_runner.checking import (
     laws,
     narrower,
     numerics,
+    onepass,
     placement,
     reference,
     steadiness,
@@ -28,6 +29,7 @@ from assay_runner.process import linux
 from assay_runner.subjects import experts, generation, outputs
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
+from assay_runner.subjects.programs.continuing import Continuation
 
 if TYPE_CHECKING:
     from assay_runner.engines.torch.engine import Session
@@ -78,6 +80,8 @@ def _checked(
 ) -> dict[str, Any]:
     linux.reset_peak()  # each point has a peak of its own, and the reference is the harness's; the model counts in all
     placed = session.placed(tensors)
+    if isinstance(built.model, Continuation):
+        built.model.clock.forget()  # the reference's
     watched = experts.watching(built.model), kernels.watching(built.model)
     # The phase is not "first": the reference and other points have run before.
     with watched[0] as mixture, watched[1] as chosen, session.emit.in_phase("run"):
@@ -90,6 +94,8 @@ def _checked(
     report["constant"] = outputs.constant(found)
     if not session.device.cpu:
         report["placement"] |= _census(session, built, placed)
+    if isinstance(built.model, Continuation):
+        report["generation"]["one_pass"] = _once(session, built.model, placed, seen)
     if _lawful(session):
         with session.emit.in_phase("laws"):
             report["laws"] = _obeyed(session, built, point)
@@ -115,6 +121,18 @@ def _checked(
     report["numerics"] = narrower.named(judged, session.recipe, session.dtype_name)
     report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
     return report
+
+
+def _once(
+    session: Session, model: Continuation, placed: Mapping[str, torch.Tensor], seen: Tensors
+) -> dict[str, Any] | None:
+    """The generation against one pass over its text."""
+    if model.whole is None:
+        return None
+    with session.drawing(model):
+        return onepass.judged(
+            model.model, session.recipe["inputs"], dict(placed), seen, model.whole, session.tolerance.most
+        )
 
 
 def _moved(

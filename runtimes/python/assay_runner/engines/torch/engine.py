@@ -18,14 +18,16 @@ from assay_runner.checking import placement, reference, tolerances
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import preimporting, timing
-from assay_runner.engines.torch import checks, sampling
+from assay_runner.engines.torch import checks, sampling, training
 from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
 from assay_runner.machine import context, devices, memory
 from assay_runner.process import linux
 from assay_runner.subjects import front_ends, generation, identity, inputs, outputs
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
+from assay_runner.subjects.programs.continuing import Continuation
 
+MODES = ("infer", generation.MODE, training.MODE)
 INSIDE = "forward only; inputs resident on the device"
 
 
@@ -34,7 +36,11 @@ def run(job: Mapping[str, Any], emit: Any) -> None:
     kinds: dict[str, Callable[[Session], None]] = {"check": checks.check, "time": measure}
     if job.get("kind") not in kinds:
         raise BadRecipe(f"the torch engine has no job {job.get('kind')!r}: it has {', '.join(kinds)}")
-    kinds[job["kind"]](Session(job, emit))
+    session = Session(job, emit)
+    if session.mode == training.MODE and job["kind"] == "check":
+        training.check(session)
+    else:
+        kinds[job["kind"]](session)
 
 
 class Session:
@@ -48,11 +54,11 @@ class Session:
         self.recipe: Mapping[str, Any] = job.get("recipe") or {}
         if not self.recipe.get("class"):
             raise BadRecipe("the job has no recipe that names a class")
-        mode = self.cell.get("mode") or "infer"
-        if mode not in ("infer", generation.MODE):
-            raise Unsuited(f"the torch engine has no mode {mode!r}: it has infer, {generation.MODE}")
-        if mode == generation.MODE:
-            self.recipe = generation.recipe(self.recipe)
+        self.mode: str = self.cell.get("mode") or "infer"
+        if self.mode not in MODES:
+            raise Unsuited(f"the torch engine has no mode {self.mode!r}: it has {', '.join(MODES)}")
+        if self.mode == generation.MODE:
+            self.recipe = generation.recipe(self.recipe, self.cell)
         if self.cell.get("front_end"):
             self.recipe = front_ends.recipe(self.recipe)
         self.points: list[Mapping[str, Any]] = job.get("points") or [{"batch": 1}]
@@ -197,9 +203,20 @@ class Session:
             "weights_unused": built.unused,
             "inputs_inside": INSIDE,
             "energy_j": None,
-            "generation": built.model.generation() if hasattr(built.model, "generation") else None,
+            "generation": told(built.model),
             "context": self.watch.report(self.threads, self.precision),
         }
+
+
+def told(model: torch.nn.Module) -> dict[str, Any] | None:
+    """What the generations of a model took since they count; None where it does not generate."""
+    return model.generation() if isinstance(model, Continuation) else None
+
+
+def forget(model: torch.nn.Module) -> None:
+    """The generations so far do not count."""
+    if isinstance(model, Continuation):
+        model.clock.forget()
 
 
 def measure(session: Session) -> None:
@@ -209,7 +226,8 @@ def measure(session: Session) -> None:
     session.to_device(built)
     for index, point in enumerate(session.points):
         session.emit.index = index
-        session.emit.point(index, _timed(session, built, point, rule))
+        timed = training.measure if session.mode == training.MODE else _timed
+        session.emit.point(index, timed(session, built, point, rule))
 
 
 def _timed(session: Session, built: building.Built, point: Mapping[str, Any], rule: timing.Rule) -> dict[str, Any]:
@@ -225,14 +243,17 @@ def _timed(session: Session, built: building.Built, point: Mapping[str, Any], ru
             first_ms = timing.once(call, device)
         with emit.in_phase("warmup"):
             warm = timing.warm_up(call, device, rule)
+        forget(model)
         emit.timed("begin")
         before = session.watch.energy_j()
         samples = timing.sample(call, device, rule, warm.last_ms)
         after = session.watch.energy_j()
         emit.timed("end")
+        tokens = told(model)
         found, peak = _afterwards(device, model, arguments)
     report = session.report(built, point, found)
     report["memory"]["framework_peak_bytes"] = peak
+    report["generation"] = tokens
     if before is not None and after is not None:
         report["energy_j"] = (after - before) / len(samples.ms)
     return report | {

@@ -21,7 +21,7 @@ from assay_runner.exporting import comparison, steps, traces, trying, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
 from assay_runner.process import blame
-from assay_runner.subjects import generation
+from assay_runner.subjects import generation, streams
 from assay_runner.subjects.outputs import Tensors
 
 PROMPT = "prompt"  # the folder of the graph that runs once
@@ -48,7 +48,7 @@ class Pair:
 
         batch = next(iter(feeds.values())).shape[0]
         begun = np.zeros((batch, slots - new), np.int64)  # as long as what the first graph begins with
-        clock = generation.Clock()
+        clock = streams.Clock()
         clock.begin()
         return generation.greedy(step, begun, new, clock)
 

@@ -15,7 +15,8 @@ import numpy as np
 from assay_runner.engines import timing
 from assay_runner.engines.contract import Arrays, Asked, Placement
 from assay_runner.engines.web.stages import LOGITS, PRESENT
-from assay_runner.subjects.generation import NEW_TOKENS, Clock, prompted
+from assay_runner.subjects.generation import NEW_TOKENS, prompted
+from assay_runner.subjects.streams import Clock
 
 from . import placing
 from .backend import RUN_S, SHORT_S, PageClock, Session, seen
@@ -60,6 +61,10 @@ class Generating(Session):
         step = super().placement()
         prompt = placing.read(self._once["log"], self._asked.platform)
         return step.beside(prompt) if step and prompt else None
+
+    def forget(self) -> None:
+        """Those so far do not count."""
+        self._tokens.forget()
 
     def generation(self) -> dict[str, Any]:
         """What the generations so far took."""

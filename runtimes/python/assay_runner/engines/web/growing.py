@@ -21,7 +21,7 @@ from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
 from assay_runner.exporting.quieting import quiet
 from assay_runner.process import blame
-from assay_runner.subjects import generation
+from assay_runner.subjects import generation, streams
 
 STAGE = "decode"  # the part that takes any number of new tokens after any number of past ones
 IDS, POSITIONS, MASK, LOGITS = "input_ids", "position_ids", "attention_mask", "logits"
@@ -117,6 +117,6 @@ def continued(
         past.update({PAST + n.removeprefix(PRESENT): t for n, t in found.items() if n.startswith(PRESENT)})
         return found[LOGITS][:, -1]
 
-    clock = generation.Clock()
+    clock = streams.Clock()
     clock.begin()
     return generation.greedy(step, ids, new, clock)

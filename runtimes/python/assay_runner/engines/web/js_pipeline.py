@@ -16,7 +16,8 @@ import numpy as np
 from assay_runner.engines.contract import Arrays, Asked
 from assay_runner.engines.web.transformers_js import CALL, DECODED, GRAPHS
 from assay_runner.subjects import generation
-from assay_runner.subjects.generation import NEW_TOKENS, Clock, prompted
+from assay_runner.subjects.generation import NEW_TOKENS, prompted
+from assay_runner.subjects.streams import Clock
 
 from . import around, limits
 from .backend import SHORT_S, Session, created
@@ -78,6 +79,10 @@ class Piped(Session):
         """What the pipeline made by itself in the last run, whose model gave this."""
         folder = self._prepared.graph.parent.parent
         return around.rows(around.Ran(folder, self._call, self._feeds, self._made, found, self._result))
+
+    def forget(self) -> None:
+        """Those so far do not count."""
+        self._tokens.forget()
 
     def generation(self) -> dict[str, Any] | None:
         """What the generations so far took; None where nothing is generated."""

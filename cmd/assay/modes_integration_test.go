@@ -1,0 +1,66 @@
+//go:build integration
+
+package main
+
+import (
+	"testing"
+
+	"assay/internal/cell"
+	"assay/internal/measure"
+)
+
+// TestIntegrationGenerates: every token's time and id comes from torch and from
+// OpenVINO into the result, and the numbers are those of the definitions.
+func TestIntegrationGenerates(t *testing.T) {
+	t.Parallel()
+	p, _ := withTorch(t)
+	args := []string{"bench", "--quick", "--repeats", "2", "llama", "--mode", "generate", "--tokens", "5", "--prompt", "8", "--platform"}
+	for _, where := range [][]string{{"cpu"}, {"cpu", "--cache", "static"}, {"openvino"}} {
+		r := p.report(t, exitOK, append(args, where...)...).Results[0]
+		g := r.Generation
+		if r.Verdict != cell.Works || g == nil || g.TTFT == nil || g.TPOT == nil || g.Between == nil || g.TokensPerS == nil {
+			t.Fatalf("%v: %s, %+v, %+v", where, r.Verdict, g, r.Failure)
+		}
+		if g.PromptTokens != 8 || g.NewTokens != 5 || len(g.IDs) != 1 || len(g.IDs[0]) != 5 || g.Strayed != 0 || *g.AgreedTokens != 5 {
+			t.Errorf("%v: %+v", where, g)
+		}
+		for i, repeat := range g.StreamsMS {
+			if len(repeat) != len(r.Latency.SamplesMS[i]) {
+				t.Errorf("%v: %d generations, %d samples", where, len(repeat), len(r.Latency.SamplesMS[i]))
+			}
+			for j, stream := range repeat {
+				if err := measure.Stream(stream).Check(5); err != nil || stream[4] > r.Latency.SamplesMS[i][j] {
+					t.Errorf("%v: %v in a sample of %g ms: %v", where, stream, r.Latency.SamplesMS[i][j], err)
+				}
+			}
+		}
+		if g.Between.N != 4*g.TTFT.N || len(g.StreamsMS) != 2 {
+			t.Errorf("%v: %d times between the tokens of %d generations in %d repeats", where, g.Between.N, g.TTFT.N, len(g.StreamsMS))
+		}
+	}
+}
+
+// TestIntegrationTrains: what a check saw of gradients, and what the parts of a
+// step took, come into one result.
+func TestIntegrationTrains(t *testing.T) {
+	t.Parallel()
+	p, _ := withTorch(t)
+	for _, more := range [][]string{nil, {"--optimizer", "sgd", "--checkpointing"}, {"--mixed", "bf16"}} {
+		args := append([]string{"bench", "--quick", "--repeats", "2", "bert", "--mode", "train", "--platform", "cpu"}, more...)
+		r := p.report(t, exitOK, args...).Results[0]
+		if r.Verdict != cell.Works || r.Training == nil || r.Training.Gradients == nil || !r.Training.Gradients.Pass {
+			t.Fatalf("%v: %s, %+v, %+v", more, r.Verdict, r.Training, r.Failure)
+		}
+		if c := r.Numerics.Control; c == nil || c.Kind != "frozen" || !c.Pass {
+			t.Errorf("%v: the control is %+v", more, c)
+		}
+		for _, part := range []string{"forward", "backward", "step"} {
+			if s := r.Training.Parts[part]; s.Median <= 0 || s.N == 0 {
+				t.Errorf("%v: %s took %+v", more, part, s)
+			}
+		}
+		if r.Throughput == nil || r.Throughput.Value <= 0 {
+			t.Errorf("%v: no samples a second", more)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package report
+
+import (
+	"fmt"
+
+	"assay/internal/cell"
+)
+
+// tokenWords are the numbers of a generation: what the first token took, what
+// each later one did, and how many a second that makes.
+func tokenWords(g cell.Generation) []string {
+	out := []string{fmt.Sprintf("%d+%d tokens", g.PromptTokens, g.NewTokens)}
+	if g.TTFT != nil {
+		out = append(out, "first "+Milliseconds(g.TTFT.Median))
+	}
+	if g.TPOT != nil {
+		out = append(out, "then "+Milliseconds(g.TPOT.Median)+" each")
+	}
+	if g.TokensPerS != nil {
+		out = append(out, fmt.Sprintf("%.4g tokens/s", *g.TokensPerS))
+	}
+	return out
+}
+
+// stepWords are what the parts of a step of training took.
+func stepWords(t cell.Training) []string {
+	var out []string
+	for _, part := range []string{"forward", "backward", "step"} {
+		if s, ok := t.Parts[part]; ok {
+			out = append(out, part+" "+Milliseconds(s.Median))
+		}
+	}
+	return out
+}
