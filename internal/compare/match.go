@@ -1,0 +1,163 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/cell"
+)
+
+// Pair is a cell's result on both sides.
+type Pair struct {
+	A, B         Entry
+	HostA, HostB cell.Host
+}
+
+// matched is what two sides have in common, and what only one has.
+type matched struct {
+	pairs        []Pair
+	a, b         []Entry // that count, of each side
+	onlyA, onlyB []Named
+}
+
+// match puts the newest result of each cell of a beside that of b.
+func match(a, b Side, o Options) matched {
+	ignoring := o.ignoring()
+	oldest, newest := newestOf(a, ignoring), newestOf(b, ignoring)
+	hostsA, hostsB := byID(a.Hosts), byID(b.Hosts)
+	m := matched{onlyA: []Named{}, onlyB: []Named{}}
+	for key, was := range oldest {
+		m.a = append(m.a, was)
+		if is, ok := newest[key]; ok {
+			m.pairs = append(m.pairs, Pair{was, is, host(hostsA, was.Host), host(hostsB, is.Host)})
+		} else {
+			m.onlyA = append(m.onlyA, name(was.Result.Cell))
+		}
+	}
+	for key, is := range newest {
+		m.b = append(m.b, is)
+		if _, ok := oldest[key]; !ok {
+			m.onlyB = append(m.onlyB, name(is.Result.Cell))
+		}
+	}
+	slices.SortFunc(m.onlyA, Named.compare)
+	slices.SortFunc(m.onlyB, Named.compare)
+	return m
+}
+
+// newestOf is the newest result of each cell that says something about its model;
+// one under which the machine broke counts only where there is no other.
+func newestOf(s Side, ignoring []cell.Any) map[cell.Key]Entry {
+	out := map[cell.Key]Entry{}
+	for _, e := range s.Entries {
+		if e.Result.Cell.Type == "noop" && !times(e.Result) {
+			continue // a no-op is no model; its times are those of Assay itself
+		}
+		key := e.Result.Cell.Key(ignoring...)
+		other, ok := out[key]
+		if !ok || e.better(other) {
+			out[key] = e
+		}
+	}
+	return out
+}
+
+// better says whether it stands for its cell rather than the other does.
+func (e Entry) better(other Entry) bool {
+	if a, b := e.Result.Broke(), other.Result.Broke(); a != b {
+		return b
+	}
+	return cmp.Or(e.Result.StartedAt.Compare(other.Result.StartedAt), strings.Compare(e.Run, other.Run)) > 0
+}
+
+func byID(hosts []cell.Host) map[string]cell.Host {
+	out := map[string]cell.Host{}
+	for _, h := range hosts {
+		out[h.ID] = h
+	}
+	return out
+}
+
+func host(hosts map[string]cell.Host, id string) cell.Host {
+	if h, ok := hosts[id]; ok {
+		return h
+	}
+	return cell.Host{ID: id}
+}
+
+// name is how people call a cell.
+func name(c cell.Cell) Named {
+	n := c.Normal()
+	settings := n.Beside()
+	if n.Size == cell.Full && n.Checkpoint == "" {
+		settings = append([]string{"full"}, settings...)
+	}
+	if n.Task != "" {
+		settings = append(settings, n.Task)
+	}
+	return Named{Model: n.Model(), Family: c.Family, Target: n.Target, Platform: string(n.Platform), DType: string(n.DType), Settings: settings}
+}
+
+func (p Pair) named() Named {
+	n := name(p.A.Result.Cell)
+	if b := name(p.B.Result.Cell); b.Target != n.Target {
+		n.TargetB = b.Target
+	}
+	if n.Family == "" {
+		n.Family = p.B.Result.Cell.Family
+	}
+	return n
+}
+
+// String is the cell in one line: "bert on cpu, fp32, batch 4".
+func (n Named) String() string {
+	where := n.Target
+	if n.TargetB != "" {
+		where += " → " + n.TargetB
+	}
+	return strings.Join(append([]string{n.Model + " on " + where, n.DType}, n.Settings...), ", ")
+}
+
+func (n Named) compare(other Named) int { return strings.Compare(n.String(), other.String()) }
+
+func summary(s Side, counted []Entry) Summary {
+	out := Summary{Name: s.Name, Kind: s.Kind, Runs: []string{}, Cells: len(counted), Hosts: []cell.Host{}}
+	ids := map[string]bool{}
+	for _, e := range counted {
+		out.Runs = append(out.Runs, e.Run)
+		at := e.Result.StartedAt
+		if !at.IsZero() && (out.From.IsZero() || at.Before(out.From)) {
+			out.From = at
+		}
+		if at.After(out.To) {
+			out.To = at
+		}
+		if !ids[e.Host] {
+			ids[e.Host] = true
+			out.Hosts = append(out.Hosts, host(byID(s.Hosts), e.Host))
+		}
+	}
+	slices.Sort(out.Runs)
+	out.Runs = slices.Compact(out.Runs)
+	slices.SortFunc(out.Hosts, func(a, b cell.Host) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Apart is how long after the results of a those of b were made; 0 where they overlap.
+func (r Report) Apart() time.Duration { return max(0, r.B.From.Sub(r.A.To)) }
+
+// sort gives every list its order: what is worst first, then by name.
+func (r *Report) sort() {
+	slices.SortFunc(r.Turns, func(a, b Turn) int { return cmp.Or(a.order()-b.order(), a.Cell.compare(b.Cell)) })
+	slices.SortFunc(r.Speed, func(a, b Speed) int {
+		return cmp.Or(a.Verdict.order()-b.Verdict.order(), -cmp.Compare(a.size(), b.size()), a.Cell.compare(b.Cell))
+	})
+	slices.SortFunc(r.Changes, func(a, b Change) int {
+		return cmp.Or(strings.Compare(a.What, b.What), -cmp.Compare(a.Ratio, b.Ratio), a.Cell.compare(b.Cell))
+	})
+	slices.SortFunc(r.Refused, func(a, b Refusal) int {
+		return cmp.Or(strings.Compare(a.Field, b.Field), a.Cell.compare(b.Cell))
+	})
+}
