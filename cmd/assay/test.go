@@ -47,6 +47,7 @@ Times of test runs are not shown: use bench.
 		},
 	}
 	f.add(c, "auto")
+	f.addName(c)
 	f.addOutput(c)
 	f.addLaws(c)
 	c.Flags().BoolVar(&consistency, "consistency", false, "compare the outputs of all platforms here with each other, and of a batch with a single input")
@@ -87,6 +88,7 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 		},
 	}
 	f.add(c, "auto")
+	f.addName(c)
 	f.addOutput(c)
 	c.Flags().BoolVar(&quick, "quick", false, "3 repeats of 0.2 s instead of 6 of 1 s: no interval")
 	c.Flags().IntVar(&repeats, "repeats", 0, "fresh children per cell (default 6, with --quick 3)")

@@ -27,7 +27,7 @@ import (
 type Entry struct {
 	Result   cell.Result
 	Run      string
-	Host     string // its id
+	Host     cell.Host // as its run saw it
 	Imported bool
 }
 
@@ -36,7 +36,6 @@ type Side struct {
 	Name    string
 	Kind    string  // run, name, baseline, file, host, target, version, date
 	Entries []Entry // in any order
-	Hosts   []cell.Host
 }
 
 // Options say what may differ.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"assay/internal/cell"
+	"assay/internal/platform"
 )
 
 // Differs is a field whose value is not the same on both sides.
@@ -37,23 +38,23 @@ const (
 type field struct {
 	name  string
 	stops stops
-	of    func(Entry, cell.Host) string
+	of    func(Entry) string
 	help  string
 }
 
 // fields is the table of what is looked at, in the order in which it is told. Of
 // the fields that keep cells apart the first that differs is named.
 var fields = append([]field{
-	{"host", stopsAll, func(_ Entry, h cell.Host) string { return h.MachineKey() }, "the machine: processor, memory class, devices"},
-	{"driver", stopsNumbers, func(e Entry, h cell.Host) string { return driver(e, h) }, "the driver of the accelerator"},
-	{"files", stopsNumbers, func(e Entry, _ cell.Host) string { return e.Result.Content }, "the user's own files that the model is made of"},
-	{"weights", stopsNumbers, func(e Entry, _ cell.Host) string { return loaded(e.Result) }, "the given weights, by their digest"},
-	{"subject", stopsNumbers, func(e Entry, _ cell.Host) string { return e.Result.SubjectHash }, "configuration, weights and inputs"},
-	{"timing", stopsNumbers, func(e Entry, _ cell.Host) string { return string(e.Result.Timing) }, "quick or full"},
-	{"actual settings", stopsNumbers, func(e Entry, _ cell.Host) string { return actual(e.Result) }, "what memory made of dtype, batch and input size"},
-	{"clock", stopsNumbers, func(e Entry, _ cell.Host) string { return sync(e.Result) }, "whether the device was waited for"},
-	{"inputs inside", stopsNumbers, func(e Entry, _ cell.Host) string { return e.Result.Context.InputsInside }, "what a sample includes"},
-	{"power", stopsNumbers, func(e Entry, _ cell.Host) string { return e.Result.Context.PowerSource }, "mains or battery"},
+	{"host", stopsAll, func(e Entry) string { return e.Host.MachineKey() }, "the machine: processor, memory class, devices"},
+	{"driver", stopsNumbers, driver, "the driver of the accelerator"},
+	{"files", stopsNumbers, func(e Entry) string { return e.Result.Content }, "the user's own files that the model is made of"},
+	{"weights", stopsNumbers, func(e Entry) string { return loaded(e.Result) }, "the given weights, by their digest"},
+	{"subject", stopsNumbers, func(e Entry) string { return e.Result.SubjectHash }, "configuration, weights and inputs"},
+	{"timing", stopsNumbers, func(e Entry) string { return string(e.Result.Timing) }, "quick or full"},
+	{"actual settings", stopsNumbers, func(e Entry) string { return actual(e.Result) }, "what memory made of dtype, batch and input size"},
+	{"clock", stopsNumbers, func(e Entry) string { return sync(e.Result) }, "whether the device was waited for"},
+	{"inputs inside", stopsNumbers, func(e Entry) string { return e.Result.Context.InputsInside }, "what a sample includes"},
+	{"power", stopsNumbers, func(e Entry) string { return e.Result.Context.PowerSource }, "mains or battery"},
 }, listed...)
 
 // keyed are fields of a cell itself, by which results are matched. Named in
@@ -70,18 +71,18 @@ var keyed = []struct {
 
 // listed are fields that are only told.
 var listed = []field{
-	{"governor", stopsNothing, func(e Entry, _ cell.Host) string { return e.Result.Context.Governor }, ""},
-	{"threads used", stopsNothing, func(e Entry, _ cell.Host) string { return count(e.Result.Context.Threads) }, ""},
-	{"usable CPUs", stopsNothing, func(e Entry, _ cell.Host) string { return count(e.Result.Context.Affinity) }, ""},
-	{"usable cores", stopsNothing, func(_ Entry, h cell.Host) string { return count(h.Cores) }, ""},
-	{"kernel", stopsNothing, func(_ Entry, h cell.Host) string { return h.Kernel }, ""},
-	{"attention", stopsNothing, func(e Entry, _ cell.Host) string { return e.Result.Context.AttnImpl }, ""},
-	{"TF32", stopsNothing, func(e Entry, _ cell.Host) string { return truth(e.Result.Context.TF32) }, ""},
-	{"throttled", stopsNothing, func(e Entry, _ cell.Host) string { return truth(e.Result.Context.Throttled) }, ""},
-	{"browser", stopsNothing, func(e Entry, _ cell.Host) string { return browser(e.Result) }, ""},
-	{"kernels", stopsNothing, func(e Entry, _ cell.Host) string { return pairsOf(e.Result.Kernels) }, ""},
-	{"engine settings", stopsNothing, func(e Entry, _ cell.Host) string { return pairsOf(e.Result.Context.EngineSettings) }, ""},
-	{"variables", stopsNothing, func(e Entry, _ cell.Host) string { return pairsOf(e.Result.Context.Variables) }, ""},
+	{"governor", stopsNothing, func(e Entry) string { return e.Result.Context.Governor }, ""},
+	{"threads used", stopsNothing, func(e Entry) string { return count(e.Result.Context.Threads) }, ""},
+	{"usable CPUs", stopsNothing, func(e Entry) string { return count(e.Result.Context.Affinity) }, ""},
+	{"usable cores", stopsNothing, func(e Entry) string { return count(e.Host.Cores) }, ""},
+	{"kernel", stopsNothing, func(e Entry) string { return e.Host.Kernel }, ""},
+	{"attention", stopsNothing, func(e Entry) string { return e.Result.Context.AttnImpl }, ""},
+	{"TF32", stopsNothing, func(e Entry) string { return truth(e.Result.Context.TF32) }, ""},
+	{"throttled", stopsNothing, func(e Entry) string { return truth(e.Result.Context.Throttled) }, ""},
+	{"browser", stopsNothing, func(e Entry) string { return browser(e.Result) }, ""},
+	{"kernels", stopsNothing, func(e Entry) string { return pairsOf(e.Result.Kernels) }, ""},
+	{"engine settings", stopsNothing, func(e Entry) string { return pairsOf(e.Result.Context.EngineSettings) }, ""},
+	{"variables", stopsNothing, func(e Entry) string { return pairsOf(e.Result.Context.Variables) }, ""},
 }
 
 // Field is a name that Options.Across takes, and what it stands for.
@@ -136,12 +137,12 @@ func (p Pair) differing(o Options, s stops) *Differs {
 		if f.stops != s || o.allows(f) {
 			continue
 		}
-		a, b := f.of(p.A, p.HostA), f.of(p.B, p.HostB)
+		a, b := f.of(p.A), f.of(p.B)
 		if a == b || a == "" || b == "" {
 			continue
 		}
 		if f.name == "host" {
-			a, b = facts(p.HostA, p.HostB)
+			a, b = facts(p.A.Host, p.B.Host)
 		}
 		return &Differs{Field: f.name, A: a, B: b}
 	}
@@ -198,9 +199,9 @@ func contexts(pairs []Pair, o Options) []Differs {
 			add(Differs{Field: name, A: a[name], B: b[name]})
 		}
 		for _, f := range fields {
-			a, b := f.of(p.A, p.HostA), f.of(p.B, p.HostB)
+			a, b := f.of(p.A), f.of(p.B)
 			if f.name == "host" && a != b {
-				a, b = facts(p.HostA, p.HostB)
+				a, b = facts(p.A.Host, p.B.Host)
 			}
 			if f.stops == stopsNothing || o.allows(f) {
 				add(Differs{Field: f.name, A: a, B: b})
@@ -226,11 +227,11 @@ func merged(a, b map[string]string) map[string]string {
 }
 
 // driver is that of a machine with an accelerator; results on the CPU know of none.
-func driver(e Entry, h cell.Host) string {
-	if h.Machine == nil || e.Result.Cell.Normal().Platform == "cpu" {
+func driver(e Entry) string {
+	if e.Host.Machine == nil || e.Result.Cell.Normal().Platform == platform.CPU {
 		return ""
 	}
-	return h.Machine.Driver
+	return e.Host.Machine.Driver
 }
 
 func loaded(r cell.Result) string {

@@ -10,10 +10,7 @@ import (
 )
 
 // Pair is a cell's result on both sides.
-type Pair struct {
-	A, B         Entry
-	HostA, HostB cell.Host
-}
+type Pair struct{ A, B Entry }
 
 // matched is what two sides have in common, and what only one has.
 type matched struct {
@@ -22,43 +19,71 @@ type matched struct {
 	onlyA, onlyB []Named
 }
 
-// match puts the newest result of each cell of a beside that of b.
+// place is a cell on a machine.
+type place struct {
+	key     cell.Key
+	machine string
+}
+
+// match puts the newest result of each cell of a beside that of b: of one machine
+// where there is one on both sides, else of any, so that what keeps them apart can
+// be told.
 func match(a, b Side, o Options) matched {
-	ignoring := o.ignoring()
-	oldest, newest := newestOf(a, ignoring), newestOf(b, ignoring)
-	hostsA, hostsB := byID(a.Hosts), byID(b.Hosts)
 	m := matched{onlyA: []Named{}, onlyB: []Named{}}
-	for key, was := range oldest {
-		m.a = append(m.a, was)
-		if is, ok := newest[key]; ok {
-			m.pairs = append(m.pairs, Pair{was, is, host(hostsA, was.Host), host(hostsB, is.Host)})
-		} else {
-			m.onlyA = append(m.onlyA, name(was.Result.Cell))
+	oldest, newest := newestOf(a, o), newestOf(b, o)
+	for at, was := range oldest {
+		if is, ok := newest[at]; ok {
+			m.add(was, is)
+			delete(oldest, at)
+			delete(newest, at)
 		}
 	}
-	for key, is := range newest {
-		m.b = append(m.b, is)
-		if _, ok := oldest[key]; !ok {
-			m.onlyB = append(m.onlyB, name(is.Result.Cell))
+	left, others := anywhere(oldest), anywhere(newest)
+	for at, was := range left {
+		if is, ok := others[at]; ok {
+			m.add(was, is)
+			delete(others, at)
+		} else {
+			m.a, m.onlyA = append(m.a, was), append(m.onlyA, name(was.Result.Cell))
 		}
+	}
+	for _, is := range others {
+		m.b, m.onlyB = append(m.b, is), append(m.onlyB, name(is.Result.Cell))
 	}
 	slices.SortFunc(m.onlyA, Named.compare)
 	slices.SortFunc(m.onlyB, Named.compare)
 	return m
 }
 
+func (m *matched) add(was, is Entry) {
+	m.pairs, m.a, m.b = append(m.pairs, Pair{was, is}), append(m.a, was), append(m.b, is)
+}
+
+// anywhere is the newest result of each cell, on whatever machine.
+func anywhere(on map[place]Entry) map[cell.Key]Entry {
+	out := map[cell.Key]Entry{}
+	for at, e := range on {
+		if other, ok := out[at.key]; !ok || e.better(other) {
+			out[at.key] = e
+		}
+	}
+	return out
+}
+
 // newestOf is the newest result of each cell that says something about its model;
 // one under which the machine broke counts only where there is no other.
-func newestOf(s Side, ignoring []cell.Any) map[cell.Key]Entry {
-	out := map[cell.Key]Entry{}
+func newestOf(s Side, o Options) map[place]Entry {
+	out, ignoring, across := map[place]Entry{}, o.ignoring(), slices.Contains(o.Across, "host")
 	for _, e := range s.Entries {
 		if e.Result.Cell.Type == "noop" && !times(e.Result) {
 			continue // a no-op is no model; its times are those of Assay itself
 		}
-		key := e.Result.Cell.Key(ignoring...)
-		other, ok := out[key]
-		if !ok || e.better(other) {
-			out[key] = e
+		at := place{key: e.Result.Cell.Key(ignoring...)}
+		if !across {
+			at.machine = e.Host.MachineKey()
+		}
+		if other, ok := out[at]; !ok || e.better(other) {
+			out[at] = e
 		}
 	}
 	return out
@@ -70,21 +95,6 @@ func (e Entry) better(other Entry) bool {
 		return b
 	}
 	return cmp.Or(e.Result.StartedAt.Compare(other.Result.StartedAt), strings.Compare(e.Run, other.Run)) > 0
-}
-
-func byID(hosts []cell.Host) map[string]cell.Host {
-	out := map[string]cell.Host{}
-	for _, h := range hosts {
-		out[h.ID] = h
-	}
-	return out
-}
-
-func host(hosts map[string]cell.Host, id string) cell.Host {
-	if h, ok := hosts[id]; ok {
-		return h
-	}
-	return cell.Host{ID: id}
 }
 
 // name is how people call a cell.
@@ -134,9 +144,9 @@ func summary(s Side, counted []Entry) Summary {
 		if at.After(out.To) {
 			out.To = at
 		}
-		if !ids[e.Host] {
-			ids[e.Host] = true
-			out.Hosts = append(out.Hosts, host(byID(s.Hosts), e.Host))
+		if !ids[e.Host.ID] {
+			ids[e.Host.ID] = true
+			out.Hosts = append(out.Hosts, e.Host)
 		}
 	}
 	slices.Sort(out.Runs)
@@ -160,4 +170,18 @@ func (r *Report) sort() {
 	slices.SortFunc(r.Refused, func(a, b Refusal) int {
 		return cmp.Or(strings.Compare(a.Field, b.Field), a.Cell.compare(b.Cell))
 	})
+}
+
+// Newest is the newest result of each cell on each machine, in a fixed order.
+func (s Side) Newest() []Entry {
+	var out []Entry
+	for _, e := range newestOf(s, Options{}) {
+		if !e.Result.Broke() {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int {
+		return cmp.Or(strings.Compare(a.Result.Cell.Key().String(), b.Result.Cell.Key().String()), strings.Compare(a.Host.ID, b.Host.ID))
+	})
+	return out
 }

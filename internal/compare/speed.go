@@ -19,11 +19,12 @@ const (
 	Faster    SpeedVerdict = "faster"
 	Candidate SpeedVerdict = "candidate" // seems to have changed; only more repeats can tell
 	Refuted   SpeedVerdict = "refuted"   // seemed to have changed, and fresh repeats did not
-	Equal     SpeedVerdict = "same"      // as far as so many repeats can tell
+	Unclear   SpeedVerdict = "unclear"   // differs by less than its repeats vary
+	Equal     SpeedVerdict = "same"      // within what counts as a change
 	Untold    SpeedVerdict = "unknown"   // too few repeats
 )
 
-var speedVerdicts = []SpeedVerdict{Slower, Faster, Candidate, Refuted, Equal, Untold}
+var speedVerdicts = []SpeedVerdict{Slower, Faster, Candidate, Refuted, Unclear, Equal, Untold}
 
 func (v SpeedVerdict) order() int { return slices.Index(speedVerdicts, v) }
 
@@ -115,6 +116,9 @@ func (s *Speed) fill(a, b [][]float64) {
 	s.Finds, s.Verdict = nil, Untold
 	if !math.IsInf(screen.Finds, 0) && !math.IsNaN(screen.Finds) {
 		s.Finds, s.Verdict = &screen.Finds, Equal
+		if s.size() >= math.Log1p(measure.LeastChange) {
+			s.Verdict = Unclear
+		}
 	}
 	if screen.Candidate {
 		s.Verdict = Candidate

@@ -40,6 +40,7 @@ type Options struct {
 	Environments Environments
 	Catalog      *catalog.Catalog
 	Version      string // of the program
+	Name         string // that the user gave the runs of this session
 	// Folders are the user's: answers of detection, recipes that were searched
 	// for, exported models, what was measured of browsers. The zero one keeps
 	// nothing but exported models, among the temporary files.
