@@ -113,7 +113,7 @@ func Write(path, name string, side compare.Side, now time.Time, assay string) er
 		return err
 	}
 	for _, e := range entries {
-		if _, err := w.Append(lean(e.Result)); err != nil {
+		if _, err := w.Append(lean(*e.Result)); err != nil {
 			return errors.Join(err, w.Close())
 		}
 	}
@@ -163,7 +163,7 @@ func ReadFile(ctx context.Context, path, name, kind string) (compare.Side, error
 	side := compare.Side{Name: name, Kind: kind}
 	for _, l := range whole.Lines {
 		if l.Kind == journal.KindResult {
-			side.Entries = append(side.Entries, compare.Entry{Result: *l.Result, Run: whole.Header.Run.ID, Host: whole.Header.Host, Imported: l.Imported})
+			side.Entries = append(side.Entries, compare.Entry{Result: l.Result, Run: whole.Header.Run.ID, Host: whole.Header.Host, Imported: l.Imported})
 		}
 	}
 	return side, nil

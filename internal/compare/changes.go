@@ -22,7 +22,7 @@ type Change struct {
 var kept = []struct {
 	what, unit   string
 	share, least float64
-	of           func(cell.Result) (float64, bool)
+	of           func(*cell.Result) (float64, bool)
 }{
 	{"load", "ms", 0.15, 20, loadMS},
 	{"memory", "bytes", 0.05, 4 << 20, memoryBytes},
@@ -44,7 +44,7 @@ func changes(p Pair) []Change {
 	return out
 }
 
-func loadMS(r cell.Result) (float64, bool) {
+func loadMS(r *cell.Result) (float64, bool) {
 	sum, known := 0.0, false
 	for _, phase := range cell.LoadPhases() {
 		if ms, ok := r.PhasesMS[phase]; ok {
@@ -55,7 +55,7 @@ func loadMS(r cell.Result) (float64, bool) {
 }
 
 // memoryBytes is the device's peak over what it held before, or else the host's.
-func memoryBytes(r cell.Result) (float64, bool) {
+func memoryBytes(r *cell.Result) (float64, bool) {
 	m := r.Memory
 	if m == nil {
 		return 0, false
@@ -75,7 +75,7 @@ func memoryBytes(r cell.Result) (float64, bool) {
 	return over(m.HostPeakBytes, m.HostBaselineBytes)
 }
 
-func energyJ(r cell.Result) (float64, bool) {
+func energyJ(r *cell.Result) (float64, bool) {
 	if r.EnergyJ == nil {
 		return 0, false
 	}

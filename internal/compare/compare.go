@@ -25,7 +25,7 @@ import (
 
 // Entry is a result and where it came from.
 type Entry struct {
-	Result   cell.Result
+	Result   *cell.Result
 	Run      string
 	Host     cell.Host // as its run saw it
 	Imported bool
@@ -178,6 +178,6 @@ func (p Pair) speaks() bool {
 // timed reports whether both sides have times that count.
 func (p Pair) timed() bool { return times(p.A.Result) && times(p.B.Result) }
 
-func times(r cell.Result) bool {
+func times(r *cell.Result) bool {
 	return r.Latency != nil && r.Evidence == cell.Measured && r.Timing != cell.Functional && r.Timing != ""
 }

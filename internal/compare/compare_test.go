@@ -21,7 +21,7 @@ type change func(*Entry)
 
 // entry is a timed result of bert on a target, with one change or more.
 func entry(changes ...change) Entry {
-	e := Entry{Run: "run", Host: here, Result: cell.Result{
+	e := Entry{Run: "run", Host: here, Result: &cell.Result{
 		Cell: cell.Cell{Type: "bert", Family: "encoder-only"}.Normal(), SubjectHash: "s", Verdict: cell.Works, Evidence: cell.Measured, Timing: cell.Thorough,
 		Numerics:  &cell.Numerics{MaxRel: number(1e-6), Tolerance: 1e-3, Reference: "cpu fp64", Pass: true},
 		Placement: &cell.Placement{Device: "cpu"},

@@ -228,13 +228,13 @@ func merged(a, b map[string]string) map[string]string {
 
 // driver is that of a machine with an accelerator; results on the CPU know of none.
 func driver(e Entry) string {
-	if e.Host.Machine == nil || e.Result.Cell.Normal().Platform == platform.CPU {
+	if e.Host.Machine == nil || e.Result.Cell.Platform == platform.CPU {
 		return ""
 	}
 	return e.Host.Machine.Driver
 }
 
-func loaded(r cell.Result) string {
+func loaded(r *cell.Result) string {
 	if r.Loaded == nil {
 		return ""
 	}
@@ -242,7 +242,7 @@ func loaded(r cell.Result) string {
 }
 
 // actual is what ran where that is not what the cell says.
-func actual(r cell.Result) string {
+func actual(r *cell.Result) string {
 	c := r.Cell.Normal()
 	switch {
 	case r.Actual == nil:
@@ -253,14 +253,14 @@ func actual(r cell.Result) string {
 	return fmt.Sprintf("%s, batch %d", r.Actual.DType, r.Actual.Batch)
 }
 
-func sync(r cell.Result) string {
+func sync(r *cell.Result) string {
 	if r.Latency == nil || r.Latency.Sync == "" {
 		return "synchronised"
 	}
 	return r.Latency.Sync
 }
 
-func browser(r cell.Result) string {
+func browser(r *cell.Result) string {
 	if b := r.Context.Browser; b != nil {
 		return b.Name + " " + b.Version
 	}

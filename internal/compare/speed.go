@@ -98,7 +98,7 @@ func (p Pair) speed() Speed {
 	s.fill(a, b)
 	for _, side := range []struct {
 		name string
-		of   cell.Result
+		of   *cell.Result
 	}{{"a", p.A.Result}, {"b", p.B.Result}} {
 		if l := side.of.Latency; !l.Stable && l.Why != "" {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("side %s is not stable: %s", side.name, l.Why))

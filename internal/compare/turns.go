@@ -84,7 +84,7 @@ func turns(p Pair) []Turn {
 
 type makeTurn func(k Kind, was, is, detail string) []Turn
 
-func strength(a, b cell.Result, turn makeTurn) []Turn {
+func strength(a, b *cell.Result, turn makeTurn) []Turn {
 	switch was, is := a.Evidence.Strength(), b.Evidence.Strength(); {
 	case is < was:
 		return turn(Weaker, string(a.Evidence), string(b.Evidence), b.Note)
@@ -95,7 +95,7 @@ func strength(a, b cell.Result, turn makeTurn) []Turn {
 }
 
 // placement compares how many operations ran where they were not asked to.
-func placement(a, b cell.Result, turn makeTurn) []Turn {
+func placement(a, b *cell.Result, turn makeTurn) []Turn {
 	if a.Placement == nil || b.Placement == nil {
 		return nil
 	}
@@ -138,7 +138,7 @@ const (
 	noticeable = 0.01
 )
 
-func numerics(a, b cell.Result, turn makeTurn) []Turn {
+func numerics(a, b *cell.Result, turn makeTurn) []Turn {
 	x, y := a.Numerics, b.Numerics
 	if x == nil || y == nil || x.MaxRel == nil || y.MaxRel == nil || x.Reference != y.Reference || a.SubjectHash != b.SubjectHash {
 		return nil
@@ -154,12 +154,12 @@ func numerics(a, b cell.Result, turn makeTurn) []Turn {
 	return nil
 }
 
-func ran(r cell.Result) bool { return r.Verdict == cell.Works || r.Verdict == cell.Partial }
+func ran(r *cell.Result) bool { return r.Verdict == cell.Works || r.Verdict == cell.Partial }
 
 // tells reports whether a result says that the model runs or that it fails.
-func tells(r cell.Result) bool { return ran(r) || r.Verdict == cell.Fails }
+func tells(r *cell.Result) bool { return ran(r) || r.Verdict == cell.Fails }
 
-func said(r cell.Result) string {
+func said(r *cell.Result) string {
 	word := cell.Shown(r.Verdict, r.Evidence).Word()
 	if r.Failure != nil {
 		return word + " (" + string(r.Failure.Class) + ")"
@@ -170,14 +170,14 @@ func said(r cell.Result) string {
 	return word
 }
 
-func class(r cell.Result) string {
+func class(r *cell.Result) string {
 	if r.Failure == nil {
 		return ""
 	}
 	return string(r.Failure.Class)
 }
 
-func why(r cell.Result) string {
+func why(r *cell.Result) string {
 	if r.Failure != nil && r.Failure.Detail != "" {
 		return r.Failure.Detail
 	}

@@ -38,7 +38,7 @@ func (h *History) Entries(ctx context.Context, f store.Filter) ([]compare.Entry,
 	for i, x := range stored {
 		host := hosts[x.RunID]
 		host.ID = x.HostID
-		out[i] = compare.Entry{Result: x.Result, Run: x.RunID, Host: host, Imported: x.Imported}
+		out[i] = compare.Entry{Result: &stored[i].Result, Run: x.RunID, Host: host, Imported: x.Imported}
 	}
 	return out, nil
 }
