@@ -156,19 +156,22 @@ func (a *app) twoSides(ctx context.Context, f *compareFlags, args []string) (was
 
 // printCompared prints a comparison and returns the exit status that it asks for.
 func (a *app) printCompared(r compare.Report, f *compareFlags) error {
-	format := report.Format(f.format)
-	if f.out == "" {
-		if err := report.WriteCompared(report.Terminal(a.stdout, a.environ()), format, r); err != nil {
-			return err
-		}
-	} else {
-		err := wholefile.Stream(f.out, wholefile.Options{Mode: 0o644}, func(w *os.File) error { return report.WriteCompared(w, format, r) })
-		if err != nil {
-			return err
-		}
-		a.say("wrote " + f.out)
+	if err := a.writeCompared(r, f); err != nil {
+		return err
 	}
 	return comparedStatus(r)
+}
+
+func (a *app) writeCompared(r compare.Report, f *compareFlags) error {
+	format := report.Format(f.format)
+	if f.out == "" {
+		return report.WriteCompared(report.Terminal(a.stdout, a.environ()), format, r)
+	}
+	err := wholefile.Stream(f.out, wholefile.Options{Mode: 0o644}, func(w *os.File) error { return report.WriteCompared(w, format, r) })
+	if err == nil {
+		a.say("wrote " + f.out)
+	}
+	return err
 }
 
 func comparedStatus(r compare.Report) error {
