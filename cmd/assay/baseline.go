@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"assay/internal/baseline"
@@ -29,9 +28,8 @@ func baselineSet(a *app) *cobra.Command {
 		Long: `Set keeps of each cell the newest result of SIDE (default latest; see "assay compare --help" for what a side may be),
 in place of what was kept under the name before. A file that "assay baseline export" wrote is a side too.
 A baseline is of one machine, known by its processor, devices, memory class and driver.`,
-		Example: `  assay baseline set release
-  assay baseline set release latest`,
-		Args: cobra.RangeArgs(1, 2),
+		Example: `  assay test bert --platform cpu --as nightly && assay baseline set release nightly`,
+		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			find, err := a.finder()
 			if err != nil {
@@ -76,7 +74,7 @@ func baselineList(a *app) *cobra.Command {
 
 func baselineRemove(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "rm NAME", Short: "Forget a baseline", Example: "  assay baseline set old && assay baseline rm old", Args: cobra.ExactArgs(1),
+		Use: "rm NAME", Short: "Forget a baseline", Example: "  assay test bert --platform cpu && assay baseline set old && assay baseline rm old", Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			folder, err := a.baselines()
 			if err != nil {
@@ -92,9 +90,8 @@ func baselineExport(a *app) *cobra.Command {
 		Use: "export NAME FILE", Short: "Write a baseline to one file that a repository can hold",
 		Long: `Export writes a journal with a line for each cell: its verdict, its context and the median of each repeat.
 "assay compare FILE latest" and "assay baseline set NAME FILE" take it, on any machine.`,
-		Example: `  assay baseline set release && assay baseline export release release.jsonl
-  assay compare release.jsonl latest`,
-		Args: cobra.ExactArgs(2),
+		Example: "  assay test bert --platform cpu && assay baseline set kept && assay baseline export kept kept.jsonl",
+		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			folder, err := a.baselines()
 			if err != nil {
@@ -106,11 +103,6 @@ func baselineExport(a *app) *cobra.Command {
 			}
 			if err := writable(args[1]); err != nil {
 				return err
-			}
-			if _, err := os.Stat(args[1]); err == nil {
-				if err := os.Remove(args[1]); err != nil {
-					return err
-				}
 			}
 			if err := baseline.Write(args[1], args[0], side, time.Now(), version); err != nil {
 				return err

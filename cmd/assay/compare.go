@@ -47,7 +47,8 @@ repeats cannot show a lone change among many cells. "assay bench --baseline" run
 ` + acrossHelp() + `
 Exit status: 0 nothing got worse; 1 the program failed; 2 wrong usage; 3 a regression or a new failure;
 5 nothing could be compared.`,
-		Example: `  assay compare previous latest
+		Example: `  assay test bert --platform cpu --as old && assay test bert --platform cpu --as new && assay compare old new
+  assay compare previous latest
   assay compare target:cpu target:openvino --format md
   assay compare --since 2026-11-15`,
 		Args: cobra.MaximumNArgs(2),

@@ -136,16 +136,16 @@ func (a *app) benchAB(ctx context.Context, f *carryFlags, v *versusFlags, args [
 	if err != nil {
 		return err
 	}
+	if r.Outcome == compare.Regression {
+		r.Outcome = compare.Different
+	}
 	if err := a.writeCompared(r, &v.compareFlags); err != nil {
 		return err
 	}
 	if err := status(results, f.Strict); err != nil {
 		return err
 	}
-	if r.Outcome == compare.Nothing {
-		return comparedStatus(r)
-	}
-	return nil // that one is slower is an answer, and no failure
+	return comparedStatus(r)
 }
 
 func allFields() []string {

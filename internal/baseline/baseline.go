@@ -24,6 +24,7 @@ import (
 	"assay/internal/compare"
 	"assay/internal/journal"
 	"assay/internal/measure"
+	"assay/internal/wholefile"
 )
 
 // Folder is where the baselines are.
@@ -79,22 +80,13 @@ func (f Folder) Set(name string, side compare.Side, now time.Time, assay string)
 	if err := os.MkdirAll(f.Dir, 0o755); err != nil {
 		return Baseline{}, fmt.Errorf("make the folder of baselines: %w", err)
 	}
-	dir, err := os.MkdirTemp(f.Dir, ".new-*")
-	if err != nil {
-		return Baseline{}, fmt.Errorf("write the baseline: %w", err)
-	}
-	whole := filepath.Join(dir, "baseline"+journal.Extension)
-	err = Write(whole, name, side, now, assay)
-	if err == nil {
-		err = os.Rename(whole, f.path(name))
-	}
-	if err := errors.Join(err, os.RemoveAll(dir)); err != nil {
+	if err := Write(f.path(name), name, side, now, assay); err != nil {
 		return Baseline{}, err
 	}
 	return f.describe(name)
 }
 
-// Write makes a baseline's file.
+// Write makes a baseline's file, in place of one that is there.
 func Write(path, name string, side compare.Side, now time.Time, assay string) error {
 	entries := side.Newest()
 	if len(entries) == 0 {
@@ -108,7 +100,16 @@ func Write(path, name string, side compare.Side, now time.Time, assay string) er
 	}
 	host.ID = strings.TrimPrefix(host.ID, "imported:")
 	run := cell.Run{ID: journal.NewRunID(now), StartedAt: now.UTC().Truncate(time.Second), Command: "baseline", Name: name, Assay: assay}
-	w, err := journal.CreateFile(path, journal.Header{Schema: journal.Schema, Run: run, Host: host})
+	return wholefile.Make(path, wholefile.Options{Mode: 0o644}, func(temp string) error {
+		if err := os.Remove(temp); err != nil { // a journal is made where nothing is
+			return err
+		}
+		return write(temp, journal.Header{Schema: journal.Schema, Run: run, Host: host}, entries)
+	})
+}
+
+func write(path string, h journal.Header, entries []compare.Entry) error {
+	w, err := journal.CreateFile(path, h)
 	if err != nil {
 		return err
 	}

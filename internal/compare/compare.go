@@ -57,6 +57,7 @@ const (
 	Same       Outcome = "same"       // nothing that was compared got worse
 	Regression Outcome = "regression" // something got worse
 	Nothing    Outcome = "nothing"    // there was nothing that could be compared
+	Different  Outcome = "different"  // of two settings: which of them is worse is an answer, and no regression
 )
 
 // Report is what changed from A to B.

@@ -19,7 +19,6 @@ import (
 	"assay/internal/compare"
 	"assay/internal/history"
 	"assay/internal/platform"
-	"assay/internal/store"
 )
 
 // Finder finds sides in a user's data.
@@ -116,7 +115,7 @@ func (f Finder) checked(s compare.Side) (compare.Side, error) {
 }
 
 // stored is a side of chosen results.
-func (f Finder) stored(ctx context.Context, name, kind string, filter store.Filter) (*compare.Side, error) {
+func (f Finder) stored(ctx context.Context, name, kind string, filter history.Chosen) (*compare.Side, error) {
 	if filter.Since.Before(f.Since) {
 		filter.Since = f.Since
 	}
@@ -134,10 +133,10 @@ func findBaseline(ctx context.Context, f Finder, word string) (*compare.Side, er
 
 func findName(ctx context.Context, f Finder, word string) (*compare.Side, error) {
 	runs, err := f.Past.Runs(ctx)
-	if err != nil || word == "" || !slices.ContainsFunc(runs, func(r store.RunRow) bool { return r.Name == word }) {
+	if err != nil || word == "" || !slices.ContainsFunc(runs, func(r history.Run) bool { return r.Name == word }) {
 		return nil, err
 	}
-	return f.stored(ctx, word, "name", store.Filter{Names: []string{word}})
+	return f.stored(ctx, word, "name", history.Chosen{Names: []string{word}})
 }
 
 func findRun(ctx context.Context, f Finder, word string) (*compare.Side, error) {
@@ -146,7 +145,7 @@ func findRun(ctx context.Context, f Finder, word string) (*compare.Side, error) 
 	if err != nil {
 		return nil, err
 	}
-	runs = slices.DeleteFunc(runs, func(r store.RunRow) bool { return r.Results == 0 })
+	runs = slices.DeleteFunc(runs, func(r history.Run) bool { return r.Results == 0 })
 	recent := map[string]int{"latest": 0, "previous": 1}
 	if at, ok := recent[id]; ok {
 		if at >= len(runs) {
@@ -170,7 +169,7 @@ func findRun(ctx context.Context, f Finder, word string) (*compare.Side, error) 
 	case len(found) > 1:
 		return nil, wrong("%q begins the ids of %d runs, such as %s and %s: write more of it", id, len(found), found[0], found[1])
 	}
-	filter := store.Filter{Runs: found}
+	filter := history.Chosen{Runs: found}
 	if side != "" {
 		filter.Sides, found[0] = []string{side}, found[0]+"#"+side
 	}
@@ -194,7 +193,7 @@ func findTarget(ctx context.Context, f Finder, word string) (*compare.Side, erro
 	if err != nil {
 		return nil, nil //nolint:nilerr // it may be something else
 	}
-	return f.stored(ctx, word, "target", store.Filter{Targets: []string{t.Normal().String()}})
+	return f.stored(ctx, word, "target", history.Chosen{Targets: []string{t.Normal().String()}})
 }
 
 func findHost(ctx context.Context, f Finder, word string) (*compare.Side, error) {
@@ -216,7 +215,7 @@ func findHost(ctx context.Context, f Finder, word string) (*compare.Side, error)
 	case len(ids) > 1:
 		return nil, wrong("%q is the beginning of several hosts: %s", word, strings.Join(ids, ", "))
 	}
-	return f.stored(ctx, ids[0], "host", store.Filter{Hosts: ids})
+	return f.stored(ctx, ids[0], "host", history.Chosen{Hosts: ids})
 }
 
 func findVersion(ctx context.Context, f Finder, word string) (*compare.Side, error) {
@@ -224,7 +223,7 @@ func findVersion(ctx context.Context, f Finder, word string) (*compare.Side, err
 	if !ok || name == "" || version == "" {
 		return nil, nil
 	}
-	return f.stored(ctx, word, "version", store.Filter{Versions: map[string]string{name: version}})
+	return f.stored(ctx, word, "version", history.Chosen{Versions: map[string]string{name: version}})
 }
 
 var day = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
@@ -237,7 +236,7 @@ func findDate(ctx context.Context, f Finder, word string) (*compare.Side, error)
 	if err != nil {
 		return nil, err
 	}
-	return f.stored(ctx, word, "date", store.Filter{Since: from, Before: from.AddDate(0, 0, 1)})
+	return f.stored(ctx, word, "date", history.Chosen{Since: from, Before: from.AddDate(0, 0, 1)})
 }
 
 // Around are all stored results before a moment, and all since.
@@ -246,11 +245,11 @@ func (f Finder) Around(ctx context.Context, word string) (before, since compare.
 	if err != nil {
 		return before, since, err
 	}
-	a, err := f.stored(ctx, "before "+word, "date", store.Filter{Before: at})
+	a, err := f.stored(ctx, "before "+word, "date", history.Chosen{Before: at})
 	if err != nil {
 		return before, since, err
 	}
-	b, err := f.stored(ctx, "since "+word, "date", store.Filter{Since: at})
+	b, err := f.stored(ctx, "since "+word, "date", history.Chosen{Since: at})
 	return *a, *b, err
 }
 
