@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -100,6 +101,7 @@ func (a *app) compare(ctx context.Context, f *compareFlags, args []string) error
 	if err := f.check(a); err != nil {
 		return err
 	}
+	debug.SetGCPercent(shortLived)
 	was, is, err := a.twoSides(ctx, f, args)
 	if err != nil {
 		return err
@@ -108,6 +110,10 @@ func (a *app) compare(ctx context.Context, f *compareFlags, args []string) error
 	r := compare.Compare(was, is, compare.Options{Across: across, Now: time.Now().UTC(), Stored: true})
 	return a.printCompared(r, f)
 }
+
+// shortLived is how much the heap may grow before it is looked through: two sweeps are
+// read, compared and printed, and the program ends.
+const shortLived = 800
 
 // check refuses what could only be said to be wrong after the work.
 func (f *compareFlags) check(a *app) error {

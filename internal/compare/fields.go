@@ -52,7 +52,7 @@ var fields = append([]field{
 	{"subject", stopsNumbers, func(e Entry) string { return e.Result.SubjectHash }, "configuration, weights and inputs"},
 	{"timing", stopsNumbers, func(e Entry) string { return string(e.Result.Timing) }, "quick or full"},
 	{"actual settings", stopsNumbers, func(e Entry) string { return actual(e.Result) }, "what memory made of dtype, batch and input size"},
-	{"clock", stopsNumbers, func(e Entry) string { return sync(e.Result) }, "whether the device was waited for"},
+	{"clock", stopsNumbers, func(e Entry) string { return synced(e.Result) }, "whether the device was waited for"},
 	{"inputs inside", stopsNumbers, func(e Entry) string { return e.Result.Context.InputsInside }, "what a sample includes"},
 	{"power", stopsNumbers, func(e Entry) string { return e.Result.Context.PowerSource }, "mains or battery"},
 }, listed...)
@@ -243,17 +243,16 @@ func loaded(r *cell.Result) string {
 
 // actual is what ran where that is not what the cell says.
 func actual(r *cell.Result) string {
-	c := r.Cell.Normal()
 	switch {
 	case r.Actual == nil:
 		return ""
-	case r.Actual.DType == string(c.DType) && r.Actual.Batch == c.Batch:
+	case r.Actual.DType == string(r.Cell.DType) && r.Actual.Batch == max(r.Cell.Batch, 1):
 		return "as asked"
 	}
 	return fmt.Sprintf("%s, batch %d", r.Actual.DType, r.Actual.Batch)
 }
 
-func sync(r *cell.Result) string {
+func synced(r *cell.Result) string {
 	if r.Latency == nil || r.Latency.Sync == "" {
 		return "synchronised"
 	}

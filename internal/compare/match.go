@@ -99,7 +99,7 @@ func (e Entry) better(other Entry) bool {
 
 // name is how people call a cell.
 func name(c cell.Cell) Named {
-	n := c.Normal()
+	n := c.Key().Cell()
 	settings := n.Beside()
 	if n.Size == cell.Full && n.Checkpoint == "" {
 		settings = append([]string{"full"}, settings...)
@@ -107,7 +107,7 @@ func name(c cell.Cell) Named {
 	if n.Task != "" {
 		settings = append(settings, n.Task)
 	}
-	return Named{Model: n.Model(), Family: c.Family, Target: n.Target, Platform: string(n.Platform), DType: string(n.DType), Settings: settings}
+	return Named{Model: n.Model(), Family: c.Family, Target: n.Where().String(), Platform: string(n.Platform), DType: string(n.DType), Settings: settings}
 }
 
 func (p Pair) named() Named {

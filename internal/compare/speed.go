@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 
 	"assay/internal/cell"
 	"assay/internal/measure"
@@ -67,10 +69,17 @@ func (s Speed) size() float64 { return math.Abs(math.Log(s.Ratio)) }
 // speed compares the times of all pairs, and corrects their p-values for the number
 // of them.
 func speed(pairs []Pair) []Speed {
-	out := []Speed{}
-	for _, p := range pairs {
-		out = append(out, p.speed())
+	out := make([]Speed, len(pairs))
+	workers := runtime.GOMAXPROCS(0)
+	var all sync.WaitGroup
+	for w := range workers { // there may be thousands
+		all.Go(func() {
+			for i := w; i < len(pairs); i += workers {
+				out[i] = pairs[i].speed()
+			}
+		})
 	}
+	all.Wait()
 	adjust(out, func(s Speed) bool { return s.P != nil })
 	for i := range out {
 		out[i].decide()

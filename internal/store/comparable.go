@@ -73,10 +73,11 @@ func (s *Store) Comparable(ctx context.Context, f Filter) (out []Stored, err err
 	defer func() { err = errors.Join(err, ses.Close()) }()
 	s.tell(notes)
 	where, args := f.where()
-	query := "SELECT id, run_id, host_id, coalesce(imported, false), to_json(json_extract(result, " + comparablePaths() + `))::VARCHAR, m.medians
-		FROM (SELECT * FROM results WHERE ` + where + `) r
-		LEFT JOIN (SELECT result_id, to_json(list([list_median(ms)] ORDER BY repeat))::VARCHAR AS medians FROM timings WHERE len(ms) > 0 GROUP BY result_id) m
-		ON m.result_id = r.id`
+	query := "WITH r AS (SELECT * FROM results WHERE " + where + ") SELECT id, run_id, host_id, coalesce(imported, false), to_json(json_extract(result, " + comparablePaths() + `))::VARCHAR, m.medians
+		FROM r LEFT JOIN (
+			SELECT result_id, to_json(list([list_median(ms)] ORDER BY repeat))::VARCHAR AS medians
+			FROM timings WHERE len(ms) > 0 AND result_id IN (SELECT id FROM r) GROUP BY result_id
+		) m ON m.result_id = r.id`
 	var bodies, medians []string
 	err = ses.rows(ctx, func(scan func(...any) error) error {
 		var x Stored
