@@ -8,6 +8,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/compare"
+	"assay/internal/detect"
 	"assay/internal/journal"
 	"assay/internal/session"
 	"assay/internal/versus"
@@ -23,6 +24,9 @@ func (a *app) benchBaseline(ctx context.Context, f *carryFlags, v *versusFlags, 
 	if err != nil {
 		return err
 	}
+	if err := a.sameMachine(old, v); err != nil {
+		return err
+	}
 	if f.none(args) && f.planFile == "" {
 		return a.benchCells(ctx, f, v, old)
 	}
@@ -32,6 +36,20 @@ func (a *app) benchBaseline(ctx context.Context, f *carryFlags, v *versusFlags, 
 	}
 	defer s.Close()
 	return a.benchAgainst(ctx, s, plan, v, f, old)
+}
+
+// sameMachine refuses, before anything runs, what could not be compared after it.
+func (a *app) sameMachine(old compare.Side, v *versusFlags) error {
+	machine := a.machine
+	if machine == nil {
+		machine = detect.Live()
+	}
+	here := detect.JudgeFirst(detect.Look(machine)).Host
+	if slices.Contains(v.across, "host") || slices.ContainsFunc(old.Entries, func(e compare.Entry) bool { return e.Host.MachineKey() == here.MachineKey() }) {
+		return nil
+	}
+	return &statusError{exitNothing, fmt.Errorf("nothing could be compared: %s is of another machine (%s), and this is %s; --across host compares all the same",
+		v.baseline, compare.MachineName(old.Entries[0].Host), compare.MachineName(here))}
 }
 
 // benchCells runs the timed cells of the old side itself.
@@ -68,11 +86,6 @@ func (a *app) benchCells(ctx context.Context, f *carryFlags, v *versusFlags, old
 // benchAgainst runs a plan and compares it with stored results.
 func (a *app) benchAgainst(ctx context.Context, s *session.Session, plan cell.Plan, v *versusFlags, f *carryFlags, old compare.Side) error {
 	options := compare.Options{Across: v.across, Now: time.Now().UTC(), Stored: true}
-	host := s.Host()
-	if !slices.Contains(v.across, "host") && !slices.ContainsFunc(old.Entries, func(e compare.Entry) bool { return e.Host.MachineKey() == host.MachineKey() }) {
-		return &statusError{exitNothing, fmt.Errorf("nothing could be compared: %s is of another machine (%s), and this is %s; --across host compares all the same",
-			v.baseline, compare.MachineName(old.Entries[0].Host), compare.MachineName(host))}
-	}
 	plan.NoFallback = true
 	rep, err := a.carryShowing(ctx, s, plan, "bench")
 	if err != nil {

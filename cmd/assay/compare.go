@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,7 +107,7 @@ func (a *app) compare(ctx context.Context, f *compareFlags, args []string) error
 	if err != nil {
 		return err
 	}
-	across := append(f.across, sides.Implied(was, is)...)
+	across := slices.Concat(f.across, sides.Implied(was, is))
 	r := compare.Compare(was, is, compare.Options{Across: across, Now: time.Now().UTC(), Stored: true})
 	return a.printCompared(r, f)
 }

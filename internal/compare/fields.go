@@ -217,6 +217,15 @@ func contexts(pairs []Pair, o Options) []Differs {
 	return out
 }
 
+// Contexts lists what differs between the contexts of two results.
+func Contexts(a, b Entry) []Differs {
+	out := contexts([]Pair{{a, b}}, Options{Across: []string{"driver", "power", "host"}})
+	for i := range out {
+		out[i].Cells = 0
+	}
+	return out
+}
+
 func merged(a, b map[string]string) map[string]string {
 	out := maps.Clone(a)
 	if out == nil {

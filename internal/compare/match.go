@@ -2,6 +2,7 @@ package compare
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -44,11 +45,11 @@ func match(a, b Side, o Options) matched {
 			m.add(was, is)
 			delete(others, at)
 		} else {
-			m.a, m.onlyA = append(m.a, was), append(m.onlyA, name(was.Result.Cell))
+			m.a, m.onlyA = append(m.a, was), append(m.onlyA, Name(was.Result.Cell))
 		}
 	}
 	for _, is := range others {
-		m.b, m.onlyB = append(m.b, is), append(m.onlyB, name(is.Result.Cell))
+		m.b, m.onlyB = append(m.b, is), append(m.onlyB, Name(is.Result.Cell))
 	}
 	slices.SortFunc(m.onlyA, Named.compare)
 	slices.SortFunc(m.onlyB, Named.compare)
@@ -97,12 +98,15 @@ func (e Entry) better(other Entry) bool {
 	return cmp.Or(e.Result.StartedAt.Compare(other.Result.StartedAt), strings.Compare(e.Run, other.Run)) > 0
 }
 
-// name is how people call a cell.
-func name(c cell.Cell) Named {
+// Name is how people call a cell.
+func Name(c cell.Cell) Named {
 	n := c.Key().Cell()
 	settings := n.Beside()
 	if n.Size == cell.Full && n.Checkpoint == "" {
 		settings = append([]string{"full"}, settings...)
+	}
+	if n.Threads != 0 {
+		settings = append(settings, fmt.Sprintf("threads %d", n.Threads))
 	}
 	if n.Task != "" {
 		settings = append(settings, n.Task)
@@ -111,8 +115,8 @@ func name(c cell.Cell) Named {
 }
 
 func (p Pair) named() Named {
-	n := name(p.A.Result.Cell)
-	if b := name(p.B.Result.Cell); b.Target != n.Target {
+	n := Name(p.A.Result.Cell)
+	if b := Name(p.B.Result.Cell); b.Target != n.Target {
 		n.TargetB = b.Target
 	}
 	if n.Family == "" {

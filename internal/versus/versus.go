@@ -10,6 +10,7 @@
 package versus
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -67,9 +68,7 @@ var letters = [2]string{"a", "b"}
 
 // Run times all pairs, and those again that seem to differ.
 func Run(ctx context.Context, a, b Arm, pairs []Pair, o Options) (compare.Report, error) {
-	if o.Order == nil {
-		o.Order = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	}
+	o.Order = cmp.Or(o.Order, shuffler())
 	var all []*duel
 	for some := range slices.Chunk(pairs, block) {
 		duels, err := o.begin(ctx, [2]Arm{a, b}, some)
@@ -97,6 +96,11 @@ func Run(ctx context.Context, a, b Arm, pairs []Pair, o Options) (compare.Report
 	}
 	report.Confirm(fresh, options)
 	return report, nil
+}
+
+// shuffler is what shuffles where the caller does not say.
+func shuffler() *rand.Rand {
+	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // an order of repeats is no secret
 }
 
 // begin checks both sides of each pair.
@@ -205,9 +209,7 @@ func (o Options) confirm(ctx context.Context, all []*duel, candidates []cell.Cel
 
 // Both gives candidates fresh repeats on both sides, interleaved.
 func Both(ctx context.Context, a, b Arm, candidates []cell.Cell, o Options) ([]compare.Fresh, error) {
-	if o.Order == nil {
-		o.Order = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	}
+	o.Order = cmp.Or(o.Order, shuffler())
 	if len(candidates) > 0 {
 		o.Note(fmt.Sprintf("%s may differ: %d fresh repeats a side decide", cells(len(candidates)), measure.ConfirmRepeats))
 	}
