@@ -85,6 +85,7 @@ var statuses = map[string][]int{
 	// What was run before them here decides what these come to.
 	"assay compare previous latest":                        {exitOK, exitFails, exitNothing},
 	"assay compare target:cpu target:openvino --format md": {exitOK, exitFails, exitNothing},
+	"assay compare main latest":                            {exitOK, exitFails, exitNothing},
 	"assay compare --since 2026-11-15":                     {exitOK, exitFails, exitNothing},
 	"assay bench --quick bert --platform cpu && assay baseline set main && assay bench --quick bert --platform cpu --baseline main": {exitOK, exitFails}, // the machine decides
 	"assay doctor":        {exitOK, exitProgram}, // what it checks may be wrong here
