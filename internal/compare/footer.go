@@ -23,8 +23,8 @@ type Footer struct {
 	Rates  Rates    `json:"rates"`
 }
 
-// Rates are how often verdicts after confirmation were seen to be wrong, and right.
-// They were measured by make aa, on the machine that it names.
+// Rates are how often verdicts after confirmation were seen to be wrong, and right, on
+// the machine that they name. With no comparisons nothing was measured yet.
 type Rates struct {
 	Machine     string  `json:"machine"`
 	Comparisons int     `json:"comparisons"` // of a cell with itself

@@ -166,7 +166,7 @@ func footerLines(r compare.Report) []string {
 // RatesText is how often the method was seen to be wrong.
 func RatesText(r compare.Rates) string {
 	if r.Comparisons == 0 {
-		return "not measured yet (make aa)"
+		return "not measured on a real machine yet; on simulated repeats see docs/comparing.md"
 	}
 	n := r.Slower + r.Faster
 	text := fmt.Sprintf("%d of %d comparisons of a cell with itself after confirmation (%.2f to %.2f in 1,000; %d slower, %d faster), on %s",
