@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"assay/internal/baseline"
@@ -155,9 +157,12 @@ func (a *app) twoSides(ctx context.Context, f *compareFlags, args []string) (was
 				return was, is, err
 			}
 		}
-		if was, err = find.Find(ctx, args[0]); err == nil {
-			is, err = find.Find(ctx, args[1])
-		}
+		var other error
+		var both sync.WaitGroup // sweeps are large
+		both.Go(func() { was, err = find.Find(ctx, args[0]) })
+		both.Go(func() { is, other = find.Find(ctx, args[1]) })
+		both.Wait()
+		err = cmp.Or(err, other)
 	}
 	return was, is, err
 }
