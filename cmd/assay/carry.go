@@ -55,6 +55,11 @@ func (f *carryFlags) add(c *cobra.Command, target string) {
 	f.flags = fs
 }
 
+// addName adds the flag that names runs.
+func (f *carryFlags) addName(c *cobra.Command) {
+	c.Flags().StringVar(&f.as, "as", "", "give the run a name, for assay compare; several runs may share one")
+}
+
 // none reports whether no model was asked for at all.
 func (f *carryFlags) none(args []string) bool { return len(args) == 0 && f.Empty() }
 
@@ -71,6 +76,11 @@ var settings = append([]string{"platform", "dtype", "batch", "size", "weights", 
 func (f *carryFlags) check() error {
 	if err := f.Check(); err != nil {
 		return err
+	}
+	if f.flags.Changed("as") {
+		if err := cell.CheckName(f.as); err != nil {
+			return usage("--as: %w", err)
+		}
 	}
 	if f.workers < 0 {
 		return usage("--workers %d: it must be at least 0", f.workers)
@@ -137,6 +147,7 @@ type sessionOptions struct {
 	timeout time.Duration
 	opset   int    // of exported graphs; 0 is the exporter's own
 	keep    string // a folder for outputs; "" keeps none
+	as      string // the name of the run
 }
 
 // session are the options with what the request means for them.
@@ -165,7 +176,7 @@ func (a *app) openSession(o sessionOptions, cat *catalog.Catalog) (*session.Sess
 	}
 	return session.New(session.Options{
 		Environments: session.Chosen{Maker: m, Choice: a.choice()}, Folders: folders, Machine: a.machine, Answers: a.engines,
-		Catalog: cat, Workers: o.workers, Limit: o.timeout, ExportsLimit: limit, Keep: o.keep, Opset: o.opset, Version: version, Past: a.home().Times,
+		Catalog: cat, Workers: o.workers, Limit: o.timeout, ExportsLimit: limit, Keep: o.keep, Name: o.as, Opset: o.opset, Version: version, Past: a.home().Times,
 		Weights: session.Weights{
 			Hub:  func(say func(string)) (*hub.Hub, error) { return o.open(a.env, say) },
 			Want: o.want(), Fresh: o.fresh,

@@ -14,6 +14,7 @@ import (
 	"assay/internal/plan"
 	"assay/internal/release"
 	"assay/internal/session"
+	"assay/internal/sides"
 
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
@@ -59,6 +60,7 @@ const (
 	exitUsage       = 2
 	exitFails       = 3   // some cell fails, or is partial with --strict
 	exitUnavailable = 4   // asked hardware is not there, or Assay cannot use it for the model, with --strict
+	exitNothing     = 5   // nothing could be compared
 	exitInterrupted = 130 // as a shell has it
 )
 
@@ -101,10 +103,14 @@ func run(ctx context.Context, e *env, args []string) int {
 	var status *statusError
 	var wrong *plan.RequestError
 	var side *release.SideError
+	var compared *sides.Error
+	var empty *sides.EmptyError
 	switch {
 	case errors.As(err, &status):
-	case errors.As(err, &wrong), errors.As(err, &side):
+	case errors.As(err, &wrong), errors.As(err, &side), errors.As(err, &compared):
 		status = &statusError{exitUsage, err}
+	case errors.As(err, &empty):
+		status = &statusError{exitNothing, err}
 	default:
 		status = &statusError{exitProgram, err}
 	}

@@ -82,6 +82,12 @@ func (e example) runs() bool {
 // only right one.
 var statuses = map[string][]int{
 	"assay test bert --platform cuda --strict": {exitOK, exitUnavailable},
+	// What was run before them here decides what these come to.
+	"assay compare previous latest":                        {exitOK, exitFails, exitNothing},
+	"assay compare target:cpu target:openvino --format md": {exitOK, exitFails, exitNothing},
+	"assay compare main latest":                            {exitOK, exitFails, exitNothing},
+	"assay compare --since 2026-11-15":                     {exitOK, exitFails, exitNothing},
+	"assay bench --quick bert --platform cpu && assay baseline set main && assay bench --quick bert --platform cpu --baseline main": {exitOK, exitFails}, // the machine decides
 	"assay doctor":        {exitOK, exitProgram}, // what it checks may be wrong here
 	"assay doctor cpu":    {exitOK, exitProgram},
 	"assay doctor cuda":   {exitOK, exitProgram},
@@ -143,7 +149,7 @@ func examples(t testing.TB) []example {
 // needsTorch tells the lines that the integration tests run: those that run
 // models or ask an environment about itself.
 func (e example) needsTorch() bool {
-	return regexp.MustCompile(`assay(-worker)? (test|bench|export|tune|setup|doctor|run|verify|generate \S+ .*--run-tests|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
+	return regexp.MustCompile(`assay(-worker)? (test|bench|compare|export|tune|setup|doctor|run|verify|generate \S+ .*--run-tests|matrix( |$)([^s]|s[^h]))`).MatchString(e.line)
 }
 
 // TestExamples runs every example that needs no torch, in the order in which

@@ -74,6 +74,7 @@ torch's own list of kernels; nothing is run elsewhere in its place.
 		},
 	}
 	f.add(c, "all")
+	f.addName(c)
 	m.add(c)
 	c.Flags().BoolVar(&resume, "resume", false, "skip cells that this host has a result of with the same versions and files")
 	c.Flags().BoolVar(&bench, "bench", false, "time every cell that works")

@@ -63,7 +63,7 @@ by running it, and each number carries its evidence.`,
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
 		detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand, exportCommand, generateCommand, verifyCommand, tuneCommand,
-		queryCommand, reportCommand, serveCommand, importCommand, dbCommand, cacheCommand, versionCommand,
+		compareCommand, baselineCommand, queryCommand, reportCommand, serveCommand, importCommand, dbCommand, cacheCommand, versionCommand,
 	} {
 		c := make(a)
 		checkArgs(c)

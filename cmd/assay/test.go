@@ -48,6 +48,7 @@ Times of test runs are not shown: use bench.
 		},
 	}
 	f.add(c, "auto")
+	f.addName(c)
 	f.addOutput(c)
 	f.addLaws(c)
 	c.Flags().BoolVar(&consistency, "consistency", false, "compare the outputs of all platforms here with each other, and of a batch with a single input")
@@ -62,7 +63,7 @@ runs on every engine that takes graphs: ONNX Runtime, OpenVINO, QNN and browsers
 `
 
 func benchCommand(a *app) *cobra.Command {
-	f := &carryFlags{}
+	f, v := &carryFlags{}, &versusFlags{}
 	var quick bool
 	var repeats int
 	var waitQuiet time.Duration
@@ -72,8 +73,16 @@ func benchCommand(a *app) *cobra.Command {
 		Long: `Bench checks each cell as test does, then times it: fresh children one at a time, alone on the
 machine, warmed up until stable, the device synchronised at both ends of each sample. The headline
 is the median of the repeats' medians; intervals come from repeats, never from iterations.
+
+--ab compares two settings (NAME=VALUE: any flag of a cell, model or python), their repeats interleaved in one run.
+--baseline compares with stored results. Both have two stages: a cell whose medians differ by at least 2.5 % and by more
+than two standard errors is run again, ten fresh repeats a side in shuffled order, and only those decide. Where the old
+side is not at hand (--old-python), its stored repeats are used, and what the machine did meanwhile is inside.
+With --baseline the exit status is 3 for a regression and 5 where nothing could be compared (see assay compare).
 ` + modelHelp + exitHelp,
 		Example: `  assay bench --quick bert
+  assay bench --quick bert --platform cpu --ab "threads=1" "threads=2"
+  assay bench --quick bert --platform cpu && assay baseline set main && assay bench --quick bert --platform cpu --baseline main
   assay bench bert vit --batch 1,4,8
   assay bench --key --size full --platform cuda --dtype fp16
   assay bench --quick llama t5 --mode generate --prompt 16,64 --tokens 32 --platform cpu
@@ -94,11 +103,22 @@ is the median of the repeats' medians; intervals come from repeats, never from i
 				return usage("--pin: %w", err)
 			}
 			f.Repeats, f.WaitQuietS = repeats, waitQuiet.Seconds()
+			if err := v.check(a, c.Flags()); err != nil {
+				return err
+			}
+			switch {
+			case len(v.ab) > 0:
+				return a.benchAB(c.Context(), f, v, args, timing)
+			case v.baseline != "":
+				return a.benchBaseline(c.Context(), f, v, args, timing)
+			}
 			return a.runCells(c.Context(), f, args, "bench", timing)
 		},
 	}
 	f.add(c, "auto")
+	f.addName(c)
 	f.addOutput(c)
+	v.add(c)
 	c.Flags().BoolVar(&quick, "quick", false, "3 repeats of 0.2 s instead of 6 of 1 s: no interval")
 	c.Flags().DurationVar(&waitQuiet, "wait-quiet", 0, "wait so long for other programs to leave the processor alone, before each round of repeats (default: times are marked, none is waited for)")
 	c.Flags().StringVar(&f.Pin, "pin", "", "hold timed children to these processors, such as 0-3,8 (Linux; default: any)")

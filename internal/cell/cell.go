@@ -90,6 +90,13 @@ func (c Cell) On(t platform.Target) Cell {
 // Normal returns the cell with its defaults filled in, its target in one
 // string, and its hash.
 func (c Cell) Normal() Cell {
+	c = c.filled()
+	c.Hash = Key{c.bare()}.Hash()
+	return c
+}
+
+// filled is the normal cell without its hash, which takes longer than all else.
+func (c Cell) filled() Cell {
 	if c.Target != "" && c.Platform == "" {
 		if t, err := platform.ParseTarget(c.Target); err == nil {
 			c.Platform, c.Device, c.Engine, c.Browser = t.Platform, t.Device, t.Engine, t.Browser
@@ -126,7 +133,6 @@ func (c Cell) Normal() Cell {
 			*v = ""
 		}
 	}
-	c.Hash = Key{c.bare()}.Hash()
 	return c
 }
 

@@ -59,7 +59,7 @@ func AnySpecial(c *Cell) { c.Special = Special{} }
 
 // Key returns what the cell is the same by, ignoring the named parts.
 func (c Cell) Key(ignoring ...Any) Key {
-	c = c.Normal().bare()
+	c = c.filled().bare()
 	for _, ignore := range ignoring {
 		ignore(&c)
 	}

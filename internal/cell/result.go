@@ -50,6 +50,7 @@ type Result struct {
 	// that belongs beside the verdict.
 	Note      string    `json:"note,omitempty"`
 	Timing    Timing    `json:"timing"`
+	Side      string    `json:"side,omitempty"` // a or b, where the repeats of two were interleaved
 	Requested Settings  `json:"requested"`
 	Actual    *Settings `json:"actual"` // nil when nothing ran
 	Fallback  *Fallback `json:"fallback"`
@@ -322,6 +323,7 @@ type Run struct {
 	StartedAt time.Time `json:"started_at"`
 	PlanHash  string    `json:"plan_hash"`
 	Command   string    `json:"command,omitempty"` // test, bench, matrix, worker, web-lab
+	Name      string    `json:"name,omitempty"`    // that the user gave it; several runs may have one
 	Assay     string    `json:"assay,omitempty"`   // version
 }
 
@@ -336,6 +338,9 @@ type Host struct {
 	MemoryBytes int64    `json:"memory_bytes"`
 	Instance    string   `json:"instance,omitempty"` // cloud instance type, from DMI; or the model of a phone
 	Devices     []string `json:"devices,omitempty"`
+	// Machine is what stays over reboots, kernels and containers; nil in results of
+	// older versions.
+	Machine *Machine `json:"machine,omitempty"`
 }
 
 // Report is the top level of test --json and bench --json.

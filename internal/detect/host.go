@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 
 	"assay/internal/cell"
 	"assay/internal/platform"
@@ -31,7 +32,24 @@ func host(s Sighting) cell.Host {
 		}
 	}
 	h.ID = fingerprint(h)
+	if s.CPU.Model != "" || s.Memory.Total > 0 { // a guest's browser tells too little to know its machine again
+		h.Machine = machineOf(s, h.Devices)
+	}
 	return h
+}
+
+// machineOf are the facts of the whole machine, whatever a container may use of it.
+func machineOf(s Sighting, devices []string) *cell.Machine {
+	m := &cell.Machine{
+		System: s.OS + "/" + s.Arch, CPU: s.CPU.Model, CPUs: s.CPU.CPUs, MemoryGiB: cell.MemoryClass(s.Memory.Total),
+		Devices: slices.Sorted(slices.Values(devices)),
+	}
+	for _, name := range []platform.Name{platform.CUDA, platform.ROCm} {
+		if d := s.Platforms[name].Driver; d != "" {
+			m.Driver = string(name) + " " + d
+		}
+	}
+	return m
 }
 
 func fingerprint(h cell.Host) string {

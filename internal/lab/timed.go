@@ -100,12 +100,17 @@ func (c *carrying) checkBlock(ctx context.Context, gs []group) ([]*series, error
 // working finishes what fails or is not available, and returns the rest.
 func (c *carrying) working(done []*attempt) []*attempt {
 	return slices.DeleteFunc(done, func(a *attempt) bool {
-		over := slices.Contains([]cell.Verdict{cell.Fails, cell.Unavailable, cell.Unknown}, a.result.Verdict)
+		over := c.over(a)
 		if over {
 			c.finish(*a.result)
 		}
 		return over
 	})
+}
+
+// over reports whether the check found nothing that could be timed.
+func (c *carrying) over(a *attempt) bool {
+	return slices.Contains([]cell.Verdict{cell.Fails, cell.Unavailable, cell.Unknown}, a.result.Verdict)
 }
 
 // toTime gathers attempts of equal dtype and target into series.

@@ -13,9 +13,11 @@
 // The parts build on each other. A Rule says when a repeat may stop. Summarise
 // folds the repeats of one cell into a Summary, whose stability verdict is
 // information and never an error. Compare compares two cells: the
-// ratio of medians, an interval of the ratio, and a p-value. Nothing assumes a
+// ratio of medians, an interval of the ratio, and a p-value. Nothing there assumes a
 // distribution: intervals come from order statistics, the p-value from the
-// exact U test. What cannot be known is nil, and what a reader should be warned
+// exact U test. Where many cells are compared, Screen picks those worth running
+// again, Adjusted corrects p-values for their number, and Confirmed says what fresh
+// repeats bear out. Steps finds where a history of medians changed its level. What cannot be known is nil, and what a reader should be warned
 // of is in words beside the number.
 //
 // The package knows nothing about models or machines. Units are the caller's:

@@ -18,7 +18,7 @@ func (s *Session) Header(plan cell.Plan, command string) journal.Header {
 	now := time.Now().UTC()
 	return journal.Header{
 		Schema: journal.Schema, Host: s.Host(), Plan: &plan,
-		Run: cell.Run{ID: journal.NewRunID(now), StartedAt: now, PlanHash: plan.Hash(), Command: command, Assay: s.o.Version},
+		Run: cell.Run{ID: journal.NewRunID(now), StartedAt: now, PlanHash: plan.Hash(), Command: command, Name: s.o.Name, Assay: s.o.Version},
 	}
 }
 

@@ -40,6 +40,7 @@ type Options struct {
 	Environments Environments
 	Catalog      *catalog.Catalog
 	Version      string // of the program
+	Name         string // that the user gave the runs of this session
 	// Folders are the user's: answers of detection, recipes that were searched
 	// for, exported models, what was measured of browsers. The zero one keeps
 	// nothing but exported models, among the temporary files.
@@ -165,13 +166,37 @@ type place struct {
 func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, on progress.Listener) error {
 	on = progress.OneAtATime(on) // downloads tell of themselves beside the lab
 	note := func(text string) { _ = on.Hear(progress.Note(text)) }
+	return errors.Join(s.lab(r, at, note).Carry(ctx, plan, on), s.collect(plan, note))
+}
+
+// lab is who runs cells at a place.
+func (s *Session) lab(r *open, at place, note func(string)) *lab.Lab {
 	s.tell(note)
-	l := &lab.Lab{
+	return &lab.Lab{
 		Runner: at.runner, Recipes: s.weighted(r, note), Machine: at.machine,
 		Workers: at.workers, Admission: s.admission, Of: at.of, Limit: s.o.Limit,
 		Hush: lab.Hush(os.TempDir()), Others: at.others, Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.cache("tables"), Context: s.context(r), Past: at.past,
 	}
-	return errors.Join(l.Carry(ctx, plan, on), s.collect(plan, note))
+}
+
+// Try checks the one cell of a timed plan on this machine; its repeats are run when
+// the caller says so.
+func (s *Session) Try(ctx context.Context, plan cell.Plan, on progress.Listener) (*lab.Trial, error) {
+	r, err := s.runner(ctx, onlyNoops(plan))
+	if err != nil {
+		return nil, err
+	}
+	w, err := s.pagesFor(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.where(ctx, plan, r, w)
+	if err != nil {
+		return nil, err
+	}
+	on = progress.OneAtATime(on)
+	note := func(text string) { _ = on.Hear(progress.Note(text)) }
+	return s.lab(r, place{pages.Runner{Inner: r, Host: w.host}, m, s.o.Workers, lab.Past{}, lab.Others, ""}, note).Try(ctx, plan, on)
 }
 
 // tell says once what runners said about themselves.

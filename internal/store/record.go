@@ -23,8 +23,8 @@ func (s *session) insertRun(ctx context.Context, h journal.Header) error {
 		}
 		plan = string(b)
 	}
-	return s.exec(ctx, "INSERT INTO runs VALUES (?, ?, false, ?, ?, ?, ?, ?, ?, ?)",
-		h.Run.ID, instant(h.Run.StartedAt), text(h.Run.Command), text(h.Run.Assay), text(h.Run.PlanHash), hostID(h, h.Imported), string(host), plan, h.Imported)
+	return s.exec(ctx, "INSERT INTO runs VALUES (?, ?, false, ?, ?, ?, ?, ?, ?, ?, ?)",
+		h.Run.ID, instant(h.Run.StartedAt), text(h.Run.Command), text(h.Run.Assay), text(h.Run.PlanHash), hostID(h, h.Imported), string(host), plan, h.Imported, text(h.Run.Name))
 }
 
 // importedHost begins the id of a host that is known by what was imported. It
@@ -84,7 +84,7 @@ func resultRow(h journal.Header, line journal.Line) row {
 	id := row{{"id", line.ID}, {"run_id", h.Run.ID}, {"host_id", hostID(h, line.Imported)}, {"imported", line.Imported}}
 	rest := row{
 		{"subject_hash", text(r.SubjectHash)}, {"verdict", text(r.Verdict)}, {"evidence", text(r.Evidence)},
-		{"timing", text(r.Timing)}, {"note", text(r.Note)},
+		{"timing", text(r.Timing)}, {"side", text(r.Side)}, {"note", text(r.Note)},
 		{"phases_ms", dictionary(r.PhasesMS)}, {"energy_j", maybe(r.EnergyJ)},
 		{"harness_cpu_fraction", maybe(r.HarnessCPUFraction)}, {"overhead_ms", maybe(r.OverheadMS)},
 		{"parameters", whole(r.Parameters)}, {"attempts", int32(r.Attempts)}, {"versions", dictionary(r.Context.Versions)},

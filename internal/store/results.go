@@ -27,11 +27,13 @@ type Stored struct {
 type Filter struct {
 	IDs       []string
 	Runs      []string
+	Names     []string // that users gave runs
 	Hosts     []string
 	Types     []string
 	Models    []string // checkpoint, or type where there is none
 	Families  []string
 	Platforms []string // as asked, see cell.Cell.Platform
+	Targets   []string // whole ones, as asked
 	Sizes     []string
 	Verdicts  []cell.Verdict
 	Evidence  []cell.Evidence
@@ -39,7 +41,9 @@ type Filter struct {
 	Cells     []string          // hashes of cells as they were asked for
 	Versions  map[string]string // of the software that results were made with
 	Since     time.Time
-	Limit     int // 0 is no limit
+	Before    time.Time
+	Sides     []string // of interleaved comparisons
+	Limit     int      // 0 is no limit
 	// Samples brings the raw samples along; without it they are nil.
 	Samples bool
 }
@@ -55,7 +59,7 @@ func (f Filter) where() (string, []any) {
 		values []string
 	}{
 		{"id", f.IDs}, {"run_id", f.Runs}, {"host_id", f.Hosts}, {"type", f.Types}, {"model", f.Models}, {"family", f.Families},
-		{"platform", f.Platforms}, {"size", f.Sizes}, {"verdict", texts(f.Verdicts)}, {"evidence", texts(f.Evidence)},
+		{"platform", f.Platforms}, {"target", f.Targets}, {"side", f.Sides}, {"size", f.Sizes}, {"verdict", texts(f.Verdicts)}, {"evidence", texts(f.Evidence)},
 		{"timing", texts(f.Timings)}, {askedHash, f.Cells},
 	} {
 		if len(l.values) > 0 {
@@ -66,8 +70,14 @@ func (f Filter) where() (string, []any) {
 	for _, name := range slices.Sorted(maps.Keys(f.Versions)) {
 		terms, args = append(terms, "versions[?] = ?"), append(args, name, f.Versions[name])
 	}
+	if len(f.Names) > 0 {
+		terms, args = append(terms, "run_id IN (SELECT id FROM runs WHERE list_contains(?::VARCHAR[], name))"), append(args, f.Names)
+	}
 	if !f.Since.IsZero() {
 		terms, args = append(terms, "started_at >= ?"), append(args, f.Since.UTC())
+	}
+	if !f.Before.IsZero() {
+		terms, args = append(terms, "started_at < ?"), append(args, f.Before.UTC())
 	}
 	return strings.Join(terms, " AND "), args
 }

@@ -1,0 +1,184 @@
+// Package compare says what changed between two sets of results: verdicts first
+// (works became fails, evidence became weaker, operations moved elsewhere, errors
+// grew), then speed with its certainty, then load time, memory and energy.
+//
+// Results go in as two Sides and come out as one Report, a plain value that the
+// printers of internal/report show. Cells are matched by their keys (match.go), of
+// each side the newest result of a cell. What may not be compared is refused with
+// the field that differs (fields.go), unless the caller said that it may differ. What
+// of the context differs and is no reason to refuse is listed.
+//
+// Speed has two stages (speed.go). A screen picks the cells that seem to have
+// changed; a verdict needs a p-value that survives the correction for the number of
+// cells, which for a lone change among many only fresh repeats can give: Confirm
+// takes them. What was not confirmed is called a candidate and fails nobody.
+//
+// An empty comparison is never the same as an equal one: Outcome tells the two apart.
+package compare
+
+import (
+	"slices"
+	"time"
+
+	"assay/internal/cell"
+)
+
+// Entry is a result and where it came from.
+type Entry struct {
+	Result   *cell.Result
+	Run      string
+	Host     cell.Host // as its run saw it
+	Imported bool
+}
+
+// Side is one of the two: what the user named, and the results that were meant.
+type Side struct {
+	Name    string
+	Kind    string  // run, name, baseline, file, host, target, version, date
+	Entries []Entry // in any order
+}
+
+// Options say what may differ.
+type Options struct {
+	// Across are names of fields that may differ; see Fields.
+	Across []string
+	// Now is when the comparison is made.
+	Now time.Time
+	// Stored says that one side was run at another time than the other, so that what
+	// the machine did meanwhile is inside the numbers.
+	Stored bool
+}
+
+// Outcome is what a comparison comes to.
+type Outcome string
+
+// The outcomes.
+const (
+	Same       Outcome = "same"       // nothing that was compared got worse
+	Regression Outcome = "regression" // something got worse
+	Nothing    Outcome = "nothing"    // there was nothing that could be compared
+	Different  Outcome = "different"  // of two settings: which of them is worse is an answer, and no regression
+)
+
+// Report is what changed from A to B.
+type Report struct {
+	Schema      int       `json:"schema"`
+	GeneratedAt time.Time `json:"generated_at"`
+	A           Summary   `json:"a"`
+	B           Summary   `json:"b"`
+	Outcome     Outcome   `json:"outcome"`
+	Compared    int       `json:"compared"` // cells
+	Across      []string  `json:"across"`
+
+	Turns   []Turn    `json:"turns"` // verdicts, evidence, placement and numerics that are not what they were
+	Speed   []Speed   `json:"speed"`
+	Changes []Change  `json:"changes"` // load time, memory and energy
+	Means   []Mean    `json:"means"`
+	Context []Differs `json:"context"`
+	Refused []Refusal `json:"refused"`
+	OnlyA   []Named   `json:"only_a"`
+	OnlyB   []Named   `json:"only_b"`
+	Footer  Footer    `json:"footer"`
+	Notes   []string  `json:"notes"`
+}
+
+// Summary says what a side was.
+type Summary struct {
+	Name  string      `json:"name"`
+	Kind  string      `json:"kind"`
+	Runs  []string    `json:"runs"`
+	Cells int         `json:"cells"`
+	Hosts []cell.Host `json:"hosts"`
+	From  time.Time   `json:"from"` // the first of its results that count
+	To    time.Time   `json:"to"`
+}
+
+// Named is a cell as people call it.
+type Named struct {
+	Model    string   `json:"model"`
+	Family   string   `json:"family,omitempty"`
+	Target   string   `json:"target"`
+	TargetB  string   `json:"target_b,omitempty"` // where the sides' targets differ
+	Platform string   `json:"platform"`
+	DType    string   `json:"dtype"`
+	Settings []string `json:"settings,omitempty"` // beside the usual ones
+}
+
+// Compare says what changed from a to b.
+func Compare(a, b Side, o Options) Report {
+	m := match(a, b, o)
+	r := OfPairs(m.pairs, o)
+	r.A, r.B = summary(a, m.a), summary(b, m.b)
+	r.OnlyA, r.OnlyB = m.onlyA, m.onlyB
+	r.Footer.Machine = machineOf(r.A.Hosts, r.B.Hosts)
+	return r
+}
+
+// OfPairs compares results that belong together, whatever their cells are.
+func OfPairs(pairs []Pair, o Options) Report {
+	r := Report{
+		Schema: cell.Schema, GeneratedAt: o.Now, Across: slices.Concat([]string{}, o.Across), Turns: []Turn{}, Changes: []Change{}, Refused: []Refusal{},
+		OnlyA: []Named{}, OnlyB: []Named{}, Notes: []string{},
+	}
+	speeds, timed := []Pair{}, 0
+	for _, p := range pairs {
+		if f := p.differing(o, stopsAll); f != nil {
+			r.Refused = append(r.Refused, Refusal{p.named(), *f, "nothing of it is compared"})
+			continue
+		}
+		if !p.speaks() {
+			continue
+		}
+		r.Compared++
+		r.Turns = append(r.Turns, turns(p)...)
+		if !p.timed() {
+			continue
+		}
+		timed++
+		if f := p.differing(o, stopsNumbers); f != nil {
+			r.Refused = append(r.Refused, Refusal{p.named(), *f, "its numbers are not compared"})
+			continue
+		}
+		speeds = append(speeds, p)
+		r.Changes = append(r.Changes, changes(p)...)
+	}
+	r.Speed = speed(speeds)
+	r.Means = means(r.Speed)
+	r.Context = contexts(pairs, o)
+	r.Footer = footer(r.Speed, o)
+	r.sort()
+	r.judge(timed)
+	return r
+}
+
+// judge sets the outcome. Where both sides hold times and none could be compared,
+// what was asked was not answered.
+func (r *Report) judge(timed int) {
+	worse := slices.ContainsFunc(r.Turns, func(t Turn) bool { return t.Worse }) ||
+		slices.ContainsFunc(r.Speed, func(s Speed) bool { return s.Verdict == Slower })
+	switch {
+	case worse:
+		r.Outcome = Regression
+	case r.Compared == 0 || timed > 0 && len(r.Speed) == 0:
+		r.Outcome = Nothing
+	default:
+		r.Outcome = Same
+	}
+}
+
+// speaks reports whether both sides say something about the model: not where nothing
+// ran on either, or the machine broke.
+func (p Pair) speaks() bool {
+	a, b := p.A.Result, p.B.Result
+	if a.Broke() || b.Broke() || a.Verdict == cell.Unknown || b.Verdict == cell.Unknown {
+		return false
+	}
+	return a.Verdict != cell.Unavailable || b.Verdict != cell.Unavailable
+}
+
+// timed reports whether both sides have times that count.
+func (p Pair) timed() bool { return times(p.A.Result) && times(p.B.Result) }
+
+func times(r *cell.Result) bool {
+	return r.Latency != nil && r.Evidence == cell.Measured && r.Timing != cell.Functional && r.Timing != ""
+}

@@ -1,0 +1,191 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/cell"
+)
+
+// Pair is a cell's result on both sides.
+type Pair struct{ A, B Entry }
+
+// matched is what two sides have in common, and what only one has.
+type matched struct {
+	pairs        []Pair
+	a, b         []Entry // that count, of each side
+	onlyA, onlyB []Named
+}
+
+// place is a cell on a machine.
+type place struct {
+	key     cell.Key
+	machine string
+}
+
+// match puts the newest result of each cell of a beside that of b: of one machine
+// where there is one on both sides, else of any, so that what keeps them apart can
+// be told.
+func match(a, b Side, o Options) matched {
+	m := matched{onlyA: []Named{}, onlyB: []Named{}}
+	oldest, newest := newestOf(a, o), newestOf(b, o)
+	for at, was := range oldest {
+		if is, ok := newest[at]; ok {
+			m.add(was, is)
+			delete(oldest, at)
+			delete(newest, at)
+		}
+	}
+	left, others := anywhere(oldest), anywhere(newest)
+	for at, was := range left {
+		if is, ok := others[at]; ok {
+			m.add(was, is)
+			delete(others, at)
+		} else {
+			m.a, m.onlyA = append(m.a, was), append(m.onlyA, Name(was.Result.Cell))
+		}
+	}
+	for _, is := range others {
+		m.b, m.onlyB = append(m.b, is), append(m.onlyB, Name(is.Result.Cell))
+	}
+	slices.SortFunc(m.onlyA, Named.compare)
+	slices.SortFunc(m.onlyB, Named.compare)
+	return m
+}
+
+func (m *matched) add(was, is Entry) {
+	m.pairs, m.a, m.b = append(m.pairs, Pair{was, is}), append(m.a, was), append(m.b, is)
+}
+
+// anywhere is the newest result of each cell, on whatever machine.
+func anywhere(on map[place]Entry) map[cell.Key]Entry {
+	out := map[cell.Key]Entry{}
+	for at, e := range on {
+		if other, ok := out[at.key]; !ok || e.better(other) {
+			out[at.key] = e
+		}
+	}
+	return out
+}
+
+// newestOf is the newest result of each cell that says something about its model;
+// one under which the machine broke counts only where there is no other.
+func newestOf(s Side, o Options) map[place]Entry {
+	out, ignoring, across := map[place]Entry{}, o.ignoring(), slices.Contains(o.Across, "host")
+	for _, e := range s.Entries {
+		if e.Result.Cell.Type == "noop" && !times(e.Result) {
+			continue // a no-op is no model; its times are those of Assay itself
+		}
+		at := place{key: e.Result.Cell.Key(ignoring...)}
+		if !across {
+			at.machine = e.Host.MachineKey()
+		}
+		if other, ok := out[at]; !ok || e.better(other) {
+			out[at] = e
+		}
+	}
+	return out
+}
+
+// better says whether it stands for its cell rather than the other does.
+func (e Entry) better(other Entry) bool {
+	if a, b := e.Result.Broke(), other.Result.Broke(); a != b {
+		return b
+	}
+	return cmp.Or(e.Result.StartedAt.Compare(other.Result.StartedAt), strings.Compare(e.Run, other.Run)) > 0
+}
+
+// Name is how people call a cell.
+func Name(c cell.Cell) Named {
+	n := c.Key().Cell()
+	settings := n.Beside()
+	if n.Size == cell.Full && n.Checkpoint == "" {
+		settings = append([]string{"full"}, settings...)
+	}
+	if n.Threads != 0 {
+		settings = append(settings, fmt.Sprintf("threads %d", n.Threads))
+	}
+	if n.Task != "" {
+		settings = append(settings, n.Task)
+	}
+	return Named{Model: n.Model(), Family: c.Family, Target: n.Where().String(), Platform: string(n.Platform), DType: string(n.DType), Settings: settings}
+}
+
+func (p Pair) named() Named {
+	n := Name(p.A.Result.Cell)
+	if b := Name(p.B.Result.Cell); b.Target != n.Target {
+		n.TargetB = b.Target
+	}
+	if n.Family == "" {
+		n.Family = p.B.Result.Cell.Family
+	}
+	return n
+}
+
+// String is the cell in one line: "bert on cpu, fp32, batch 4".
+func (n Named) String() string {
+	where := n.Target
+	if n.TargetB != "" {
+		where += " → " + n.TargetB
+	}
+	return strings.Join(append([]string{n.Model + " on " + where, n.DType}, n.Settings...), ", ")
+}
+
+func (n Named) compare(other Named) int { return strings.Compare(n.String(), other.String()) }
+
+func summary(s Side, counted []Entry) Summary {
+	out := Summary{Name: s.Name, Kind: s.Kind, Runs: []string{}, Cells: len(counted), Hosts: []cell.Host{}}
+	ids := map[string]bool{}
+	for _, e := range counted {
+		out.Runs = append(out.Runs, e.Run)
+		at := e.Result.StartedAt
+		if !at.IsZero() && (out.From.IsZero() || at.Before(out.From)) {
+			out.From = at
+		}
+		if at.After(out.To) {
+			out.To = at
+		}
+		if !ids[e.Host.ID] {
+			ids[e.Host.ID] = true
+			out.Hosts = append(out.Hosts, e.Host)
+		}
+	}
+	slices.Sort(out.Runs)
+	out.Runs = slices.Compact(out.Runs)
+	slices.SortFunc(out.Hosts, func(a, b cell.Host) int { return strings.Compare(a.ID, b.ID) })
+	return out
+}
+
+// Apart is how long after the results of a those of b were made; 0 where they overlap.
+func (r Report) Apart() time.Duration { return max(0, r.B.From.Sub(r.A.To)) }
+
+// sort gives every list its order: what is worst first, then by name.
+func (r *Report) sort() {
+	slices.SortFunc(r.Turns, func(a, b Turn) int { return cmp.Or(a.order()-b.order(), a.Cell.compare(b.Cell)) })
+	slices.SortFunc(r.Speed, func(a, b Speed) int {
+		return cmp.Or(a.Verdict.order()-b.Verdict.order(), -cmp.Compare(a.size(), b.size()), a.Cell.compare(b.Cell))
+	})
+	slices.SortFunc(r.Changes, func(a, b Change) int {
+		return cmp.Or(strings.Compare(a.What, b.What), -cmp.Compare(a.Ratio, b.Ratio), a.Cell.compare(b.Cell))
+	})
+	slices.SortFunc(r.Refused, func(a, b Refusal) int {
+		return cmp.Or(strings.Compare(a.Field, b.Field), a.Cell.compare(b.Cell))
+	})
+}
+
+// Newest is the newest result of each cell on each machine, in a fixed order.
+func (s Side) Newest() []Entry {
+	var out []Entry
+	for _, e := range newestOf(s, Options{}) {
+		if !e.Result.Broke() {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b Entry) int {
+		return cmp.Or(strings.Compare(a.Result.Cell.Key().String(), b.Result.Cell.Key().String()), strings.Compare(a.Host.ID, b.Host.ID))
+	})
+	return out
+}
