@@ -57,12 +57,12 @@ func run(args []string, root string, stdout io.Writer) error {
 	return errUsage
 }
 
-func writePlan(make func(*catalog.Catalog, []string) (cell.Plan, error), targets []string, stdout io.Writer) error {
+func writePlan(of func(*catalog.Catalog, []string) (cell.Plan, error), targets []string, stdout io.Writer) error {
 	cat, err := catalog.Load()
 	if err != nil {
 		return err
 	}
-	plan, err := make(cat, targets)
+	plan, err := of(cat, targets)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func TestResume(t *testing.T) {
 	if status != 0 || !strings.Contains(stderr, "1 of 2 cells already") || !strings.Contains(stderr, "1/1 noop") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
-	if got := verdicts(t, path); got != "works, works, end" {
+	if got := verdicts(t, path); got != strings.Repeat("works, ", 2)+"end" {
 		t.Errorf("the journal holds %q", got)
 	}
 	if stderr, status := resume("other.json"); status != 1 || !strings.Contains(stderr, "the plan is not the one") {

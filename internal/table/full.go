@@ -107,12 +107,11 @@ full size, and each is compared with the tiny model of its type in the same colu
 				same++
 			}
 		}
-		switch {
-		case n == 0:
+		if n == 0 {
 			fmt.Fprintf(&b, "| %s | not run | | | |\n", c)
-		default:
-			fmt.Fprintf(&b, "| %s | %d | %d | %d (%.1f %%) | %d |\n", c, n, both, same, 100*float64(same)/float64(max(both, 1)), both-same)
+			continue
 		}
+		fmt.Fprintf(&b, "| %s | %d | %d | %d (%.1f %%) | %d |\n", c, n, both, same, 100*float64(same)/float64(max(both, 1)), both-same)
 	}
 	b.WriteString("\n## Where they differ\n| checkpoint | column | tiny | full | cause |\n| --- | --- | --- | --- | --- |\n")
 	for _, p := range pairs {
