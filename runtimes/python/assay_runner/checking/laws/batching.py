@@ -57,7 +57,7 @@ def padding(case: Case) -> Iterator[Pair]:
         words = []
     if words:
         yield _padded(case, words, after=True)
-        if causal.generates(case) and not case.encodes and _placeable(case):
+        if _read_backwards(case):
             yield _padded(case, words, after=False)
     placed = any(spec.get("place") for spec in case.recipe["inputs"])  # tokens for all that there is, hidden or not
     if not placed and not _over_time(case.model):
@@ -65,11 +65,25 @@ def padding(case: Case) -> Iterator[Pair]:
             yield from _hidden(case, one)
 
 
-def _placeable(case: Case) -> bool:
-    """Whether words keep their positions behind padding: they can be given, or there is no table of them."""
+def _read_backwards(case: Case) -> bool:
+    """Whether words may have padding before them: those of a causal model, which is what padding at the end never
+    touches, and which keep their positions behind it."""
+    if case.encodes or not (causal.generates(case) or causal.is_declared(case)):
+        return False
+    return not _tables(case) or bool(positions(case, case.two))
+
+
+def _tables(case: Case) -> bool:
+    """Whether there is a table of positions of words."""
     named = ((name, m) for name, m in case.model.named_modules() if not causal.TOWER.search(name))
     tables = (m for name, m in named if "position" in name.rpartition(".")[2])
-    return bool(positions(case, case.two)) or not any(isinstance(m, torch.nn.Embedding) for m in tables)
+    return any(isinstance(m, torch.nn.Embedding) for m in tables)
+
+
+def _turns(case: Case) -> bool:
+    """Whether only the distance of words matters, as where they are turned by their positions."""
+    named = ((name, m) for name, m in case.model.named_modules() if not causal.TOWER.search(name))
+    return not _tables(case) and any("rotary" in type(m).__name__.lower() for _, m in named)
 
 
 def _over_time(model: torch.nn.Module) -> bool:
@@ -98,10 +112,15 @@ def beside(case: Case, words: list[Stretch], after: bool) -> Tensors:
 
 
 def positions(case: Case, made: Tensors) -> Tensors:
-    """The positions that the library's own generation gives words that are padded at their start."""
+    """The positions that the library's own generation gives words that are padded at their start. Where only distances
+    matter those of padding are below zero: from positions that begin anew the library would guess what the mask says,
+    and a mask that is ignored would not be missed."""
     if "position_ids" not in case.parameters or set(made) != {"input_ids", "attention_mask"}:
         return {}
-    return {"position_ids": (made["attention_mask"].cumsum(-1) - 1).clamp(min=0)}
+    mask = made["attention_mask"]
+    if _turns(case):
+        return {"position_ids": torch.arange(mask.shape[1]) - (mask == 0).sum(-1, keepdim=True)}
+    return {"position_ids": (mask.cumsum(-1) - 1).clamp(min=0)}
 
 
 def _padded(case: Case, words: list[Stretch], after: bool) -> Pair:
