@@ -66,10 +66,13 @@ def padding(case: Case) -> Iterator[Pair]:
 
 
 def _read_backwards(case: Case) -> bool:
-    """Whether words may have padding before them: those of a causal model, which is what padding at the end never
-    touches, and which keep their positions behind it."""
-    if case.encodes or not (causal.generates(case) or causal.is_declared(case)):
+    """Whether words may have padding before them: those of a causal model, which padding at the end never touches, and
+    which keep their positions behind it. A part that does not generate may count in its own way, and is tried where
+    only distances matter."""
+    if case.encodes:
         return False
+    if not causal.generates(case):
+        return causal.is_declared(case) and _turns(case)
     return not _tables(case) or bool(positions(case, case.two))
 
 
@@ -113,20 +116,29 @@ def beside(case: Case, words: list[Stretch], after: bool) -> Tensors:
 
 def positions(case: Case, made: Tensors) -> Tensors:
     """The positions that the library's own generation gives words that are padded at their start. Where only distances
-    matter those of padding are below zero: from positions that begin anew the library would guess what the mask says,
-    and a mask that is ignored would not be missed."""
+    matter, padding is counted: from positions that begin anew the library would guess what the mask says, and a mask
+    that is ignored would not be missed."""
     if "position_ids" not in case.parameters or set(made) != {"input_ids", "attention_mask"}:
         return {}
     mask = made["attention_mask"]
-    if _turns(case):
-        return {"position_ids": torch.arange(mask.shape[1]) - (mask == 0).sum(-1, keepdim=True)}
-    return {"position_ids": (mask.cumsum(-1) - 1).clamp(min=0)}
+    counted = torch.ones_like(mask) if _turns(case) else mask
+    return {"position_ids": (counted.cumsum(-1) - 1).clamp(min=0)}
+
+
+def _at_the_same(case: Case, short: Tensors, made: Tensors) -> Tensors:
+    """The short row with the positions that it has behind padding, where these are not its own."""
+    given = made.get("position_ids")
+    kept = short["attention_mask"].shape[1] if given is not None else 0
+    if given is None or int(given[0, -kept]) == 0:
+        return short
+    return {**short, "position_ids": given[:1, -kept:]}
 
 
 def _padded(case: Case, words: list[Stretch], after: bool) -> Pair:
-    short = stretches.cut(case.row(0), words)
-    alone = case.once("short", lambda: short)
     made = beside(case, words, after)
+    cut = stretches.cut(case.row(0), words)
+    short = _at_the_same(case, cut, made)
+    alone = case.once("short" if short is cut else "short, further on", lambda: short)
     given = case.of_row(case.once(AFTER if after else BEFORE, lambda: made), 0)
     found, expected = stretches.shorter(given, alone, words, after)
     return Pair(AFTER if after else BEFORE, found, expected, made, _again(case, short, expected))
