@@ -1,10 +1,14 @@
 """Digests of outputs: as far apart as the outputs are, and the same whatever the order of outputs and their layout."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 import torch
+from trials import fingerprinted, subjects
+from trials.lawbreakers import FAULTS
+from trials.lawful import Lawful
 
 from assay_runner.checking import fingerprints
 
@@ -18,15 +22,7 @@ def rows(**tensors):
 
 
 def distance(one, other):
-    """As the program has it (internal/cell/fingerprint.go): how far two digests are apart, of the outputs' length."""
-    if one.keys() != other.keys():
-        return math.inf
-    return max((apart(one[name], other[name]) for name in one), default=0.0)
-
-
-def apart(a, b):
-    most = max(a[0], b[0])
-    return max(abs(x * a[0] - y * b[0]) for x, y in zip(a[1:], b[1:], strict=True)) / most if most else 0.0
+    return fingerprinted.difference({"first": one}, {"first": other})
 
 
 @pytest.mark.parametrize("far", [1e-7, 1e-4, 0.1])
@@ -80,3 +76,18 @@ def test_digests_never_change():
 
 
 KEPT = [6.49358658, 0.608066074, 0.438622865, -1.17154311, 0.564161677]
+
+
+def test_trials_compare_digests_as_the_program_does():
+    source = (subjects.CATALOGUE.parents[2] / "cell" / "fingerprint.go").read_text(encoding="utf-8")
+    assert float(re.search(r"FingerprintTolerance = (\S+)", source)[1]) == fingerprinted.TOLERANCE
+
+
+@pytest.mark.parametrize(("type", "reference"), [("bert", "cpu fp64"), ("slanext", "cpu fp32")])
+def test_a_fault_in_a_library_changes_the_digest_that_is_kept(type, reference):
+    recipe = subjects.tiny()[type]
+    (planted,) = (fault for fault in FAULTS if fault.name == "other activation")
+    assert fingerprinted.taken(recipe)["reference"] == reference
+    assert fingerprinted.changed(recipe) <= fingerprinted.TOLERANCE
+    with planted.planted(Lawful.of(recipe).built.model):
+        assert fingerprinted.changed(recipe) > 1e-3

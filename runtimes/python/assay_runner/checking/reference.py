@@ -74,28 +74,42 @@ def drawing(model: torch.nn.Module, wide: torch.dtype) -> noise.Drawn:
 def forgetting(model: torch.nn.Module) -> Iterator[None]:
     """Afterwards every module has the attributes, and the entries of its lists and tables, that it had before. A model
     that changes its own weights when it first runs (RWKV scales those of later layers) has to remember that it did."""
-    before = [(vars(owner), dict(vars(owner)), _held(owner)) for owner in _owners(model)]
-    written = [p._version for p in model.parameters()]
+    memory, written = Memory(model), [p._version for p in model.parameters()]
     try:
         yield
     finally:
-        if written != [p._version for p in model.parameters()]:
-            before = []
-        for now, then, held in before:
+        if written == [p._version for p in model.parameters()]:
+            memory.restore()
+
+
+class Memory:
+    """What every module has, kept once, to be given back as often as is asked for."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self._before = [(vars(owner), dict(vars(owner)), _held(owner)) for owner in _owners(model)]
+
+    def restore(self) -> None:
+        """Gives every module the attributes, and the entries of its lists and tables, that it had."""
+        for now, then, held in self._before:
             now.clear()
             now.update(then)
             for name, entries in held.items():
+                if not entries and not now[name]:
+                    continue
                 now[name].clear()
                 (now[name].update if isinstance(entries, dict) else now[name].extend)(entries)
 
 
 def _owners(model: torch.nn.Module) -> Iterator[Any]:
-    """The modules, and what they keep beside their parts: caches that are classes of their own."""
+    """The modules, and what they keep beside their parts: caches that are classes of their own, and a configuration
+    that all of them share once."""
+    seen: set[int] = set()
     for module in model.modules():
         yield module
-        yield from (
-            kept for kept in vars(module).values() if hasattr(kept, "__dict__") and not isinstance(kept, _PARTS)
-        )
+        for kept in vars(module).values():
+            if hasattr(kept, "__dict__") and not isinstance(kept, _PARTS) and id(kept) not in seen:
+                seen.add(id(kept))
+                yield kept
 
 
 def _held(owner: Any) -> dict[str, dict | list]:

@@ -2,7 +2,9 @@
 
 import inspect
 import re
+import tempfile
 from importlib import import_module
+from unittest import mock
 
 import pytest
 
@@ -43,3 +45,19 @@ def _reads_what_is_not_there(name, model, config):
     modelling, configuration = (_module(f"{folder}.{part}_{model}") for part in ("modeling", "configuration"))
     reads = re.search(rf"config\.{name}\b", inspect.getsource(modelling)) is not None
     return reads and not hasattr(getattr(configuration, config)(), name)
+
+
+def transformers_compiles_a_pattern_for_each_tensor():
+    """How many regular expressions a load of BERT compiles: one for each tensor and more, all different."""
+    from transformers import BertConfig, BertModel
+
+    loading, compiled = _module("transformers.core_model_loading"), set()
+    sizes = {"vocab_size": 8, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+    model = BertModel(BertConfig(**sizes, intermediate_size=8))
+    counted = mock.Mock(wraps=re)
+    counted.compile.side_effect = lambda *given: compiled.add(given[0]) or re.compile(*given)
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(loading, "re", counted):
+        model.save_pretrained(folder)
+        BertModel.from_pretrained(folder)
+    print(f"{len(compiled)} patterns for {len(model.state_dict())} tensors")
+    return len(compiled) >= len(model.state_dict())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import random
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay_runner.engines import preimporting
+from assay_runner.process import libraries
 
 from . import children, subjects
 from .children import DIED
@@ -29,6 +31,7 @@ class Unchanged:
         """Every law's row."""
         from . import lawful
 
+        gc.enable()
         return {"laws": lawful.Lawful.of(self.recipe).rows()}
 
 
@@ -39,6 +42,7 @@ def unchanged(options: argparse.Namespace) -> int:
     random.Random(options.draw).shuffle(recipes)
     counts, times, total = defaultdict(Counter), defaultdict(list), []
     items = [Unchanged(recipe) for recipe in recipes[: options.most or None]]
+    libraries.settle()  # as the runner does, so that times are the runner's
     for item, answer in children.each(items, Unchanged.run, options.processes, options.limit, options.loud):
         row = {"type": item.recipe["type"], **answer}
         subjects.keep(options.out, [row])
@@ -52,6 +56,7 @@ def unchanged(options: argparse.Namespace) -> int:
             if law["status"] in ("broken", "unknown"):
                 far = law["max_rel"], law["tolerance"], law["output"]
                 print(json.dumps([row["type"], law["law"], law["status"], *far, law["why"]]), flush=True)
+    gc.unfreeze()
     _print(counts, times, total)
     return 0
 

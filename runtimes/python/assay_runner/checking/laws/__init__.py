@@ -10,11 +10,11 @@ import time
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from assay_runner.checking import reference
 from assay_runner.checking.laws import deciding, scripts, shortest
 from assay_runner.checking.laws.case import Case, Forward
 from assay_runner.checking.laws.every import LAWS
 from assay_runner.checking.laws.law import BROKEN, INAPPLICABLE, UNKNOWN, Inapplicable, Law, Pair
+from assay_runner.checking.laws.lighter import lighter
 from assay_runner.checking.laws.scripts import script
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.subjects.programs import building
@@ -36,10 +36,9 @@ def check(
 ) -> list[dict[str, Any]]:
     """A row for each law. The model is afterwards as it was. With `repro` a broken one has the shortest inputs that
     show it, and a script that does so without Assay."""
-    case = Case(built, recipe, point, seed, forward, tolerance)
+    case = lighter(Case(built, recipe, point, seed, forward, tolerance))
     laws = [law for law in LAWS if only is None or law.name in only]
-    with reference.forgetting(built.model):
-        return [_row(law, case, repro) for law in laws]
+    return [_row(law, case, repro) for law in laws]
 
 
 def _row(law: Law, case: Case, repro: bool) -> dict[str, Any]:
@@ -61,12 +60,14 @@ def looked(law: Law, case: Case) -> tuple[dict[str, Any], Pair | None]:
 
 
 def _looked(law: Law, case: Case) -> tuple[dict[str, Any], Pair | None]:
+    memory = case.memory
     try:
         if why := law.applies(case):
             return {"status": INAPPLICABLE, "why": why}, None
-        with reference.forgetting(case.model):
-            return deciding.judged(case, law.check(case))
+        return deciding.judged(case, law.check(case))
     except Inapplicable as error:
         return {"status": INAPPLICABLE, "why": str(error)}, None
     except Exception as error:  # noqa: BLE001 - whatever it is, the law could not be looked at
         return {"status": UNKNOWN, "why": f"{type(error).__name__}: {error}".splitlines()[0][:200]}, None
+    finally:
+        memory.restore()

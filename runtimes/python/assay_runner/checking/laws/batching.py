@@ -57,7 +57,7 @@ def padding(case: Case) -> Iterator[Pair]:
         words = []
     if words:
         yield _padded(case, words, after=True)
-        if causal.generates(case) and not case.encodes and _placeable(case):
+        if _read_backwards(case):
             yield _padded(case, words, after=False)
     placed = any(spec.get("place") for spec in case.recipe["inputs"])  # tokens for all that there is, hidden or not
     if not placed and not _over_time(case.model):
@@ -65,11 +65,28 @@ def padding(case: Case) -> Iterator[Pair]:
             yield from _hidden(case, one)
 
 
-def _placeable(case: Case) -> bool:
-    """Whether words keep their positions behind padding: they can be given, or there is no table of them."""
+def _read_backwards(case: Case) -> bool:
+    """Whether words may have padding before them: those of a causal model, which padding at the end never touches, and
+    which keep their positions behind it. A part that does not generate may count in its own way, and is tried where
+    only distances matter."""
+    if case.encodes:
+        return False
+    if not causal.generates(case):
+        return causal.is_declared(case) and _turns(case)
+    return not _tables(case) or bool(positions(case, case.two))
+
+
+def _tables(case: Case) -> bool:
+    """Whether there is a table of positions of words."""
     named = ((name, m) for name, m in case.model.named_modules() if not causal.TOWER.search(name))
     tables = (m for name, m in named if "position" in name.rpartition(".")[2])
-    return bool(positions(case, case.two)) or not any(isinstance(m, torch.nn.Embedding) for m in tables)
+    return any(isinstance(m, torch.nn.Embedding) for m in tables)
+
+
+def _turns(case: Case) -> bool:
+    """Whether only the distance of words matters, as where they are turned by their positions."""
+    named = ((name, m) for name, m in case.model.named_modules() if not causal.TOWER.search(name))
+    return not _tables(case) and any("rotary" in type(m).__name__.lower() for _, m in named)
 
 
 def _over_time(model: torch.nn.Module) -> bool:
@@ -98,16 +115,30 @@ def beside(case: Case, words: list[Stretch], after: bool) -> Tensors:
 
 
 def positions(case: Case, made: Tensors) -> Tensors:
-    """The positions that the library's own generation gives words that are padded at their start."""
+    """The positions that the library's own generation gives words that are padded at their start. Where only distances
+    matter, padding is counted: from positions that begin anew the library would guess what the mask says, and a mask
+    that is ignored would not be missed."""
     if "position_ids" not in case.parameters or set(made) != {"input_ids", "attention_mask"}:
         return {}
-    return {"position_ids": (made["attention_mask"].cumsum(-1) - 1).clamp(min=0)}
+    mask = made["attention_mask"]
+    counted = torch.ones_like(mask) if _turns(case) else mask
+    return {"position_ids": (counted.cumsum(-1) - 1).clamp(min=0)}
+
+
+def _at_the_same(case: Case, short: Tensors, made: Tensors) -> Tensors:
+    """The short row with the positions that it has behind padding, where these are not its own."""
+    given = made.get("position_ids")
+    kept = short["attention_mask"].shape[1] if given is not None else 0
+    if given is None or int(given[0, -kept]) == 0:
+        return short
+    return {**short, "position_ids": given[:1, -kept:]}
 
 
 def _padded(case: Case, words: list[Stretch], after: bool) -> Pair:
-    short = stretches.cut(case.row(0), words)
-    alone = case.once("short", lambda: short)
     made = beside(case, words, after)
+    cut = stretches.cut(case.row(0), words)
+    short = _at_the_same(case, cut, made)
+    alone = case.once("short" if short is cut else "short, further on", lambda: short)
     given = case.of_row(case.once(AFTER if after else BEFORE, lambda: made), 0)
     found, expected = stretches.shorter(given, alone, words, after)
     return Pair(AFTER if after else BEFORE, found, expected, made, _again(case, short, expected))

@@ -16,6 +16,7 @@ import torch
 
 from assay_runner.checking.laws import stretches
 from assay_runner.checking.laws.stretches import Stretch
+from assay_runner.checking.reference import Memory
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.subjects import inputs
 from assay_runner.subjects.outputs import Tensors
@@ -46,6 +47,11 @@ class Case:
     def config(self) -> Any:
         """Its configuration, where it has one."""
         return getattr(self.model, "config", None)
+
+    @cached_property
+    def memory(self) -> Memory:
+        """What the model is like before any law."""
+        return Memory(self.model)
 
     @cached_property
     def parameters(self) -> frozenset[str]:

@@ -49,6 +49,12 @@ def is_causal(case: Case) -> str:
     return "" if later(case, name) else "no word stands after what is placed"
 
 
+def is_declared(case: Case) -> bool:
+    """Whether something says that a model is causal."""
+    name = text(case)
+    return bool(name) and _declared(case, name)
+
+
 def _declared(case: Case, name: str) -> bool:
     config = case.config
     if name == _TARGET:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 
+from assay_runner.checking.laws import loading
 from assay_runner.checking.laws.case import Case, seeded
 from assay_runner.checking.laws.law import Pair
 from assay_runner.subjects import weights
@@ -36,27 +36,13 @@ def saving(case: Case) -> Iterator[Pair]:
     """The tensors of a model that was saved and loaded, to the last bit, and what it gives, but for rounding: kernels
     may round otherwise where a tensor lies elsewhere in memory."""
     model: Any = case.model
-    with tempfile.TemporaryDirectory(prefix="assay-law-") as folder, _quiet():
+    with tempfile.TemporaryDirectory(prefix="assay-law-") as folder, loading.quick():
         model.save_pretrained(folder)
         loaded = type(model).from_pretrained(folder, local_files_only=True).eval()
     yield Pair("a tensor that was saved and loaded", tensors(loaded), tensors(model), case.row(0))
     seeded(case.seed)
     found, row = case.forward(loaded, case.row(0)), case.row(0)
     yield Pair("outputs after saving and loading", found, case.alone(0), row, lambda: case.run(row))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Inside, transformers shows no bars."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def tensors(model: torch.nn.Module) -> Tensors:

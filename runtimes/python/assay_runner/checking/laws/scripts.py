@@ -128,8 +128,8 @@ def _padding(case: Case, pair: Pair) -> list[str]:
     for one in words:
         kept = one.length - one.count
         start = 0 if after else one.count
-        lines += [f"for name in {list(one.along)}: short[name] = short[name][:, {start}:{start + kept}]"]
-    lines += ["short.pop('position_ids', None)"] if "position_ids" in pair.sample else []
+        names = [*one.along, *(name for name in ("position_ids",) if name in pair.sample)]
+        lines += [f"for name in {names}: short[name] = short[name][:, {start}:{start + kept}]"]
     where = "[:, : two.shape[1]]" if after else "[:, -two.shape[1] :]"
     return [*lines, "one, two = run(**given)[:1], run(**short)",
             f"one = one{where} if one.dim() > 2 else one[:, : two.shape[-1]] if one.dim() > 1 else one"]  # fmt: skip

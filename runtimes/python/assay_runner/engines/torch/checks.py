@@ -49,23 +49,46 @@ def check(session: Session) -> None:
         expected = known.outputs[index] if known.outputs else None
         last = index == len(session.points) - 1
         more = others[index] if others else ([], [])
+        fingerprint = _fingerprint(session, built, known, cell_inputs[index], expected, more[0])
         report = _checked(session, built, point, cell_inputs[index], known, expected, more, last)
-        emit.point(index, report | {"fingerprint": _fingerprint(session, known, expected, more[0])})
+        emit.point(index, report | {"fingerprint": fingerprint})
 
 
 def _fingerprint(
-    session: Session, known: reference.Reference, expected: Tensors | None, more: list[Further]
+    session: Session,
+    built: building.Built,
+    known: reference.Reference,
+    tensors: Mapping[str, torch.Tensor],
+    expected: Tensors | None,
+    more: list[Further],
 ) -> dict[str, Any] | None:
     """What the reference of a tiny model gives, in a few numbers: of the first sample, and of those with padding where
     nothing is hidden. Of cells on the CPU in fp32 only, whose reference is the same code in float64, or with another
-    attention where it cannot run so: two are compared only where both were computed in one of these ways.
+    attention where it cannot run so; where neither can be had, it is of what the model itself gives in float32. Two are
+    compared only where both were computed in one of these ways.
     Pipelines have none: what they give depends on more libraries than are kept beside it."""
-    if expected is None or session.narrow or not session.has_size_tiny or session.recipe.get("parts"):
+    if session.narrow or not session.has_size_tiny or session.recipe.get("parts"):
+        return None
+    label = known.label
+    if expected is None:
+        label, expected = "cpu fp32", _own(session, built, tensors)
+    if expected is None:
         return None
     rows = fingerprints.of(
         [("first", expected), *((row.sample.name, row.sample.visible(row.expected)) for row in more)]
     )
-    return {"reference": known.label, "samples": rows}
+    return {"reference": label, "samples": rows}
+
+
+def _own(session: Session, built: building.Built, tensors: Mapping[str, torch.Tensor]) -> Tensors | None:
+    """What a model gives that has no reference; none where it cannot run, which its check will say."""
+    if not session.device.cpu:
+        return None
+    try:
+        with reference.forgetting(built.model):
+            return session.forward(built.model, tensors)
+    except Exception:  # noqa: BLE001 - whatever it is, the cell itself is yet to run and will say it better
+        return None
 
 
 def _checked(
