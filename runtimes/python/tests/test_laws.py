@@ -231,7 +231,7 @@ def test_faults_in_a_library_are_noticed(real, fault):
 @pytest.mark.parametrize("type", ["jais2", "deepseek_ocr2_text"])
 @pytest.mark.parametrize("fault", ["mask ignored", "mask taken for ones"])
 def test_causal_models_are_padded_at_the_start_whether_they_generate_or_not(type, fault):
-    """Behind positions that begin anew the library would guess the mask that is ignored."""
+    """Behind positions that begin again the library would guess the mask that is ignored."""
     real = Lawful.of(subjects.tiny()[type])
     assert real.rows(["padding"])[0]["status"] == "holds"
     (planted,) = (one for one in lawbreakers.FAULTS if one.name == fault)

@@ -116,7 +116,7 @@ def beside(case: Case, words: list[Stretch], after: bool) -> Tensors:
 
 def positions(case: Case, made: Tensors) -> Tensors:
     """The positions that the library's own generation gives words that are padded at their start. Where only distances
-    matter, padding is counted: from positions that begin anew the library would guess what the mask says, and a mask
+    matter, padding is counted: from positions that begin again the library would guess what the mask says, and a mask
     that is ignored would not be missed."""
     if "position_ids" not in case.parameters or set(made) != {"input_ids", "attention_mask"}:
         return {}
