@@ -262,7 +262,7 @@ func TestLoneChange(t *testing.T) {
 	scaled(1.1)(&b[4])
 	scaled(1.2)(&b[5])
 	r := Compare(side("a", a...), side("b", b...), Options{})
-	if r.Outcome != Same || count2(r, Candidate) != 2 || len(r.Candidates()) != 2 {
+	if r.Outcome != Same || count2(r, Candidate) != 2 || len(r.Candidates()) != 2 || r.Candidates()[0].Family != "encoder-only" {
 		t.Fatalf("%s: %d candidates, %v", r.Outcome, count2(r, Candidate), r.Candidates())
 	}
 	repeats := func(level float64) (out [][]float64) {

@@ -52,7 +52,8 @@ type Speed struct {
 	MediansA []float64 `json:"medians_a"` // of the repeats
 	MediansB []float64 `json:"medians_b"`
 
-	key cell.Key
+	key    cell.Key
+	family string // which keys do not have
 }
 
 // Stage is the first of two.
@@ -103,7 +104,7 @@ func adjust(list []Speed, chosen func(Speed) bool) {
 
 func (p Pair) speed() Speed {
 	a, b := singly(p.A.Result.Latency), singly(p.B.Result.Latency)
-	s := Speed{Cell: p.named(), Unit: "ms", Warnings: []string{}, key: p.A.Result.Cell.Key()}
+	s := Speed{Cell: p.named(), Unit: "ms", Warnings: []string{}, key: p.A.Result.Cell.Key(), family: p.A.Result.Cell.Family}
 	s.fill(a, b)
 	for _, side := range []struct {
 		name string
@@ -163,7 +164,9 @@ func (r Report) Candidates() []cell.Cell {
 	var out []cell.Cell
 	for _, s := range r.Speed {
 		if slices.Contains([]SpeedVerdict{Slower, Faster, Candidate}, s.Verdict) {
-			out = append(out, s.key.Cell().Normal())
+			c := s.key.Cell().Normal()
+			c.Family = s.family
+			out = append(out, c)
 		}
 	}
 	return out
