@@ -79,7 +79,7 @@ type Claim struct {
 
 // Run is what a claim comes from.
 type Run struct {
-	ID    string `json:"id"`
+	ID    string `json:"id,omitempty"`    // "" for own results
 	Assay string `json:"assay,omitempty"` // version
 	Host  Host   `json:"host"`
 }

@@ -106,7 +106,7 @@ func TestHalf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range len(file) {
+	for n := range file {
 		if _, err := Open(bytes.NewReader(file[:n])); err == nil {
 			t.Errorf("%d of %d bytes were taken for all", n, len(file))
 		}

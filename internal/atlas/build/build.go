@@ -6,6 +6,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"assay/internal/atlas"
 	"assay/internal/catalog"
@@ -20,14 +21,14 @@ func From(cat *catalog.Catalog, runs []table.Run) (atlas.Atlas, error) {
 	for _, c := range folded.Columns {
 		a.Columns = append(a.Columns, atlas.Column(c))
 	}
-	sources, answered := map[string]*atlas.Run{}, make([]int, len(a.Columns))
+	sources, answered := map[string]*atlas.Run{}, map[string]bool{} // targets
 	for _, r := range folded.Runs {
 		sources[r.ID] = source(r)
 	}
 	for _, row := range folded.Rows {
 		for i, answer := range row.Answers {
 			if answer != nil {
-				answered[i]++
+				answered[a.Columns[i].Target] = true
 			}
 		}
 	}
@@ -35,7 +36,7 @@ func From(cat *catalog.Catalog, runs []table.Run) (atlas.Atlas, error) {
 		out := atlas.Row{Type: row.Type}
 		for i, answer := range row.Answers {
 			if answer == nil {
-				why, err := reason(cat, row.Type, a.Columns[i], answered[i])
+				why, err := reason(cat, row.Type, a.Columns[i], answered[a.Columns[i].Target])
 				if err != nil {
 					return a, err
 				}
@@ -58,16 +59,16 @@ func source(r table.Run) *atlas.Run {
 }
 
 // reason is why nothing is known of a type in a column.
-func reason(cat *catalog.Catalog, modelType string, c atlas.Column, answered int) (string, error) {
+func reason(cat *catalog.Catalog, modelType string, c atlas.Column, answered bool) (string, error) {
 	_, err := cat.Recipe(modelType, "", cell.Tiny, "")
 	none := (*catalog.NoRecipeError)(nil)
 	switch {
 	case errors.As(err, &none):
-		return "not run: " + none.Error(), nil
+		return "no recipe is known: " + strings.TrimPrefix(none.Reason, catalog.FoundNone), nil
 	case err != nil:
 		return "", err
-	case answered == 0:
-		return fmt.Sprintf("no run on %s in %s is published", c.Target, c.DType), nil
+	case !answered:
+		return fmt.Sprintf("no run on %s is published", c.Target), nil
 	}
 	return fmt.Sprintf("the published runs on %s in %s have no answer for it", c.Target, c.DType), nil
 }
