@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"assay/internal/atlas"
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/hub"
+	"assay/internal/matrix"
 	"assay/internal/plan"
 	"assay/internal/platform"
 
@@ -18,7 +23,7 @@ const canIUseHelp = `Can-i-use answers from the atlas, the published results tha
 nothing, installs nothing and needs no network. A line for each target has the verdict, its evidence, why, the versions and the
 day, and the command that checks it here. What nobody has run is unknown, with the reason.
 
-MODEL is a type, a checkpoint whose type is known, a folder with a config.json, or that file. The atlas is about types, tiny and
+MODEL is a type, a checkpoint of the catalogue or of the Hugging Face cache, a folder with a config.json, or that file. The atlas is about types, tiny and
 with random weights: for a checkpoint its verdicts are predictions (should work), unless you have run the checkpoint itself.
 Your own results outrank the atlas where their evidence is as strong, and a contradiction is shown.
 
@@ -65,13 +70,18 @@ func (a *app) canIUse(ctx context.Context, names, on []string) error {
 	if len(targets) == 0 {
 		targets = book.Targets()
 	}
-	out := answers{Schema: cell.Schema}
+	var models []atlas.Model
 	for _, name := range names {
-		m, err := askedModel(cat, name)
+		m, err := a.askedModel(cat, name)
 		if err != nil {
 			return err
 		}
-		answer, err := book.Ask(m, targets, a.ownResults(ctx, m.Type))
+		models = append(models, m)
+	}
+	own := a.ownResults(ctx, models)
+	out := answers{Schema: cell.Schema}
+	for _, m := range models {
+		answer, err := book.Ask(m, targets, own)
 		if err != nil {
 			return err
 		}
@@ -103,9 +113,18 @@ func namedTargets(names []string) ([]string, error) {
 	return out, nil
 }
 
-// askedModel is the model that a user named.
-func askedModel(cat *catalog.Catalog, name string) (atlas.Model, error) {
+// askedModel is the model that a user named. The type of one that only the Hub has
+// is known where its configuration is in the Hugging Face cache.
+func (a *app) askedModel(cat *catalog.Catalog, name string) (atlas.Model, error) {
 	c, entry, err := plan.Look{Model: name, Batch: 1}.Cell(cat)
+	if unknown := (*catalog.UnknownModelError)(nil); errors.As(err, &unknown) && strings.Contains(name, "/") {
+		config, missing := a.cachedConfig(name)
+		if missing != nil {
+			return atlas.Model{}, usage("the type of %s is not known here (%w): name its type, or the path of its config.json", name, missing)
+		}
+		c, entry, err = plan.Look{Model: config, Batch: 1}.Cell(cat)
+		c.Checkpoint = name
+	}
 	if err != nil {
 		return atlas.Model{}, err
 	}
@@ -118,20 +137,39 @@ func askedModel(cat *catalog.Catalog, name string) (atlas.Model, error) {
 	return m, nil
 }
 
-// ownResults are the user's of a type. Where there are none nothing is opened, and
-// where they cannot be read the atlas answers alone.
-func (a *app) ownResults(ctx context.Context, modelType string) []atlas.Own {
+// cachedConfig is the path of a published model's config.json in the cache. The
+// network is not asked.
+func (a *app) cachedConfig(name string) (string, error) {
+	ref, err := hub.ParseRef(name)
+	if err != nil {
+		return "", err
+	}
+	h, err := (&hubFlags{}).open(a.env, a.say)
+	if err != nil {
+		return "", err
+	}
+	s, err := h.Cached(ref, hub.Want{ConfigOnly: true})
+	return filepath.Join(s.Folder, "config.json"), err
+}
+
+// ownResults are the user's of these models' types. Where there are none nothing is
+// opened, and where they cannot be read the atlas answers alone.
+func (a *app) ownResults(ctx context.Context, models []atlas.Model) []atlas.Own {
 	if !a.home().Kept() {
 		return nil
 	}
+	var types []string
+	for _, m := range models {
+		types = append(types, m.Type)
+	}
+	var results []matrix.Observation
 	h, err := a.home().History()
+	if err == nil {
+		results, err = h.OfTypes(ctx, types)
+	}
 	if err != nil {
 		a.say(fmt.Sprintf("your own results are left out: %v", err))
 		return nil
-	}
-	results, err := h.OfType(ctx, modelType)
-	if err != nil {
-		a.say(fmt.Sprintf("your own results are left out: %v", err))
 	}
 	own := make([]atlas.Own, len(results))
 	for i, r := range results {

@@ -83,6 +83,11 @@ func TestCheckpointIsPredicted(t *testing.T) {
 	if l := ask(t, base, "cuda", own(cell.Works), itself); l.Verdict != cell.Fails || l.Evidence != cell.Measured || l.Of != "owner/base, full, its own weights" {
 		t.Errorf("the checkpoint itself ran: %+v", l)
 	}
+	changed := itself
+	changed.Content = "a digest"
+	if l := ask(t, base, "cuda", changed); l.Evidence != cell.Predicted {
+		t.Errorf("files that may have changed since: %+v", l)
+	}
 	if l := ask(t, bert, "cuda", itself); l.Source != FromAtlas {
 		t.Errorf("a checkpoint spoke for its type: %+v", l)
 	}

@@ -22,6 +22,7 @@ func (m Model) claims(own []Own) []Sourced {
 	var out []Sourced
 	for _, o := range own {
 		exact, about := m.about(o.Cell)
+		about = about && o.Content == "" // a user's own files may have changed since
 		elsewhere := o.Fallback != nil && o.Fallback.From != ""
 		absent := o.Verdict == cell.Unavailable && (o.Failure == nil || !slices.Contains([]cell.FailureClass{cell.BeyondAssay, cell.Unsuited}, o.Failure.Class))
 		if !about || o.Broke() || elsewhere || absent {
