@@ -127,6 +127,10 @@ func TestOwnOutranks(t *testing.T) {
 	if l.Verdict != cell.Fails || l.Source != FromOwn || len(l.Contradicts) != 1 || l.Contradicts[0] != "the atlas says partial in fp16 (emulated, 2026-11-17)" {
 		t.Errorf("%+v", l)
 	}
+	works := own(cell.Works, func(o *Own) { o.Cell.DType = platform.FP16 })
+	if l := ask(t, bert, "cuda", works); l.DType != platform.FP16 || l.Source != FromOwn || l.Contradicts[0] != "the atlas says fails in fp16 (measured, wrong-output, 2026-11-17)" {
+		t.Errorf("what contradicts the atlas speaks, whatever works in another dtype: %+v", l)
+	}
 	older := own(cell.Fails, func(o *Own) { o.StartedAt = noon })
 	for _, list := range [][]Own{{older, own(cell.Works)}, {own(cell.Works), older}} {
 		if l := ask(t, bert, "cuda", list...); l.Verdict != cell.Works || l.Source != FromOwn {
