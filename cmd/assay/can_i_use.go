@@ -44,7 +44,7 @@ func canIUseCommand(a *app) *cobra.Command {
 			return a.canIUse(c.Context(), plan.Names(args), on)
 		},
 	}
-	c.Flags().StringSliceVar(&on, "on", nil, "only these targets, and the exit status is about them: cuda, qnn, cpu/onnxruntime (default: all of the atlas)")
+	c.Flags().StringSliceVar(&on, "on", nil, "only these targets, and the exit status is about them: cuda, qnn, cpu/onnxruntime (default: all of the atlas and of your results)")
 	return c
 }
 
@@ -66,9 +66,6 @@ func (a *app) canIUse(ctx context.Context, names, on []string) error {
 	targets, err := namedTargets(on)
 	if err != nil {
 		return err
-	}
-	if len(targets) == 0 {
-		targets = book.Targets()
 	}
 	var models []atlas.Model
 	for _, name := range names {

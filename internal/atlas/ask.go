@@ -64,20 +64,26 @@ type Sourced struct {
 	other  bool   // it contradicts the atlas
 }
 
-// Targets are those that the atlas has, in its order.
-func (b *Book) Targets() []string {
-	var all []string
+// targets are those of the atlas, in its order, and then others of own results.
+func (b *Book) targets(own []Sourced) []string {
+	var all, more []string
 	for _, c := range b.head.Columns {
 		if !slices.Contains(all, c.Target) {
 			all = append(all, c.Target)
 		}
 	}
-	return all
+	for _, o := range own {
+		if !slices.Contains(all, o.Target) && !slices.Contains(more, o.Target) {
+			more = append(more, o.Target)
+		}
+	}
+	slices.Sort(more)
+	return append(all, more...)
 }
 
 // Ask answers what is known of a model on these targets, named as
-// platform.Target's String does. Own results outrank the atlas where their
-// evidence is at least as strong.
+// platform.Target's String does; none are those of the atlas and of own results.
+// Own results outrank the atlas where their evidence is at least as strong.
 func (b *Book) Ask(m Model, targets []string, own []Own) (Answer, error) {
 	a := Answer{Model: m.Name, Type: m.Type, Checkpoint: m.Checkpoint, As: fmt.Sprintf("%s %s, tiny, random weights", article(m.Type), m.Type)}
 	if m.Checkpoint != "" {
@@ -88,6 +94,9 @@ func (b *Book) Ask(m Model, targets []string, own []Own) (Answer, error) {
 		return a, err
 	}
 	mine := m.claims(own)
+	if len(targets) == 0 {
+		targets = b.targets(mine)
+	}
 	for _, t := range targets {
 		a.Targets = append(a.Targets, m.line(t, claims, mine))
 	}
@@ -170,6 +179,9 @@ func outranks(o, known Sourced) bool {
 
 func contradiction(c Claim) string {
 	text := fmt.Sprintf("the atlas says %s in %s (%s", c.Verdict, c.DType, cmp.Or(c.Basis, c.Evidence))
+	if c.Basis != "" {
+		text += " of " + c.Of
+	}
 	if c.Class != "" {
 		text += ", " + string(c.Class)
 	}

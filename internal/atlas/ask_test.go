@@ -56,6 +56,23 @@ func TestAsk(t *testing.T) {
 	}
 }
 
+// Without targets the answer is about those of the atlas, and of own results.
+func TestAllTargets(t *testing.T) {
+	t.Parallel()
+	second := own(cell.Works, func(o *Own) { o.Cell.Device, o.Cell.Target = "1", "cuda:1" })
+	a, err := book(t, sample()).Ask(bert, nil, []Own{second, own(cell.Works), second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range a.Targets {
+		got = append(got, l.Target+" "+string(l.Source))
+	}
+	if want := "cuda own, qnn atlas, cuda:1 own"; strings.Join(got, ", ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
 // No claim about a type is a measurement of a checkpoint.
 func TestCheckpointIsPredicted(t *testing.T) {
 	t.Parallel()
@@ -80,8 +97,12 @@ func TestCheckpointIsPredicted(t *testing.T) {
 	itself := own(cell.Fails, func(o *Own) {
 		o.Cell = cell.Cell{Type: "bert", Checkpoint: "owner/base", Target: "cuda", DType: platform.FP32, Size: cell.Full, Weights: cell.Hub}.Normal()
 	})
-	if l := ask(t, base, "cuda", own(cell.Works), itself); l.Verdict != cell.Fails || l.Evidence != cell.Measured || l.Of != "owner/base, full, its own weights" {
+	if l := ask(t, base, "cuda", itself); l.Verdict != cell.Fails || l.Evidence != cell.Measured || l.Of != "owner/base, full, its own weights" ||
+		l.Contradicts[0] != "the atlas says works in fp32 (measured of bert, tiny, random weights, 2026-11-17)" {
 		t.Errorf("the checkpoint itself ran: %+v", l)
+	}
+	if l := ask(t, base, "cuda", own(cell.Works), itself); l.Verdict != cell.Fails {
+		t.Errorf("a tiny one spoke for the checkpoint: %+v", l)
 	}
 	changed := itself
 	changed.Content = "a digest"
