@@ -23,8 +23,9 @@ const canIUseHelp = `Can-i-use answers from the atlas, the published results tha
 nothing, installs nothing and needs no network. A line for each target has the verdict, its evidence, why, the versions and the
 day, and the command that checks it here. What nobody has run is unknown, with the reason.
 
-MODEL is a type, a checkpoint of the catalogue or of the Hugging Face cache, a folder with a config.json, or that file. The atlas is about types, tiny and
-with random weights: for a checkpoint its verdicts are predictions (should work), unless you have run the checkpoint itself.
+MODEL is a type, a checkpoint of the catalogue or of the Hugging Face cache, a folder with a config.json, or that file.
+The atlas is about types, tiny and with random weights: for a checkpoint its verdicts are predictions (should work), unless
+you have run the checkpoint itself.
 Your own results outrank the atlas where their evidence is as strong, and a contradiction is shown.
 
 Exit status: 0 the question is answered and, with --on, every model works, is partial, or should, on every target named;
