@@ -170,6 +170,10 @@ table: setup setup-web build ## run the whole table here, hours of it; what was 
 table-docs: ## write docs/table.md and docs/full.md from the journals in tables/
 	@go run ./tables docs
 
+.PHONY: atlas
+atlas: ## write the atlas, which the program embeds, from the journals in tables/
+	@go run ./tables atlas
+
 .PHONY: clean
 clean: ## remove what was built here (Assay's own folders stay: assay cache clean)
 	@rm -rf bin out

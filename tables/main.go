@@ -4,6 +4,7 @@
 //	go run ./tables pack RUN.jsonl…           put the journals of finished runs into this folder, compressed
 //	go run ./tables full cuda > plan.json     the same of checkpoints at their true size
 //	go run ./tables docs [--check]            write docs/table.md and docs/full.md from the journals in this folder
+//	go run ./tables atlas [--check]           write the atlas, which is embedded in the program, from the same
 //
 // The journals here are published with the source: they are what every verdict in
 // the documentation rests on. See internal/table.
@@ -20,6 +21,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"assay/internal/atlas/build"
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/journal"
@@ -37,7 +39,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: go run ./tables plan TARGET… | full TARGET… | pack JOURNAL… | docs [--check]")
+var errUsage = errors.New("usage: go run ./tables plan TARGET… | full TARGET… | pack JOURNAL… | docs [--check] | atlas [--check]")
 
 // run carries out one command in the repository at root.
 func run(args []string, root string, stdout io.Writer) error {
@@ -53,6 +55,8 @@ func run(args []string, root string, stdout io.Writer) error {
 		return pack(rest, filepath.Join(root, "tables"))
 	case args[0] == "docs" && (len(rest) == 0 || slices.Equal(rest, []string{"--check"})):
 		return writeDocs(root, len(rest) > 0)
+	case args[0] == "atlas" && (len(rest) == 0 || slices.Equal(rest, []string{"--check"})):
+		return writeAtlas(root, len(rest) > 0)
 	}
 	return errUsage
 }
@@ -101,20 +105,40 @@ func checkSize(dir string) error {
 func writeDocs(root string, check bool) error {
 	pages, err := pages(root)
 	for _, p := range pages {
-		path := filepath.Join(root, "docs", p.name)
-		if check {
-			err = errors.Join(err, same(path, p.text))
-		} else {
-			err = errors.Join(err, wholefile.Write(path, p.text, wholefile.Options{Mode: 0o644}))
-		}
+		err = errors.Join(err, put(filepath.Join(root, "docs", p.name), p.text, check, "make table-docs"))
 	}
 	return err
 }
 
-func same(path string, text []byte) error {
+// writeAtlas writes internal/atlas/data, which the program embeds.
+func writeAtlas(root string, check bool) error {
+	cat, runs, err := journals(root)
+	if err != nil {
+		return err
+	}
+	made, err := build.From(cat, runs)
+	if err != nil {
+		return err
+	}
+	file, err := made.Encode()
+	if err != nil {
+		return err
+	}
+	return put(filepath.Join(root, "internal", "atlas", "data", "atlas.jsonl.br"), file, check, "make atlas")
+}
+
+// put writes a file, or says that it is not what the journals say.
+func put(path string, made []byte, check bool, remedy string) error {
+	if check {
+		return same(path, made, remedy)
+	}
+	return wholefile.Write(path, made, wholefile.Options{Mode: 0o644})
+}
+
+func same(path string, text []byte, remedy string) error {
 	have, err := os.ReadFile(path)
 	if err == nil && !bytes.Equal(have, text) {
-		err = fmt.Errorf("%s is not what the journals say: run \"make table-docs\"", filepath.Base(path))
+		err = fmt.Errorf("%s is not what the journals say: run %q", filepath.Base(path), remedy)
 	}
 	return err
 }
@@ -124,21 +148,27 @@ type page struct {
 	text []byte
 }
 
-// pages are those of the documentation that the journals make.
-func pages(root string) ([]page, error) {
+// journals are the published runs, and the catalogue.
+func journals(root string) (*catalog.Catalog, []table.Run, error) {
 	cat, err := catalog.Load()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dir := filepath.Join(root, "tables")
 	if err := checkSize(dir); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	files, err := table.Files(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	runs, err := table.Read(files)
+	return cat, runs, err
+}
+
+// pages are those of the documentation that the journals make.
+func pages(root string) ([]page, error) {
+	cat, runs, err := journals(root)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +176,7 @@ func pages(root string) ([]page, error) {
 	if err != nil {
 		return nil, err
 	}
-	causes, err := readCauses(filepath.Join(dir, "causes.json"))
+	causes, err := readCauses(filepath.Join(root, "tables", "causes.json"))
 	if err != nil {
 		return nil, err
 	}

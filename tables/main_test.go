@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,25 @@ func TestPageIsMadeOfTheJournals(t *testing.T) {
 	t.Parallel()
 	if err := run([]string{"docs", "--check"}, "..", nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// The embedded atlas is made of the journals, byte by byte; one that is not is noticed.
+func TestAtlasIsMadeOfTheJournals(t *testing.T) {
+	t.Parallel()
+	if err := run([]string{"atlas", "--check"}, "..", nil); err != nil {
+		t.Error(err)
+	}
+	root := t.TempDir()
+	path := filepath.Join(root, "internal", "atlas", "data", "atlas.jsonl.br")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Mkdir(filepath.Join(root, "tables"), 0o755), os.WriteFile(path, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"atlas", "--check"}, root, nil); err == nil || !strings.Contains(err.Error(), "make atlas") {
+		t.Errorf("another file: %v", err)
+	}
+	if err := errors.Join(run([]string{"atlas"}, root, nil), run([]string{"atlas", "--check"}, root, nil)); err != nil {
+		t.Errorf("the file just written, of no journals: %v", err)
 	}
 }
 

@@ -104,7 +104,7 @@ var (
 )
 
 // examples are all command lines of the help texts, README, docs/weights.md,
-// docs/exporting.md, docs/measuring.md and docs/platforms.
+// docs/exporting.md, docs/measuring.md, docs/atlas.md and docs/platforms.
 func examples(t testing.TB) []example {
 	t.Helper()
 	var out []example
@@ -124,7 +124,7 @@ func examples(t testing.TB) []example {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range append(files, "../../README.md", "../../docs/weights.md", "../../docs/exporting.md", "../../docs/measuring.md") {
+	for _, f := range append(files, "../../README.md", "../../docs/weights.md", "../../docs/exporting.md", "../../docs/measuring.md", "../../docs/atlas.md") {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

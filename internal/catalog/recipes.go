@@ -18,6 +18,9 @@ type recipe struct {
 	raw        json.RawMessage
 }
 
+// FoundNone begins the reason where a search was in vain; what stopped it follows.
+const FoundNone = "a search for a shape that runs found none: "
+
 // NoRecipeError says that a model is known and how to build it is not.
 type NoRecipeError struct {
 	Type, Task, Size, Checkpoint string
@@ -84,7 +87,7 @@ func (c *Catalog) Recipe(modelType, task, size, checkpoint string) (json.RawMess
 	e, _ := c.Get(modelType)
 	none.Component = e.Component
 	if g, ok := known.gaps[modelType]; ok && task == "" && size == cell.Tiny {
-		none.Reason = "a search for a shape that runs found none: " + g.Reason
+		none.Reason = FoundNone + g.Reason
 		if !missing.MatchString(g.Reason) {
 			none.Searched = known.release
 		}

@@ -89,7 +89,12 @@ func observation(x store.Stored) matrix.Observation {
 // OfType are the results of a model type, the newest first and without samples.
 // A store that is in use is waited for only briefly.
 func (h *History) OfType(ctx context.Context, modelType string) ([]matrix.Observation, error) {
-	stored, err := h.brief().results(ctx, store.Filter{Types: []string{modelType}})
+	return h.OfTypes(ctx, []string{modelType})
+}
+
+// OfTypes are the same of several types, read at once.
+func (h *History) OfTypes(ctx context.Context, types []string) ([]matrix.Observation, error) {
+	stored, err := h.brief().results(ctx, store.Filter{Types: types})
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ package home
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"assay/internal/cell"
@@ -51,7 +52,30 @@ func (h Home) Paths() (db, journals string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	return filepath.Join(f.Data, "assay.duckdb"), filepath.Join(f.Data, "journals"), nil
+	db, journals = inFolder(f)
+	return db, journals, nil
+}
+
+// Kept reports whether there is a database, or a journal, to ask about past results.
+// It makes no folder and opens neither.
+func (h Home) Kept() bool {
+	db, journals := h.DB, h.DB+".journals"
+	if h.DB == "" {
+		f, err := environment.FindFolders(h.Getenv)
+		if err != nil {
+			return false
+		}
+		db, journals = inFolder(f)
+	}
+	if _, err := os.Stat(db); err == nil {
+		return true
+	}
+	files, err := filepath.Glob(filepath.Join(journals, "*"+journal.Extension))
+	return err == nil && len(files) > 0
+}
+
+func inFolder(f environment.Folders) (db, journals string) {
+	return filepath.Join(f.Data, "assay.duckdb"), filepath.Join(f.Data, "journals")
 }
 
 // Store is the index over the journals.

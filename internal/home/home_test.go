@@ -1,6 +1,7 @@
 package home
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +27,32 @@ func TestPaths(t *testing.T) {
 	db, journals, err = in(dir, "mine.duckdb").Paths()
 	if err != nil || db != "mine.duckdb" || journals != "mine.duckdb.journals" {
 		t.Errorf("%s, %s, %v", db, journals, err)
+	}
+}
+
+// TestKept: results are looked for without making or opening anything.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "home")
+	if in(dir, "").Kept() || in(dir, filepath.Join(dir, "mine.duckdb")).Kept() {
+		t.Error("results where there is nothing")
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("looking made the folder")
+	}
+	for _, file := range []string{"data/journals/run.jsonl", "data/assay.duckdb", "mine.duckdb"} {
+		home := filepath.Join(t.TempDir(), "home")
+		path := filepath.Join(home, filepath.FromSlash(file))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		db := ""
+		if file == "mine.duckdb" {
+			db = path
+		}
+		if !in(home, db).Kept() {
+			t.Errorf("%s was not seen", file)
+		}
 	}
 }
 
