@@ -156,6 +156,14 @@ bench: setup ## measure Assay itself
 	$(call say,Assay measured)
 	@go run ./bench
 
+# Options of the comparisons of a cell with itself: AA='-n 100 -planted 20 -rates out.json'.
+AA ?= -rates internal/compare/rates.json
+
+.PHONY: aa
+aa: setup ## how often comparisons are wrong: hours; what was done is kept, and not done again
+	$(call say,a cell against itself, and against itself made slower)
+	@go run ./bench aa $(AA)
+
 # The table's targets that need no other hardware; others are run by a worker: "go run ./tables plan cuda".
 TABLE ?= cpu cpu/onnxruntime openvino qnn webnn webgpu rocm mps mps/coreml
 
