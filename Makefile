@@ -85,8 +85,8 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 test-full: test ## and what takes long: every pipeline and example, trials of the check, other transformers, pretrained weights, fuzzing, benchmarks once
 	$(call say,every diffusion pipeline, and the faults that are worked around)
 	@scripts/pytest $(PYTHON) -m full
-	$(call say,every example of the help and the pages, faults in browsers)
-	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers)' -count 1 ./cmd/assay
+	$(call say,every example of the help and the pages, faults in browsers, a bisection)
+	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers|Bisect)' -count 1 ./cmd/assay
 	$(call say,faults planted in engines)
 	@scripts/trials $(PYTHON) mutants $(MUTANTS)
 	$(call say,the same on WebNN, and the judge there)

@@ -113,7 +113,7 @@ func Search(ctx context.Context, releases []string, from int, lab Lab) (Outcome,
 // or -1.
 func middle(lo, hi int, skipped []bool) int {
 	mid := lo + (hi-lo)/2
-	for away := 0; away < hi-lo; away++ {
+	for away := range hi - lo {
 		for _, at := range []int{mid - away, mid + away} {
 			if at > lo && at < hi && !skipped[at] {
 				return at
