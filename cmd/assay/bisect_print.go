@@ -131,7 +131,7 @@ func (b bisectAnswer) writeDifference(out io.Writer) {
 	if len(b.Files) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "%s of %s between the two:\n", counted(len(b.Files), "file differs", "files differ"), b.Package)
+	fmt.Fprintf(out, "files of %s that differ between the two: %d\n", b.Package, len(b.Files))
 	for _, f := range b.Files[:min(len(b.Files), filesShown)] {
 		fmt.Fprintf(out, "  %-7s  %s\n", f.How, clean.Text(f.Path))
 	}

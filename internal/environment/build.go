@@ -95,8 +95,12 @@ func (b *build) install(ctx context.Context, uv string, tmp string) error {
 		return err
 	}
 	b.say(b.announce())
-	argv := []string{uv, "pip", "install", "--python", pythonIn(tmp), "--require-hashes", "--no-deps", "--only-binary", ":all:", "--compile-bytecode", "--requirement", lock}
-	p := newProgress(b.say)
+	argv := []string{uv, "pip", "install", "--python", pythonIn(tmp), "--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement", lock}
+	then := ""
+	if b.release == (Release{}) { // a release that is tried once needs little of it
+		argv, then = append(argv, "--compile-bytecode"), "; compiling bytecode, so that each start is twice as fast"
+	}
+	p := newProgress(b.say, then)
 	_, err := b.do(ctx, vars, p.line, append(argv, settings.findLinks()...)...)
 	p.stop()
 	if err != nil {
