@@ -85,8 +85,8 @@ test: need setup check unit pytest worker-all integration ## everything that mus
 test-full: test ## and what takes long: every pipeline and example, trials of the check, other transformers, pretrained weights, fuzzing, benchmarks once
 	$(call say,every diffusion pipeline, and the faults that are worked around)
 	@scripts/pytest $(PYTHON) -m full
-	$(call say,every example of the help and the pages, faults in browsers)
-	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers)' -count 1 ./cmd/assay
+	$(call say,every example of the help and the pages, faults in browsers, a bisection)
+	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers|Bisect)' -count 1 ./cmd/assay
 	$(call say,faults planted in engines)
 	@scripts/trials $(PYTHON) mutants $(MUTANTS)
 	$(call say,the same on WebNN, and the judge there)
@@ -155,6 +155,14 @@ lock: setup ## renew the locks from requirements.in, boot.in and package.json
 bench: setup ## measure Assay itself
 	$(call say,Assay measured)
 	@go run ./bench
+
+# Options of the comparisons of a cell with itself: AA='-n 100 -planted 20 -rates out.json'.
+AA ?= -rates internal/compare/rates.json
+
+.PHONY: aa
+aa: setup ## how often comparisons are wrong: hours; what was done is kept, and not done again
+	$(call say,a cell against itself, and against itself made slower)
+	@go run ./bench aa $(AA)
 
 # The table's targets that need no other hardware; others are run by a worker: "go run ./tables plan cuda".
 TABLE ?= cpu cpu/onnxruntime openvino qnn webnn webgpu rocm mps mps/coreml

@@ -12,6 +12,7 @@
 //	bare.go          Assay's timed loop against the same loop in plain Python
 //	openvino.go      full models on OpenVINO against its own benchmark program
 //	same.go          a cell against itself: how often is a difference seen?
+//	aa.go            the same with both stages, thousands of times: `make aa`
 //	cold.go          one cold bench against the bare imports; further cells
 //	commands.go      commands that must be instant
 //	derived.go       derived verdicts against measured ones, scored (score.go)
@@ -43,7 +44,11 @@ import (
 
 func main() {
 	ctx, stop := session.Interruptible(context.Background())
-	err := run(ctx, os.Stdout, os.Stderr, os.Args[1:])
+	carry, args := run, os.Args[1:]
+	if len(args) > 0 && args[0] == "aa" {
+		carry, args = runAA, args[1:]
+	}
+	err := carry(ctx, os.Stdout, os.Stderr, args)
 	stop()
 	switch {
 	case errors.Is(err, flag.ErrHelp):

@@ -31,12 +31,16 @@ var notRun = map[string]string{
 	"assay serve --web-lab":                     "it serves until it is stopped; TestIntegrationWebLab does the same",
 	"assay serve --web-lab bert vit --open":     "it serves until it is stopped, and opens a browser on somebody's screen",
 	"assay serve --web-lab --addr 0.0.0.0:8443": "it serves until it is stopped, to the whole network",
-	"assay serve --web-lab --addr 0.0.0.0:8443 --cert lab.pem --cert-key lab-key.pem": "it serves until it is stopped, to the whole network",
-	"assay detect --platform rocm --python ~/rocm/bin/python":                         "it names a Python with a ROCm build",
-	"assay test bert --platform rocm --dtype fp16 --python ~/rocm/bin/python":         "it names a Python with a ROCm build",
-	"assay bench bert-base-uncased --platform openvino --dtype fp32,int8":             "true size, quantised with calibration, takes minutes",
-	"assay bench --key --size full --platform cuda --dtype fp16":                      "thirteen models of true size take hours without a GPU",
-	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8":          "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
+	"assay serve --web-lab --addr 0.0.0.0:8443 --cert lab.pem --cert-key lab-key.pem":        "it serves until it is stopped, to the whole network",
+	"assay detect --platform rocm --python ~/rocm/bin/python":                                "it names a Python with a ROCm build",
+	"assay test bert --platform rocm --dtype fp16 --python ~/rocm/bin/python":                "it names a Python with a ROCm build",
+	"assay bisect bert --package transformers --good 5.10.0 --bad 5.22.2":                    "it installs several releases: TestIntegrationBisect tries two",
+	"assay bisect umt5 --package transformers --good 5.0.0 --bad 5.17.0 --by answers":        "it installs several releases: the same",
+	"assay bisect bert --package torch --good 2.12.0 --bad 2.15.0 --by speed --quick":        "it installs several releases of torch, gigabytes: the same",
+	"assay bisect vit --package openvino --good 2026.1.0 --bad 2026.4.1 --platform openvino": "it installs several releases: the same",
+	"assay bench bert-base-uncased --platform openvino --dtype fp32,int8":                    "true size, quantised with calibration, takes minutes",
+	"assay bench --key --size full --platform cuda --dtype fp16":                             "thirteen models of true size take hours without a GPU",
+	"assay bench bert-base-uncased --platform cuda --dtype fp16 --batch 1,8":                 "true size in fp16 takes many minutes on a CPU, where it falls back to without a GPU",
 }
 
 // later lists the lines that make test-full runs and make test does not, each

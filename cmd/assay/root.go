@@ -27,7 +27,8 @@ type app struct {
 	log     *slog.Logger
 	globals *pflag.FlagSet // all of these
 
-	used *release.InUse // the environment in use, once it was asked for
+	made *environment.Maker // makes environments in place of the usual one; nil is that
+	used *release.InUse     // the environment in use, once it was asked for
 }
 
 func root(e *env) *cobra.Command { return (&app{env: e}).root() }
@@ -63,7 +64,7 @@ by running it, and each number carries its evidence.`,
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
 		canIUseCommand, detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand, exportCommand, generateCommand, verifyCommand, tuneCommand,
-		compareCommand, baselineCommand, queryCommand, reportCommand, serveCommand, importCommand, dbCommand, cacheCommand, versionCommand,
+		compareCommand, baselineCommand, bisectCommand, queryCommand, reportCommand, serveCommand, importCommand, dbCommand, cacheCommand, versionCommand,
 	} {
 		c := make(a)
 		checkArgs(c)

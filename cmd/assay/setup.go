@@ -117,6 +117,9 @@ func (a *app) maker() (*environment.Maker, error) {
 }
 
 func (a *app) makerIn(f environment.Folders) *environment.Maker {
+	if a.made != nil {
+		return a.made
+	}
 	return environment.New(f, a.environ(), a.say).OnProcessor(a.cpuinfo).Passing(a.pass...)
 }
 

@@ -94,15 +94,27 @@ func (b *build) install(ctx context.Context, uv string, tmp string) error {
 	if err := replaceFile(lock, b.lock); err != nil {
 		return err
 	}
-	b.say(fmt.Sprintf("installing packages: about %s to download, %s on disk", Gigabytes(b.size.Load), Gigabytes(b.size.Disk)))
-	argv := []string{uv, "pip", "install", "--python", pythonIn(tmp), "--require-hashes", "--no-deps", "--only-binary", ":all:", "--compile-bytecode", "--requirement", lock}
-	p := newProgress(b.say)
+	b.say(b.announce())
+	argv := []string{uv, "pip", "install", "--python", pythonIn(tmp), "--require-hashes", "--no-deps", "--only-binary", ":all:", "--requirement", lock}
+	then := ""
+	if b.release == (Release{}) { // a release that is tried once needs little of it
+		argv, then = append(argv, "--compile-bytecode"), "; compiling bytecode, so that each start is twice as fast"
+	}
+	p := newProgress(b.say, then)
 	_, err := b.do(ctx, vars, p.line, append(argv, settings.findLinks()...)...)
 	p.stop()
 	if err != nil {
 		return err
 	}
 	return b.finish(ctx, uv, tmp)
+}
+
+// announce says what is installed, and how much that is where it is known.
+func (b *build) announce() string {
+	if b.release != (Release{}) {
+		return fmt.Sprintf("installing %s into an environment of its own; what is in uv's cache is linked", b.release)
+	}
+	return fmt.Sprintf("installing packages: about %s to download, %s on disk", Gigabytes(b.size.Load), Gigabytes(b.size.Disk))
 }
 
 // finish asks the new environment what it holds and writes its manifest.

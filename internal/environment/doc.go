@@ -23,6 +23,10 @@
 //	progress.go what uv prints, turned into a few lines for people
 //	explain.go  what installers print, turned into sentences
 //
+// An environment with another release of one package (releases.go, differing.go) is the
+// managed one with another lock: uv resolves it with the managed lock as what it
+// prefers, and everything else is the same.
+//
 // The web environment is for pages in browsers: packages by the user's own npm
 // (npm.go), and a Chromium where there is one for the machine (chromium.go).
 // It is beside the others, is made under the same lock and in the same way

@@ -25,8 +25,10 @@ type Maker struct {
 	pass    []string // variables that children get beside the usual ones
 	say     func(string)
 	sources fs.FS
-	lock    []byte // what the managed environment holds
-	lockUV  []byte // what installs it
+	lock    []byte  // what the managed environment holds
+	wanted  []byte  // what that was made from
+	release Release // of which this is not the locked version; zero is none
+	lockUV  []byte  // what installs it
 	size    Size
 	web     map[string]fs.FS // what the web environment holds, by folder
 	cpuinfo string           // the file that describes the processor
@@ -36,7 +38,7 @@ type Maker struct {
 // variables; say is told, a line at a time, what is being done.
 func New(folders Folders, environ []string, say func(string)) *Maker {
 	return &Maker{folders: folders, environ: environ, say: say, sources: python.Sources(),
-		lock: python.Requirements(), lockUV: python.Boot(), size: Sizes(), web: webLists(), cpuinfo: "/proc/cpuinfo"}
+		lock: python.Requirements(), wanted: python.Wanted(), lockUV: python.Boot(), size: Sizes(), web: webLists(), cpuinfo: "/proc/cpuinfo"}
 }
 
 // Choice is what the user asked for.

@@ -15,14 +15,15 @@ const progressEvery = 10 * time.Second
 type progress struct {
 	mu              sync.Mutex
 	say             func(string)
-	begun, finished int // large packages
+	then            string // what follows the installation
+	begun, finished int    // large packages
 	start           time.Time
 	done            chan struct{}
 	ended           sync.WaitGroup
 }
 
-func newProgress(say func(string)) *progress {
-	p := &progress{say: say, start: time.Now(), done: make(chan struct{})}
+func newProgress(say func(string), then string) *progress {
+	p := &progress{say: say, then: then, start: time.Now(), done: make(chan struct{})}
 	p.ended.Go(p.beat)
 	return p
 }
@@ -43,7 +44,7 @@ func (p *progress) line(s string) {
 	case strings.HasPrefix(s, "Downloaded "):
 		p.finished++
 	case strings.HasPrefix(s, "Installed "):
-		p.say("installed " + strings.TrimPrefix(s, "Installed ") + "; compiling bytecode, so that each start is twice as fast")
+		p.say("installed " + strings.TrimPrefix(s, "Installed ") + p.then)
 	default:
 		for _, first := range told {
 			if strings.HasPrefix(s, first) {

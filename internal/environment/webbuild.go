@@ -109,7 +109,7 @@ func (b *webBuild) install(ctx context.Context, list fs.FS, dir string) (map[str
 			return nil, err
 		}
 	}
-	p := newProgress(b.say)
+	p := newProgress(b.say, "")
 	_, err = job{b.npm.install(dir), b.npm.environ(b.environ, b.folders), b.log, nil}.run(ctx)
 	p.stop()
 	if err != nil {

@@ -18,6 +18,9 @@ var sources embed.FS
 //go:embed requirements.lock
 var requirements []byte
 
+//go:embed requirements.in
+var wanted []byte
+
 //go:embed boot.lock
 var boot []byte
 
@@ -27,6 +30,10 @@ func Sources() fs.FS { return sources }
 // Requirements returns the lock of the managed environment: exact versions and
 // hashes for every platform, no addresses.
 func Requirements() []byte { return append([]byte(nil), requirements...) }
+
+// Wanted returns what the lock was made from: the packages that were asked for, with
+// their versions.
+func Wanted() []byte { return append([]byte(nil), wanted...) }
 
 // Boot returns the lock of uv, which installs the managed environment.
 func Boot() []byte { return append([]byte(nil), boot...) }
