@@ -124,7 +124,7 @@ func (b *bench) compareAll(ctx context.Context, o aaOptions, state *aaTallies) (
 		}
 		t, err := b.compareOnce(ctx, plain, sides[kind], kind)
 		if cause := context.Cause(ctx); cause != nil {
-			return fmt.Errorf("%w: what was done is kept, and the next time goes on there", cause)
+			return cause
 		}
 		if err != nil {
 			return err
