@@ -49,3 +49,26 @@ def test_truth_values_are_chosen_by_logic() -> None:
     assert "truth values chosen by logic" in [step["name"] for step in rewrites.apply(made)]
     assert [node.outputs[0].dtype for node in made.graph if node.op_type == "Where"] == [_FLOAT]
     np.testing.assert_array_equal(ran(made, feeds)[0], expected)
+
+
+def test_conjunctions_of_different_shapes_are_products() -> None:
+    made = typed(
+        """<ir_version: 10, opset_import: ["" : 20]>
+        g (float[2,1,4] x, float[3,1] a, float[2,3,4] b) => (float[2,3,4] y) {
+            c = Greater (x, half) d = Greater (a, half) e = Greater (b, half)
+            f = And (c, d) g = And (f, e) y = Where (g, one, none)
+        }""",
+        {
+            **{"c": ([2, 1, 4], _BOOL), "d": ([3, 1], _BOOL), "e": ([2, 3, 4], _BOOL)},
+            **{"f": ([2, 3, 4], _BOOL), "g": ([2, 3, 4], _BOOL), "y": ([2, 3, 4], _FLOAT)},
+        },
+        half=np.float32(0.5),
+        one=np.float32(1),
+        none=np.float32(0),
+    )
+    draw = np.random.default_rng(3)
+    feeds = {"x": draw.random((2, 1, 4)), "a": draw.random((3, 1)), "b": draw.random((2, 3, 4))}
+    expected = (feeds["x"] > 0.5) & (feeds["a"] > 0.5) & (feeds["b"] > 0.5)
+    assert "truth values multiplied" in [step["name"] for step in rewrites.apply(made)]
+    assert sum(node.op_type == "And" for node in made.graph) == 1, "of equal shapes it stays what it is"
+    np.testing.assert_array_equal(ran(made, feeds)[0], expected)

@@ -191,6 +191,16 @@ STEPS = (
         ),
         truths.compare,
     ),
+    Step(
+        "truth values multiplied",
+        Fault(
+            "webgpu_broadcasts_all_conjunctions_alike",
+            _WEB,
+            _SEEN,
+            "WebGPU's And repeats every operand along the axes that the page's first And repeated",
+        ),
+        truths.multiply,
+    ),
 )
 NARROWING = Step("whole numbers in 32 bits", "WebGPU has no others", integers.narrow)
 

@@ -36,3 +36,22 @@ def choose(model: onnx_ir.Model) -> int:
         editing.replace(node, "Or", [first, second])
         done += 1
     return done
+
+
+def multiply(model: onnx_ir.Model) -> int:
+    """And of tensors of different shapes becomes a product of zeros and ones."""
+    done = 0
+    for node in editing.nodes(model, "And"):
+        shapes = [editing.shape(value) for value in (*node.inputs, node.outputs[0])]
+        if None in shapes or shapes[0] == shapes[1]:
+            continue
+        one, other, target = shapes
+        ones = [
+            editing.before(node, "Cast", [value], {"to": DataType.FLOAT.value}, shape, DataType.FLOAT)
+            for value, shape in zip(node.inputs, (one, other), strict=True)
+        ]
+        product = editing.before(node, "Mul", ones, None, target, DataType.FLOAT)
+        half = editing.known(node.graph, np.float32(0.5), node.outputs[0])
+        editing.replace(node, "Greater", [product, half])
+        done += 1
+    return done
