@@ -100,6 +100,8 @@ def test_a_first_sample_that_is_wrong_is_not_hidden_by_another():
     other = {"name": "padded", "max_rel": 4e-4, "tolerance": 1e-5, "pass": False, "output": "logits"}
     told = narrower.named(further.judged(first, [other], []), BERT, "fp32")
     assert (told["max_rel"], told["pass"], told.get("sample")) == (0.5, False, None)
+    told = further.judged(first, [other | {"max_rel": 0.9}], [])
+    assert (told["max_rel"], told["pass"], told.get("sample")) == (0.5, False, None)
     right = numbers(1e-6, passed=True) | {"margin": 8.0, "rows": {"max_rel": 1e-6, "tolerance": 1e-5, "cosine": 1.0}}
     told = further.judged(right, [other], [])
     assert (told["max_rel"], told["sample"], told["margin"], told["rows"]) == (4e-4, "padded", None, None)

@@ -115,11 +115,11 @@ def steady(
 
 
 def judged(numbers: dict[str, Any], found: list[dict[str, Any]], left: list[Left]) -> dict[str, Any]:
-    """The numerics of a report with those of the samples: they pass if all do, and the furthest off counts, be it the
-    first or another."""
+    """The numerics of a report with those of the samples: they pass if all do. Where the first is right, the one that
+    is furthest off counts; where it is wrong, that says enough."""
     more: dict[str, Any] = {"samples": found, "left_out": left}
     wrong = worst(found)
-    if wrong is not None and (numbers["pass"] or _far(wrong) > _far(numbers)):
+    if wrong is not None and numbers["pass"]:
         more |= {key: value for key, value in wrong.items() if key != "name"}
         more |= {"sample": wrong["name"], "rows": None, "margin": None}  # which are the first sample's
     return numbers | more

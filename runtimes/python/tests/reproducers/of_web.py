@@ -148,7 +148,8 @@ def webnn_casts_truth_values_to_bytes():
 
 def webgpu_broadcasts_all_conjunctions_alike():
     text = """g (float[2, 3, 4] x) => (float[2, 3, 4] y) {
-        c = Greater(x, o) p = Greater(u, o) q = Greater(v, o) d = And(c, p) e = And(c, q) f = Or(d, e) y = Cast<to = 1>(f)
+        c = Greater(x, o) p = Greater(u, o) q = Greater(v, o)
+        d = And(c, p) e = And(c, q) f = Or(d, e) y = Cast<to = 1>(f)
     }"""
     u, v = np.float32([1, -1]).reshape(2, 1, 1), np.float32([-1, 1, 1, -1])
     return _wrong("webgpu", text, o=np.float32(-0.5), u=u, v=v)
