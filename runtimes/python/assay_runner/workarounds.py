@@ -19,3 +19,4 @@ class Fault:
     library: str  # as it is installed: a distribution of Python's, or a package of npm's
     seen_in: tuple[str, ...]  # the versions in which the reproducer saw it
     wrong: str
+    only_on: str = ""  # the processors that show it, where others do not: there its absence says nothing

@@ -85,8 +85,9 @@ def _wrong_cells(cells: list[str], row: Declared | None, locks: dict[str, str]) 
         said.append(f"was seen in {row.fault.library} {', '.join(row.fault.seen_in)}, not {cells[0]}")
     if not any(f"`{row.place.partition(':')[0]}`" in cell for cell in cells):
         said.append(f"is worked around in {row.place}")
-    if len(cells) == len(("versions", "wrong", "place")) and cells[1] != row.fault.wrong:
-        said.append(f"says {cells[1]!r} for {row.fault.wrong!r}")
+    wrong = row.fault.wrong + (f" ({row.fault.only_on})" if row.fault.only_on else "")
+    if len(cells) == len(("versions", "wrong", "place")) and cells[1] != wrong:
+        said.append(f"says {cells[1]!r} for {wrong!r}")
     return said
 
 

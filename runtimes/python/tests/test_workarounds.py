@@ -124,7 +124,7 @@ def verdict(row: Declared, version: str, there: bool) -> str:
     fault, known = row.fault, version in row.fault.seen_in
     if there and not known:
         return f"{fault.name} is in {fault.library} {version} as well: add the version ({row.place})"
-    if known and not there:
+    if known and not there and not fault.only_on:
         return f"{fault.name} is fixed in {fault.library} {version}: remove its workaround ({row.place})"
     return ""
 
@@ -200,3 +200,8 @@ def test_a_name_is_of_one_fault(tmp_path):
 )
 def test_what_to_do_about_a_fault(version, there, says):
     assert verdict(Declared(Fault("one", "lib", ("1.0",), "it is wrong"), "a.py:1"), version, there) == says
+
+
+def test_what_only_some_processors_show_is_not_fixed_where_it_does_not_show():
+    row = Declared(Fault("one", "lib", ("1.0",), "it is wrong", "seen on one processor"), "a.py:1")
+    assert verdict(row, "1.0", False) == "" and verdict(row, "2.0", True) != ""
