@@ -1,0 +1,230 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/failure"
+)
+
+// mostRuns is how often a task is tried that fails for the machine's sake.
+const mostRuns = 3
+
+// mostKilled is how many workers a cell may take with it.
+const mostKilled = 2
+
+// mostVain is how often a task may be queued anew because nobody began it.
+const mostVain = 3
+
+// Grant is the board's answer to a worker that has fetched a task.
+type Grant struct {
+	Run     bool          `json:"run,omitempty"`     // go on, with Attempt
+	Attempt int           `json:"attempt,omitempty"` // its number
+	Wait    time.Duration `json:"wait,omitempty"`    // give the task back for so long
+	Why     string        `json:"why,omitempty"`
+	// Neither Run nor Wait: the task is over, take it out of the queue.
+}
+
+// View is what the caller knows beside the ledger.
+type View struct {
+	Now   time.Time
+	Lease time.Duration
+	// Alive reports whether the attempt's worker was heard within its lease.
+	Alive func(a Attempt) bool
+	// Others reports whether another worker that suits the task, and is not one of
+	// those to avoid, is there now.
+	Others func(w *Work, not []string) bool
+	// Busy says why the worker should not begin the task now, and for how long; 0 is no reason.
+	Busy func(w *Work, worker string) (time.Duration, string)
+}
+
+// Begin decides whether a worker that has fetched a task may run it.
+func (b *Board) Begin(key string, by Announcement, v View) (Grant, []Event) {
+	w := b.works[key]
+	if w == nil || w.State.Ended() || w.State == Paused {
+		return Grant{Why: "nobody waits for it"}, nil
+	}
+	if m := b.members[by.Worker]; m != nil && !m.Open() {
+		return Grant{Wait: v.Lease, Why: "this worker gets no tasks"}, nil
+	}
+	var events []Event
+	if a := w.Current(); a != nil {
+		if v.Alive(*a) {
+			// The queue's lease ran out and the worker's did not.
+			return Grant{Wait: v.Lease / 2, Why: fmt.Sprintf("worker %s is at it", a.Worker)}, nil
+		}
+		lost := b.Lose(w, a.N, "it was delivered again", v.Now)
+		if len(lost) > 1 { // it was the last one
+			return Grant{Why: lost[1].Why}, lost
+		}
+		events = lost
+	}
+	avoid := w.Avoid()
+	if w.Current() != nil {
+		avoid = append(avoid, w.Current().Worker)
+	}
+	if slices.Contains(avoid, by.Worker) && v.Others(w, avoid) {
+		return Grant{Wait: v.Lease / 10, Why: "it is tried elsewhere first"}, events
+	}
+	if wait, why := v.Busy(w, by.Worker); wait > 0 {
+		return Grant{Wait: wait, Why: why}, events
+	}
+	a := Attempt{N: w.next(), Worker: by.Worker, Incarnation: by.Incarnation, Began: v.Now}
+	events = append(events, Event{Kind: KindBegan, At: v.Now, Key: key, Attempt: &a})
+	return Grant{Run: true, Attempt: a.N}, events
+}
+
+// Lose decides what becomes of a task whose worker went silent.
+func (b *Board) Lose(w *Work, n int, why string, now time.Time) []Event {
+	a := w.attempt(n)
+	if a == nil || a.End != "" {
+		return nil
+	}
+	events := []Event{{Kind: KindLost, At: now, Key: w.Key, Attempt: &Attempt{N: n, Worker: a.Worker}, Why: why}}
+	killed := append(w.killed(), a.Worker)
+	if len(killed) < mostKilled {
+		return events
+	}
+	detail := fmt.Sprintf("%d workers died while they ran it: %s", len(killed), strings.Join(killed, ", "))
+	return append(events, b.dead(w, cell.Crash, detail, now))
+}
+
+// dead is the event that ends a task with a verdict of the coordinator's own.
+func (b *Board) dead(w *Work, class cell.FailureClass, detail string, now time.Time) Event {
+	f := failure.OfCell(class, detail, w.Cell)
+	r := cell.Result{
+		Cell: w.Cell, Asked: w.Cell.Hash, Verdict: cell.Fails, Evidence: cell.Measured, Timing: w.How.Timing,
+		Requested: cell.SettingsOf(w.Cell), Failure: &f, Outputs: []cell.Output{}, Attempts: len(w.thisRound()), StartedAt: now,
+	}
+	if !class.OfModel() {
+		r.Verdict, r.Evidence = cell.Unknown, cell.None
+	}
+	body, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // a result always marshals
+	}
+	return Event{Kind: KindDead, At: now, Key: w.Key, Why: detail, Results: []json.RawMessage{body}}
+}
+
+// Answer is what a worker says about an attempt.
+type Answer struct {
+	Key         string            `json:"key"`
+	Attempt     int               `json:"attempt"`
+	Worker      string            `json:"worker"`
+	Incarnation string            `json:"incarnation"`
+	Results     []json.RawMessage `json:"results,omitempty"`
+	Object      string            `json:"object,omitempty"` // where they are, if they are too large for a message
+	Error       string            `json:"error,omitempty"`  // why there are none
+}
+
+// Outcome is what became of an answer.
+type Outcome string
+
+// The outcomes.
+const (
+	Accepted Outcome = "accepted"
+	Retried  Outcome = "retried" // it is kept, and the task is tried elsewhere: give it back
+	Late     Outcome = "late"    // it is kept as evidence
+	Known    Outcome = "known"   // it came before, and nothing changes
+	Refused  Outcome = "refused" // that worker has no such attempt
+)
+
+// Finish decides what an answer is worth. last is the final one of its results;
+// nil where there is none.
+func (b *Board) Finish(x Answer, last *cell.Result, v View) (Outcome, []Event) {
+	w := b.works[x.Key]
+	if w == nil {
+		return Refused, nil
+	}
+	a := w.attempt(x.Attempt)
+	if a == nil || a.Worker != x.Worker || a.Incarnation != x.Incarnation {
+		return Refused, nil
+	}
+	e := Event{At: v.Now, Key: x.Key, Attempt: &Attempt{N: a.N, Worker: a.Worker}, Results: x.Results, Why: x.Error}
+	if m := b.members[x.Worker]; m != nil {
+		e.Host = &m.Host
+	}
+	switch {
+	case a.End == EndAccepted, a.End == EndFailed:
+		return Known, nil
+	case a.N != w.next()-1, w.State.Ended(), x.Attempt < w.firstNumber():
+		e.Kind = KindLate
+		return Late, []Event{e}
+	}
+	why, retry := retryable(x, last)
+	avoid := append(w.Avoid(), x.Worker)
+	switch {
+	case retry && w.runs()+1 < mostTries(last) && v.Others(w, avoid):
+		e.Kind, e.Why = KindFailed, why
+		return Retried, []Event{e}
+	case last == nil:
+		e.Kind, e.Why = KindFailed, why
+		return Accepted, []Event{e, b.dead(w, cell.Harness, why, v.Now)}
+	}
+	e.Kind = KindAccepted
+	return Accepted, []Event{e}
+}
+
+// firstNumber is the number of this round's first attempt.
+func (w *Work) firstNumber() int {
+	if r := w.thisRound(); len(r) > 0 {
+		return r[0].N
+	}
+	return w.next()
+}
+
+// elsewhere are the failures that say more about a machine than about a model.
+var elsewhere = []cell.FailureClass{cell.Driver, cell.Environment, cell.Crash, cell.Harness}
+
+// retryable says whether another machine may do better, and why.
+func retryable(x Answer, last *cell.Result) (why string, retry bool) {
+	switch {
+	case last == nil && x.Error == "":
+		return "the worker sent no result", true
+	case last == nil:
+		return x.Error, true
+	case last.Failure != nil && slices.Contains(elsewhere, last.Failure.Class):
+		return fmt.Sprintf("%s: %s", last.Failure.Class, last.Failure.Detail), true
+	}
+	return "", false
+}
+
+// mostTries is how often such a failure is tried: a crash that two machines see is one.
+func mostTries(last *cell.Result) int {
+	if last != nil && last.Failure.Class == cell.Crash {
+		return mostKilled
+	}
+	return mostRuns
+}
+
+// Exhaust decides what becomes of a task that the queue delivers no more.
+func (b *Board) Exhaust(key string, now time.Time) []Event {
+	w := b.works[key]
+	if w == nil || w.State != Queued {
+		return nil
+	}
+	if w.Vain+1 >= mostVain {
+		return []Event{b.dead(w, cell.Harness, "it was delivered again and again, and no worker began it", now)}
+	}
+	return []Event{{Kind: KindRequeue, At: now, Key: key, Why: "it was delivered as often as the queue allows, and not begun"}}
+}
+
+// Add decides what is new of the tasks that a sweep brings: one that another
+// sweep waits for already is shared.
+func (b *Board) Add(sweep string, tasks []Task, now time.Time) []Event {
+	events := make([]Event, 0, len(tasks))
+	for _, t := range tasks {
+		w := b.works[t.Key]
+		if w != nil && !w.State.Ended() {
+			events = append(events, Event{Kind: KindJoined, At: now, Key: t.Key, Name: sweep})
+			continue
+		}
+		t.Sweep, t.Queued = sweep, now
+		events = append(events, Event{Kind: KindTask, At: now, Task: &t})
+	}
+	return events
+}

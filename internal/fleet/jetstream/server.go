@@ -1,0 +1,97 @@
+package jetstream
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// ServerOptions are those of an embedded server.
+type ServerOptions struct {
+	Listen string // host:port; port 0 is any that is free
+	Dir    string // what it stores
+	// Relaxed leaves it to the system when what is stored reaches the disk; else every
+	// task is there before it is acknowledged.
+	Relaxed bool
+	TLS     *tls.Config
+	Users   []*server.NkeyUser // nil lets everybody in
+	// MaxPayload is the largest message, in bytes; 0 is 1 MiB.
+	MaxPayload int32
+	Log        server.Logger // nil is silent
+}
+
+// Server is NATS in this process.
+type Server struct {
+	*server.Server
+	options *server.Options
+}
+
+// startup is how long a server may take to read what it has stored.
+const startup = 30 * time.Second
+
+// Start starts a server and returns when it can be connected to.
+func Start(o ServerOptions) (*Server, error) {
+	host, port, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: %w", o.Listen, err)
+	}
+	n, err := strconv.Atoi(port)
+	if err != nil {
+		return nil, fmt.Errorf("address %q: the port is not a number", o.Listen)
+	}
+	if n == 0 {
+		n = server.RANDOM_PORT
+	}
+	opts := &server.Options{
+		ServerName: "assay", Host: host, Port: n, NoSigs: true, NoLog: o.Log == nil,
+		JetStream: true, StoreDir: filepath.Join(o.Dir, "queue"), SyncAlways: !o.Relaxed,
+		TLSConfig: o.TLS, TLS: o.TLS != nil, Nkeys: o.Users, MaxPayload: o.MaxPayload,
+		PingInterval: 5 * time.Second, MaxPingsOut: 2, WriteDeadline: 10 * time.Second,
+	}
+	if o.TLS != nil {
+		opts.TLSTimeout = 5
+	}
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("start NATS: %w", err)
+	}
+	if o.Log != nil {
+		s.SetLoggerV2(o.Log, false, false, false)
+	}
+	go s.Start()
+	if !s.ReadyForConnections(startup) {
+		s.Shutdown()
+		return nil, errors.New("NATS did not start: is the address in use, or the disk full?")
+	}
+	return &Server{s, opts}, nil
+}
+
+// SetUsers replaces who may connect: those that are connected and no longer
+// among them are cut off.
+func (s *Server) SetUsers(users []*server.NkeyUser) error {
+	next := s.options.Clone()
+	next.Nkeys = users
+	if err := s.ReloadOptions(next); err != nil {
+		return fmt.Errorf("change who may connect: %w", err)
+	}
+	s.options = next
+	return nil
+}
+
+// Connect is a connection within the process.
+func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
+	return nats.Connect("", append([]nats.Option{nats.InProcessServer(s), nats.Name("assay coordinator")}, options...)...)
+}
+
+// Stop ends the server and waits until it has.
+func (s *Server) Stop() {
+	s.Shutdown()
+	s.WaitForShutdown()
+}
