@@ -111,6 +111,8 @@ unit: ## Go tests with the race detector
 	$(call say,unit and command tests with the race detector)
 	@$(GOTEST) -race $$(go list ./... | grep -v '^$(WITHOUT_RACE)$$')
 	@$(GOTEST) $(WITHOUT_RACE)
+	$(call say,past results without DuckDB)
+	@CGO_ENABLED=0 $(GOTEST) ./internal/store ./internal/history ./internal/home
 
 .PHONY: pytest
 pytest: setup ## the runner's Python tests
@@ -132,6 +134,7 @@ lint: $(LINT) setup ## gofmt, vet, golangci-lint, ruff
 	$(call say,gofmt, vet, golangci-lint, ruff)
 	@scripts/formatted
 	@go vet ./... && go vet -tags integration ./...
+	@CGO_ENABLED=0 go vet ./internal/store ./internal/history ./cmd/assay
 	@$(LINT) run --allow-parallel-runners ./...
 	@$(PYTHON) -m ruff check --quiet --no-cache $(PYDIR)
 	@$(PYTHON) -m ruff format --check --quiet --no-cache $(PYDIR) || { echo 'Python files are not formatted: run make fmt'; exit 1; }

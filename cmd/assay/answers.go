@@ -95,6 +95,7 @@ type (
 	}
 	versionAnswer struct {
 		Arch    string `json:"arch"`
+		DuckDB  bool   `json:"duckdb"` // whether SQL can be asked
 		Go      string `json:"go"`
 		OS      string `json:"os"`
 		Schema  int    `json:"schema"`

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 // program starts assay as a user does, with folders of its own.
 type program struct {
 	dir     string
+	exe     string   // in place of the assay that these tests built; "" is that one
 	globals []string // before every command's own arguments
 	vars    map[string]string
 }
@@ -36,7 +38,7 @@ func newProgram(t testing.TB) *program {
 
 // command is the program with arguments, not yet started.
 func (p *program) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "assay", append(slices.Clone(p.globals), args...)...)
+	cmd := exec.CommandContext(ctx, cmp.Or(p.exe, "assay"), append(slices.Clone(p.globals), args...)...)
 	cmd.Dir = p.dir
 	cmd.Env = p.environ()
 	cmd.WaitDelay = 5 * time.Second

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 
 	"assay/internal/environment"
+	"assay/internal/store"
 
 	"github.com/spf13/cobra"
 )
@@ -19,9 +20,13 @@ func versionCommand(a *app) *cobra.Command {
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Example: "  assay version",
 		RunE: func(*cobra.Command, []string) error {
-			answer := versionAnswer{Schema: 1, Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+			answer := versionAnswer{Schema: 1, Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH, DuckDB: store.Indexed}
 			return a.print(answer, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "assay %s (%s, %s/%s)\n", version, goVersion(), runtime.GOOS, runtime.GOARCH)
+				without := ""
+				if !store.Indexed {
+					without = ", without DuckDB"
+				}
+				_, err := fmt.Fprintf(w, "assay %s (%s, %s/%s%s)\n", version, goVersion(), runtime.GOOS, runtime.GOARCH, without)
 				return err
 			})
 		},

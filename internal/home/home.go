@@ -132,6 +132,9 @@ func (h Home) JournalsToWrite(ctx context.Context) (string, error) {
 
 // DatabaseState says how much the database holds.
 func (h Home) DatabaseState(ctx context.Context) (string, error) {
+	if !store.Indexed {
+		return "this assay was built without DuckDB: past results are read from the journals, and SQL is not available", nil
+	}
 	st, err := h.Store()
 	if err != nil {
 		return "", err

@@ -1,37 +1,18 @@
+//go:build cgo
+
 package store
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 
 	"assay/internal/filelock"
 	"assay/internal/wholefile"
 )
-
-// Format is a file format of Export.
-type Format string
-
-// The formats.
-const (
-	Parquet Format = "parquet"
-	CSV     Format = "csv"
-)
-
-// FileFormat is the format that a user named, or that the ending of a file's name
-// means.
-func FileFormat(format, path string) (Format, error) {
-	f := Format(cmp.Or(format, strings.TrimPrefix(filepath.Ext(path), ".")))
-	if f != CSV && f != Parquet {
-		return f, fmt.Errorf("unknown format %q: a file is .csv or .parquet", f)
-	}
-	return f, nil
-}
 
 // name is what a table or a view may be called, as against a question.
 var name = regexp.MustCompile(`^\w+$`)

@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
+
+	"assay/internal/journal"
 )
 
 // recognise looks at the file that will be the database before anything is
@@ -90,36 +93,12 @@ func (s *Store) checkMagic() error {
 	return nil
 }
 
-// checkOwner asks the file itself, read-only. One that cannot be asked is not
-// known to be Assay's.
-func (s *Store) checkOwner(ctx context.Context) error {
-	ses, err := s.open(ctx, s.path, reading())
-	if err != nil {
-		return err
-	}
-	_, err = ses.version(ctx)
-	return errors.Join(err, ses.Close())
-}
-
 // IsReadOnly reports whether an error says that a folder or a file may not be
 // written.
 func IsReadOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
-// readInMemory makes the database in memory, from the journals: where nothing
-// may be written they can still be asked.
-func (s *Store) readInMemory(ctx context.Context) (*session, []string, error) {
-	ses, err := openOnce(ctx, "", inMemory())
-	if err != nil {
-		return nil, nil, err
-	}
-	_, err = s.load(ctx, ses)
-	if err == nil {
-		err = ses.exec(ctx, "SET enable_external_access = false; SET lock_configuration = true")
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, ses.Close())
-	}
-	return s.withNotes(ctx, ses, []string{"the database cannot be written, so the journals were read just for this answer"})
+func isJournal(f fs.DirEntry) bool {
+	return f.Type().IsRegular() && strings.HasSuffix(f.Name(), journal.Extension) && !strings.HasPrefix(f.Name(), ".")
 }

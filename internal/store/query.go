@@ -1,3 +1,5 @@
+//go:build cgo
+
 package store
 
 import (
@@ -12,6 +14,9 @@ import (
 
 	"assay/internal/filelock"
 )
+
+// Indexed says whether this build has DuckDB.
+const Indexed = true
 
 // Query answers one question in SQL, after a sync. Results finished a moment
 // ago, by whatever process, are in the answer. The error is a *StatementError

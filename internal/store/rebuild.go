@@ -1,3 +1,5 @@
+//go:build cgo
+
 package store
 
 import (
@@ -12,14 +14,6 @@ import (
 
 	"assay/internal/filelock"
 )
-
-// Rebuilt says what a rebuild did.
-type Rebuilt struct {
-	Synced
-	// Aside is where a file that could not be used was put; "" when there was
-	// none.
-	Aside string
-}
 
 // Rebuild makes the database again from the journals, and only then puts it in
 // the place of the old one. A file there that is damaged or not Assay's is kept

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package store
 
 import (
@@ -25,18 +27,6 @@ func (s *session) insertRun(ctx context.Context, h journal.Header) error {
 	}
 	return s.exec(ctx, "INSERT INTO runs VALUES (?, ?, false, ?, ?, ?, ?, ?, ?, ?, ?)",
 		h.Run.ID, instant(h.Run.StartedAt), text(h.Run.Command), text(h.Run.Assay), text(h.Run.PlanHash), hostID(h, h.Imported), string(host), plan, h.Imported, text(h.Run.Name))
-}
-
-// importedHost begins the id of a host that is known by what was imported. It
-// is what keeps such results from ever being taken for this machine's, whoever
-// asks for a host's own: to resume, to compare, to show.
-const importedHost = "imported:"
-
-func hostID(h journal.Header, imported bool) string {
-	if imported {
-		return importedHost + h.Host.ID
-	}
-	return h.Host.ID
 }
 
 // lineIDs adds the ids of a run's lines that are loaded already.

@@ -1,3 +1,5 @@
+//go:build cgo
+
 package store
 
 import (
@@ -8,45 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
-
-	"assay/internal/cell"
 )
-
-// Stored is a result and where it came from.
-type Stored struct {
-	ID     string
-	RunID  string
-	HostID string
-	// Imported says that it came from elsewhere; its host's id says so too.
-	Imported bool
-	Result   cell.Result
-}
-
-// Filter chooses results; what is empty chooses all.
-type Filter struct {
-	IDs       []string
-	Runs      []string
-	Names     []string // that users gave runs
-	Hosts     []string
-	Types     []string
-	Models    []string // checkpoint, or type where there is none
-	Families  []string
-	Platforms []string // as asked, see cell.Cell.Platform
-	Targets   []string // whole ones, as asked
-	Sizes     []string
-	Verdicts  []cell.Verdict
-	Evidence  []cell.Evidence
-	Timings   []cell.Timing
-	Cells     []string          // hashes of cells as they were asked for
-	Versions  map[string]string // of the software that results were made with
-	Since     time.Time
-	Before    time.Time
-	Sides     []string // of interleaved comparisons
-	Limit     int      // 0 is no limit
-	// Samples brings the raw samples along; without it they are nil.
-	Samples bool
-}
 
 // askedHash is cell.Result.AskedHash in SQL.
 const askedHash = "CASE WHEN coalesce(fallback_from, '') = '' THEN coalesce(result->>'$.asked', cell_hash) ELSE cell_hash END"

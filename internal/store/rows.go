@@ -1,3 +1,5 @@
+//go:build cgo
+
 package store
 
 import (
@@ -47,13 +49,6 @@ func (r *Rows) Write(w io.Writer, format string) error {
 		return r.WriteCSV(w)
 	}
 	return &FormatError{format}
-}
-
-// FormatError says that rows cannot be printed in a format.
-type FormatError struct{ Format string }
-
-func (e *FormatError) Error() string {
-	return fmt.Sprintf("unknown format %q: the formats are text, json, csv, and with --out parquet", e.Format)
 }
 
 // WriteJSON writes {"schema":1,"rows":[…]}, one row per line, columns in order.

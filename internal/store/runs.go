@@ -1,3 +1,5 @@
+//go:build cgo
+
 package store
 
 import (
@@ -5,21 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
-
-	"assay/internal/cell"
 )
-
-// RunRow is a run that the store knows.
-type RunRow struct {
-	ID        string
-	StartedAt time.Time
-	Command   string
-	Name      string // that the user gave it
-	Imported  bool
-	Results   int
-	Host      cell.Host // as the run saw it; its id says whether it was imported
-}
 
 // Runs returns the runs, the newest first, after a sync.
 func (s *Store) Runs(ctx context.Context) (out []RunRow, err error) {

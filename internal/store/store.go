@@ -15,6 +15,11 @@
 // Queries are read-only three times over: by the kind of statement, by the
 // mode in which the file is opened, and because the session may touch no other
 // file.
+//
+// DuckDB needs cgo. A program built without it has the same Store, in
+// journals.go, which reads the journals themselves: everything that Assay asks
+// of past results works, more slowly, and what is asked in SQL is a *MissingError.
+// Files with the constraint cgo are the index; the others are common to both.
 package store
 
 import (

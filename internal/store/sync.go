@@ -1,3 +1,5 @@
+//go:build cgo
+
 package store
 
 import (
@@ -13,18 +15,7 @@ import (
 	"strings"
 
 	"assay/internal/filelock"
-	"assay/internal/journal"
 )
-
-// Synced says what a sync brought.
-type Synced struct {
-	Journals   int // that were new, had grown or were gone
-	Results    int // loaded
-	Detections int
-	// Problems are lines and files that were passed over. A torn last line is
-	// none: its run may still be writing it.
-	Problems []journal.Problem
-}
 
 // Sync loads what the journals have grown by since the last one, all of it or
 // nothing. The database is made when there is none.
@@ -111,10 +102,6 @@ func (s *Store) changes(ctx context.Context, ses *session) ([]change, error) {
 	}
 	slices.SortFunc(out, func(a, b change) int { return strings.Compare(a.file, b.file) })
 	return out, nil
-}
-
-func isJournal(f fs.DirEntry) bool {
-	return f.Type().IsRegular() && strings.HasSuffix(f.Name(), journal.Extension) && !strings.HasPrefix(f.Name(), ".")
 }
 
 func (s *session) entries(ctx context.Context) (map[string]entry, error) {

@@ -1,0 +1,264 @@
+//go:build !cgo
+
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"assay/internal/cell"
+	"assay/internal/journal"
+	"assay/internal/measure"
+)
+
+// Indexed says whether this build has DuckDB. Without it the same questions are
+// answered from the journals, which are read whole for each, and SQL is not.
+const Indexed = false
+
+// Query needs DuckDB.
+func (s *Store) Query(context.Context, string, ...any) (*Rows, error) {
+	return nil, &MissingError{"asking in SQL"}
+}
+
+// Export needs DuckDB.
+func (s *Store) Export(context.Context, string, Format, string) error {
+	return &MissingError{"writing an answer to a file"}
+}
+
+// Rebuild needs DuckDB.
+func (s *Store) Rebuild(context.Context) (Rebuilt, error) {
+	return Rebuilt{}, &MissingError{"rebuilding the database"}
+}
+
+// checkOwner cannot look into a DuckDB file; what is written goes beside it.
+func (s *Store) checkOwner(context.Context) error { return nil }
+
+// Rows is the answer to a question, which this build never has.
+type Rows struct {
+	Values [][]any
+	Notes  []string
+}
+
+// Write prints nothing.
+func (r *Rows) Write(io.Writer, string) error { return &MissingError{"printing rows"} }
+
+// Results returns the chosen results, newest first.
+func (s *Store) Results(ctx context.Context, f Filter) ([]Stored, error) {
+	_, out, err := s.read(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(out, newestFirst)
+	if f.Limit > 0 && len(out) > f.Limit {
+		out = out[:f.Limit]
+	}
+	for i := range out {
+		thin(&out[i].Result, f.Samples)
+	}
+	return out, nil
+}
+
+func newestFirst(a, b Stored) int {
+	return cmp.Or(b.Result.StartedAt.Compare(a.Result.StartedAt), strings.Compare(b.ID, a.ID))
+}
+
+// thin leaves out what the database does not keep with a result either.
+func thin(r *cell.Result, samples bool) {
+	if r.Generation != nil {
+		r.Generation.StreamsMS = nil
+	}
+	if r.Latency != nil && !samples {
+		r.Latency.SamplesMS, r.Latency.DeviceSamples = nil, nil
+	}
+}
+
+// Brief returns the chosen results in no order; see the other build.
+func (s *Store) Brief(ctx context.Context, f Filter) ([]cell.Result, error) {
+	_, stored, err := s.read(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]cell.Result, len(stored))
+	for i := range stored {
+		thin(&stored[i].Result, false)
+		out[i] = stored[i].Result
+	}
+	return out, nil
+}
+
+// Comparable returns the chosen results in no order, with the median of each
+// repeat in place of its samples.
+func (s *Store) Comparable(ctx context.Context, f Filter) ([]Stored, error) {
+	_, out, err := s.read(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		r := &out[i].Result
+		var medians [][]float64
+		if r.Latency != nil {
+			for _, m := range measure.Medians(r.Latency.SamplesMS) {
+				medians = append(medians, []float64{m})
+			}
+		}
+		thin(r, false)
+		if r.Latency != nil {
+			r.Latency.SamplesMS = medians
+		}
+	}
+	return out, nil
+}
+
+// Runs returns the runs, the newest first.
+func (s *Store) Runs(ctx context.Context) ([]RunRow, error) {
+	runs, _, err := s.read(ctx, Filter{})
+	slices.SortFunc(runs, func(a, b RunRow) int {
+		return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.ID, a.ID))
+	})
+	return runs, err
+}
+
+// Hosts returns every machine that a run came from, as its newest run saw it.
+func (s *Store) Hosts(ctx context.Context) ([]cell.Host, error) {
+	runs, err := s.Runs(ctx)
+	newest := map[string]cell.Host{}
+	for _, r := range slices.Backward(runs) {
+		newest[r.Host.ID] = r.Host
+	}
+	var out []cell.Host
+	for _, id := range slices.Sorted(maps.Keys(newest)) {
+		out = append(out, newest[id])
+	}
+	return out, err
+}
+
+// mostNotes is how many problems of one journal are told with an answer.
+const mostNotes = 3
+
+// read goes through all journals.
+func (s *Store) read(ctx context.Context, f Filter) (runs []RunRow, out []Stored, err error) {
+	files, err := os.ReadDir(s.journals)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("read the folder of journals: %w", err)
+	}
+	for _, file := range files {
+		if !isJournal(file) {
+			continue
+		}
+		run, results, problems, err := readJournal(ctx, filepath.Join(s.journals, file.Name()))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, p := range problems[:min(len(problems), mostNotes)] {
+			s.tell([]string{"skipped: " + p.Error()})
+		}
+		if run == nil {
+			continue
+		}
+		runs = append(runs, *run)
+		for _, x := range results {
+			if f.chooses(x, run.Name) {
+				out = append(out, x)
+			}
+		}
+	}
+	return runs, out, nil
+}
+
+// readJournal is the run in a file and its results. What is no journal is a
+// problem, and one that is only empty so far is nothing.
+func readJournal(ctx context.Context, path string) (*RunRow, []Stored, []journal.Problem, error) {
+	r, err := journal.Open(path)
+	if err != nil {
+		r, err = journal.Salvage(path, err)
+	}
+	if errors.Is(err, journal.ErrEmpty) {
+		return nil, nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, []journal.Problem{{Path: path, Err: errors.New(strings.ReplaceAll(err.Error(), path, "it"))}}, nil
+	}
+	defer r.Close()
+	h := r.Header()
+	if want := journal.Path("", h.Run.ID); want != filepath.Base(path) {
+		err := fmt.Errorf("the file is not named after its run, %s: import it with assay import", want)
+		return nil, nil, []journal.Problem{{Path: path, Err: err}}, nil
+	}
+	results, problems, err := readLines(ctx, r, path)
+	run := &RunRow{
+		ID: h.Run.ID, StartedAt: h.Run.StartedAt, Command: h.Run.Command, Name: h.Run.Name, Imported: h.Imported, Results: len(results), Host: h.Host,
+	}
+	run.Host.ID = hostID(h, h.Imported)
+	return run, results, problems, err
+}
+
+// readLines are the results that are told once and that the run's own detection
+// does not contradict.
+func readLines(ctx context.Context, r *journal.Reader, path string) (out []Stored, problems []journal.Problem, err error) {
+	h, claims, seen := r.Header(), journal.NewClaims(r.Header().Host.ID), map[string]bool{}
+	for {
+		line, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err = errors.Join(err, context.Cause(ctx)); err != nil {
+			return nil, nil, err
+		}
+		if seen[line.ID] {
+			problems = append(problems, journal.Problem{Path: path, Line: line.Number, Err: fmt.Errorf("the id %s occurs twice", line.ID)})
+			continue
+		}
+		seen[line.ID] = true
+		claims.Add(line)
+		if line.Kind == journal.KindResult {
+			out = append(out, Stored{ID: line.ID, RunID: h.Run.ID, HostID: hostID(h, line.Imported), Imported: line.Imported, Result: *line.Result})
+		}
+	}
+	told := r.Problems()
+	if r.Torn() {
+		told = told[:len(told)-1]
+	}
+	problems = append(problems, told...)
+	refused := map[string]bool{}
+	for _, x := range claims.Refused() {
+		refused[x.ID] = true
+		problems = append(problems, journal.Problem{Path: path, Line: x.Number, Err: x.Err})
+	}
+	return slices.DeleteFunc(out, func(x Stored) bool { return refused[x.ID] }), problems, nil
+}
+
+// chooses is Filter.where of the other build.
+func (f Filter) chooses(x Stored, runName string) bool {
+	r, c := &x.Result, x.Result.Cell.Normal()
+	for _, l := range []struct {
+		value  string
+		values []string
+	}{
+		{x.ID, f.IDs}, {x.RunID, f.Runs}, {runName, f.Names}, {x.HostID, f.Hosts}, {c.Type, f.Types}, {c.Model(), f.Models}, {string(c.Family), f.Families},
+		{string(c.Platform), f.Platforms}, {c.Target, f.Targets}, {r.Side, f.Sides}, {c.Size, f.Sizes}, {cmp.Or(r.AskedHash(), c.Hash), f.Cells},
+	} {
+		if len(l.values) > 0 && (l.value == "" || !slices.Contains(l.values, l.value)) {
+			return false
+		}
+	}
+	for name, version := range f.Versions {
+		if r.Context.Versions[name] != version {
+			return false
+		}
+	}
+	return among(r.Verdict, f.Verdicts) && among(r.Evidence, f.Evidence) && among(r.Timing, f.Timings) &&
+		(f.Since.IsZero() || !r.StartedAt.Before(f.Since)) && (f.Before.IsZero() || !r.StartedAt.IsZero() && r.StartedAt.Before(f.Before))
+}
+
+func among[T comparable](value T, values []T) bool {
+	return len(values) == 0 || slices.Contains(values, value)
+}
