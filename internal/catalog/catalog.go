@@ -6,7 +6,8 @@
 // The data are made by the Python runner's introspection and search, never by
 // hand, and are embedded: types.json and pipelines.json, one for each library,
 // are read when a Catalog is loaded, the much larger recipes only when one is
-// asked for, so that listing models stays instant. Three small tables are written by people: common names (names.json),
+// asked for, so that listing models stays instant. Four small tables are written by people: common names (names.json),
+// the types of checkpoints that several types document where their names do not tell (homes.json),
 // the representatives of the families (representatives.json) and the groups
 // that users may name besides families.
 //
@@ -106,6 +107,7 @@ type Catalog struct {
 	byType          map[string]int
 	checkpoints     []Checkpoint
 	names           map[string]string // common name, in lower case → type or checkpoint
+	homes           map[string]string // checkpoint that several types document → its type, where no rule tells
 	representatives []Representatives
 	recipes         func() (book, error)   // reads the embedded recipes once
 	piped           func() map[string]bool // the pipelines that have one: a small part of them
@@ -122,12 +124,13 @@ func Load() (*Catalog, error) {
 	var index struct{ Checkpoints []Checkpoint }
 	var common struct{ Names map[string]string }
 	var chosen struct{ Representatives []Representatives }
-	for file, into := range map[string]any{"checkpoints": &index, "names": &common, "representatives": &chosen} {
+	var shared struct{ Homes map[string]string }
+	for file, into := range map[string]any{"checkpoints": &index, "homes": &shared, "names": &common, "representatives": &chosen} {
 		if err := readJSON(file, into); err != nil {
 			return nil, err
 		}
 	}
-	c.checkpoints, c.names, c.representatives = index.Checkpoints, common.Names, chosen.Representatives
+	c.checkpoints, c.names, c.homes, c.representatives = index.Checkpoints, common.Names, shared.Homes, chosen.Representatives
 	return c, nil
 }
 

@@ -32,15 +32,20 @@ func (e *UnknownModelError) Error() string {
 // Resolve finds what a name means: a type (bert), a checkpoint with or without
 // its owner (google-bert/bert-base-uncased, bert-base-uncased) or a common name
 // (tinyllama). Case does not matter, nor - against _ in types. A type wins over
-// a checkpoint of the same name. Anything else is an *UnknownModelError.
+// a checkpoint of the same name. A checkpoint that several types document is the one's
+// whose name it has; where that tells nothing it is an *AmbiguousError. Anything else is an
+// *UnknownModelError.
 func (c *Catalog) Resolve(name string) (Resolved, error) {
 	if err := plausible(name); err != nil {
 		return Resolved{}, err
 	}
-	for _, look := range []func(string) (Resolved, bool){c.asType, c.asCheckpoint, c.asCommonName, c.asDocumented} {
+	for _, look := range []func(string) (Resolved, bool){c.asType, c.asCheckpoint, c.asCommonName} {
 		if r, ok := look(name); ok {
 			return r, nil
 		}
+	}
+	if r, ok, err := c.documented(name); ok {
+		return r, err
 	}
 	return Resolved{}, &UnknownModelError{name, c.nearest(name, 3)}
 }
@@ -96,17 +101,6 @@ func (c *Catalog) asCommonName(name string) (Resolved, bool) {
 		return r, true
 	}
 	return c.asCheckpoint(meant)
-}
-
-// asDocumented finds checkpoints that the types' documentation names. Their
-// configuration is not known here, but their type is.
-func (c *Catalog) asDocumented(name string) (Resolved, bool) {
-	for _, e := range c.entries {
-		if e.Checkpoint != "" && named(e.Checkpoint, name) {
-			return Resolved{e, e.Checkpoint}, true
-		}
-	}
-	return Resolved{}, false
 }
 
 // nearest returns the n names that are fewest edits away; of equally near ones

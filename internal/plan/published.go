@@ -42,8 +42,9 @@ func Checkpoint(cat *catalog.Catalog, name, revision string) (hub.Ref, error) {
 func findPublished(cat *catalog.Catalog, name string) (ref hub.Ref, ok bool, err error) {
 	bare, _, revised := strings.Cut(name, "@")
 	known, err := cat.Resolve(bare)
-	unknown := (*catalog.UnknownModelError)(nil)
+	unknown, ambiguous := (*catalog.UnknownModelError)(nil), (*catalog.AmbiguousError)(nil)
 	switch {
+	case errors.As(err, &ambiguous): // its configuration tells
 	case err == nil && !revised, errors.As(err, &unknown) && !revised && !strings.Contains(bare, "/"):
 		return hub.Ref{}, false, nil
 	case err == nil && known.Checkpoint == "":

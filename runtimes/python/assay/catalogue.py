@@ -93,8 +93,19 @@ def _common(name: str) -> Named | None:
 
 def _documented(name: str) -> Named | None:
     """A checkpoint that a type's documentation names: its type is known, its configuration is not."""
-    row = next((row for row in types().values() if _means(row.get("checkpoint", ""), name)), None)
-    return Named(row, row["checkpoint"]) if row else None
+    rows = [row for row in types().values() if _means(row.get("checkpoint", ""), name)]
+    if not rows:
+        return None
+    checkpoint = rows[0]["checkpoint"]
+    rows = [row for row in rows if row["checkpoint"] == checkpoint]
+    if len(rows) == 1:
+        return Named(rows[0], checkpoint)
+    home = tables.catalogue("homes")["homes"].get(checkpoint)
+    if home is None:
+        kinds = [row["type"] for row in rows]
+        several = f"{checkpoint} is in the documentation of several types ({', '.join(kinds)}): name one of them"
+        raise UnknownModel(several, kinds[:_NEAREST])
+    return Named(types()[home], checkpoint)
 
 
 def _means(checkpoint: str, name: str) -> bool:
