@@ -2,17 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
 	"assay/internal/atlas"
 	"assay/internal/catalog"
 	"assay/internal/cell"
-	"assay/internal/hub"
-	"assay/internal/matrix"
+	"assay/internal/exports"
 	"assay/internal/plan"
 	"assay/internal/platform"
 
@@ -25,7 +20,8 @@ day, and the command that checks it here. What nobody has run is unknown, with t
 
 MODEL is a type, a checkpoint of the catalogue or of the Hugging Face cache, a folder with a config.json, or that file.
 The atlas is about types, tiny and with random weights: for a checkpoint its verdicts are predictions (should work), unless
-you have run the checkpoint itself.
+you have run the checkpoint itself. Its weights are compared with the memory of the device: what --memory says, else this
+machine's as far as it was detected; weights that are larger fail there.
 Your own results outrank the atlas where their evidence is as strong, and a contradiction is shown.
 
 Exit status: 0 the question is answered and, with --on, every model works, is partial, or should, on every target named;
@@ -34,19 +30,38 @@ Exit status: 0 the question is answered and, with --on, every model works, is pa
 
 func canIUseCommand(a *app) *cobra.Command {
 	var on []string
+	var memory string
 	c := &cobra.Command{
 		Use: "can-i-use MODEL…", Short: "Does it work there? What is known already, at once, with nothing installed",
 		Long: canIUseHelp,
 		Example: `  assay can-i-use xclip
   assay can-i-use bert vit --on cuda,qnn
-  assay can-i-use openai/whisper-tiny --on webnn --json`,
+  assay can-i-use openai/whisper-tiny --on webnn --json
+  assay can-i-use llava-1.5-7b --on cuda --memory 24GB`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.canIUse(c.Context(), plan.Names(args), on)
+			room, err := parseMemory(memory)
+			if err != nil {
+				return err
+			}
+			return a.canIUse(c.Context(), plan.Names(args), on, room)
 		},
 	}
 	c.Flags().StringSliceVar(&on, "on", nil, "only these targets, and the exit status is about them: cuda, qnn, cpu/onnxruntime (default: all of the atlas and of your results)")
+	c.Flags().StringVar(&memory, "memory", "", "the memory of the device that is meant, as 24GB: a checkpoint's weights are compared with it (default: this machine's, as far as it was detected)")
 	return c
+}
+
+// parseMemory reads a size; 0 is none.
+func parseMemory(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := exports.ParseBytes(text)
+	if err != nil || n == 0 {
+		return 0, usage("--memory: %q is not a size: write it as 24GB", text)
+	}
+	return n, nil
 }
 
 // answers is the top level of can-i-use --json.
@@ -55,7 +70,7 @@ type answers struct {
 	Answers []atlas.Answer `json:"answers"`
 }
 
-func (a *app) canIUse(ctx context.Context, names, on []string) error {
+func (a *app) canIUse(ctx context.Context, names, on []string, memory int64) error {
 	cat, err := catalog.Load()
 	if err != nil {
 		return err
@@ -70,15 +85,16 @@ func (a *app) canIUse(ctx context.Context, names, on []string) error {
 	}
 	var models []atlas.Model
 	for _, name := range names {
-		m, err := a.askedModel(cat, name)
+		m, err := a.askedModel(ctx, cat, name)
 		if err != nil {
 			return err
 		}
 		models = append(models, m)
 	}
-	own := a.ownResults(ctx, models)
+	own, machine := a.ownResults(models)
 	out := answers{Schema: cell.Schema}
 	for _, m := range models {
+		m.Room = a.room(machine, memory)
 		answer, err := book.Ask(m, targets, own)
 		if err != nil {
 			return err
@@ -109,71 +125,6 @@ func namedTargets(names []string) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// askedModel is the model that a user named. The type of one that only the Hub has
-// is known where its configuration is in the Hugging Face cache.
-func (a *app) askedModel(cat *catalog.Catalog, name string) (atlas.Model, error) {
-	c, entry, err := plan.Look{Model: name, Batch: 1}.Cell(cat)
-	if unknown := (*catalog.UnknownModelError)(nil); errors.As(err, &unknown) && strings.Contains(name, "/") {
-		config, missing := a.cachedConfig(name)
-		if missing != nil {
-			return atlas.Model{}, usage("the type of %s is not known here (%w): name its type, or the path of its config.json", name, missing)
-		}
-		c, entry, err = plan.Look{Model: config, Batch: 1}.Cell(cat)
-		c.Checkpoint = name
-	}
-	if err != nil {
-		return atlas.Model{}, err
-	}
-	m := atlas.Model{Name: name, Type: entry.Type, Task: entry.Task, Checkpoint: c.Checkpoint}
-	for _, k := range cat.CheckpointsOf(entry.Type) {
-		if k.Name == c.Checkpoint {
-			m.Parameters = k.Parameters
-		}
-	}
-	return m, nil
-}
-
-// cachedConfig is the path of a published model's config.json in the cache. The
-// network is not asked.
-func (a *app) cachedConfig(name string) (string, error) {
-	ref, err := hub.ParseRef(name)
-	if err != nil {
-		return "", err
-	}
-	h, err := (&hubFlags{}).open(a.env, a.say)
-	if err != nil {
-		return "", err
-	}
-	s, err := h.Cached(ref, hub.Want{ConfigOnly: true})
-	return filepath.Join(s.Folder, "config.json"), err
-}
-
-// ownResults are the user's of these models' types. Where there are none nothing is
-// opened, and where they cannot be read the atlas answers alone.
-func (a *app) ownResults(ctx context.Context, models []atlas.Model) []atlas.Own {
-	if !a.home().Kept() {
-		return nil
-	}
-	var types []string
-	for _, m := range models {
-		types = append(types, m.Type)
-	}
-	var results []matrix.Observation
-	h, err := a.home().History()
-	if err == nil {
-		results, err = h.OfTypes(ctx, types)
-	}
-	if err != nil {
-		a.say(fmt.Sprintf("your own results are left out: %v", err))
-		return nil
-	}
-	own := make([]atlas.Own, len(results))
-	for i, r := range results {
-		own[i] = atlas.Own{Result: r.Result, Host: r.Host, Imported: r.Imported}
-	}
-	return own
 }
 
 // atlasStatus is the exit status of answers whose targets were asked for.

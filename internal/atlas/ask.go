@@ -8,15 +8,24 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/platform"
+	"assay/internal/weights"
 )
 
 // Model is what a question is about.
 type Model struct {
 	Name       string // as the user wrote it
 	Type       string
-	Task       string // the type's default one
-	Checkpoint string // a checkpoint or the path of a configuration; "" is the type itself
-	Parameters int64  // of the checkpoint; 0 is not known
+	Task       string       // the type's default one
+	Checkpoint string       // a checkpoint or the path of a configuration; "" is the type itself
+	Weights    weights.Size // of the checkpoint
+	// Room is the memory of the device of a target, as far as it is known; nil knows none.
+	Room func(target string) Room
+}
+
+// Room is a device's memory.
+type Room struct {
+	Bytes  int64 // 0 is unknown
+	Device string
 }
 
 // Source is where a claim comes from.
@@ -38,12 +47,13 @@ type Own struct {
 
 // Answer is what is known of a model.
 type Answer struct {
-	Model      string `json:"model"`
-	Type       string `json:"type"`
-	Checkpoint string `json:"checkpoint,omitempty"`
-	As         string `json:"as"`             // what the answer rests on where nothing of the model itself is known
-	Size       string `json:"size,omitempty"` // of a checkpoint: what is known of its weights
-	Targets    []Line `json:"targets"`
+	Model      string        `json:"model"`
+	Type       string        `json:"type"`
+	Checkpoint string        `json:"checkpoint,omitempty"`
+	As         string        `json:"as"`                // what the answer rests on where nothing of the model itself is known
+	Size       string        `json:"size,omitempty"`    // of a checkpoint: what is known of its weights
+	Weights    *weights.Size `json:"weights,omitempty"` // the same in numbers
+	Targets    []Line        `json:"targets"`
 }
 
 // Line is what is known of a model on one target.
@@ -52,6 +62,7 @@ type Line struct {
 	Sourced
 	Others      []Sourced `json:"others,omitempty"`      // in other dtypes
 	Contradicts []string  `json:"contradicts,omitempty"` // claims of the atlas that an own result contradicts
+	Memory      *Memory   `json:"memory,omitempty"`      // of a checkpoint; nil where it was not checked
 	Fallback    string    `json:"fallback,omitempty"`    // where Assay would run it instead, of what is known to work
 	Check       string    `json:"check"`                 // the command that checks it here
 }
@@ -87,7 +98,10 @@ func (b *Book) targets(own []Sourced) []string {
 func (b *Book) Ask(m Model, targets []string, own []Own) (Answer, error) {
 	a := Answer{Model: m.Name, Type: m.Type, Checkpoint: m.Checkpoint, As: fmt.Sprintf("%s %s, tiny, random weights", article(m.Type), m.Type)}
 	if m.Checkpoint != "" {
-		a.Size = size(m.Parameters)
+		a.Size = m.Weights.String()
+		if m.Weights.Known() {
+			a.Weights = &m.Weights
+		}
 	}
 	claims, err := b.Claims(m.Type)
 	if err != nil {
@@ -100,8 +114,13 @@ func (b *Book) Ask(m Model, targets []string, own []Own) (Answer, error) {
 	for _, t := range targets {
 		a.Targets = append(a.Targets, m.line(t, claims, mine))
 	}
+	compared := false
 	for i, l := range a.Targets {
 		a.Targets[i].Fallback = m.fallback(l, claims, mine)
+		compared = compared || l.Memory != nil
+	}
+	if a.Weights != nil && !compared {
+		a.Size += "; not compared with a device's memory"
 	}
 	return a, nil
 }
@@ -111,14 +130,6 @@ func article(word string) string {
 		return "an"
 	}
 	return "a"
-}
-
-// size is what is known of a checkpoint's weights. No device is asked here.
-func size(parameters int64) string {
-	if parameters == 0 {
-		return "size not checked"
-	}
-	return fmt.Sprintf("%.0f M parameters, %.1f GB in fp32: not checked against a device's memory", float64(parameters)/1e6, 4*float64(parameters)/1e9)
 }
 
 // line is what is known on one target.
@@ -150,6 +161,9 @@ func (m Model) line(target string, claims []Claim, own []Sourced) Line {
 	if len(all) == 0 {
 		all = []Sourced{{Claim: Unknown(Column{Target: target, DType: defaultDType(target)}, "no run on "+target+" is published"), Source: FromAtlas}}
 	}
+	for i := range all {
+		all[i] = m.fit(all[i])
+	}
 	lead := slices.MaxFunc(all, func(a, b Sourced) int { return better(a, b, target) })
 	l.Sourced = lead
 	for _, s := range all {
@@ -157,7 +171,7 @@ func (m Model) line(target string, claims []Claim, own []Sourced) Line {
 			l.Others = append(l.Others, s)
 		}
 	}
-	l.Check = m.command(lead.Column)
+	l.Memory, l.Check = m.memory(lead), m.command(lead.Column)
 	return l
 }
 

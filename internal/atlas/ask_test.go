@@ -7,11 +7,12 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/platform"
+	"assay/internal/weights"
 )
 
 var (
 	bert = Model{Name: "bert", Type: "bert", Task: "fill-mask"}
-	base = Model{Name: "owner/base", Type: "bert", Task: "fill-mask", Checkpoint: "owner/base", Parameters: 110e6}
+	base = Model{Name: "owner/base", Type: "bert", Task: "fill-mask", Checkpoint: "owner/base", Weights: weights.Size{Parameters: 110e6, Source: "counted"}}
 )
 
 // own is a result of the user's, an hour after the atlas's.
@@ -118,6 +119,42 @@ func TestCheckpointIsPredicted(t *testing.T) {
 	}
 }
 
+// Weights that are larger than their device fail there, in the dtypes in which they
+// are; what ran at its true size does not care.
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	with := func(bytes int64) Model {
+		m := base
+		m.Room = func(target string) Room { return map[string]Room{"cuda": {bytes, "a GPU"}}[target] }
+		return m
+	}
+	works := own(cell.Works, func(o *Own) { o.Cell.DType = platform.FP16 })
+	if l := ask(t, with(1e9), "cuda"); l.Verdict != cell.Works || l.DType != platform.FP32 || !l.Memory.Fits || !strings.Contains(l.why(), "weights 0.4 GB of the 1.0 GB of a GPU") {
+		t.Errorf("it fits: %+v", l)
+	}
+	if l := ask(t, with(3e8), "cuda", works); l.Shown() != cell.ShouldWork || l.DType != platform.FP16 || l.Memory.WeightsBytes != 220e6 {
+		t.Errorf("half of it fits: %+v", l)
+	}
+	l := ask(t, with(1e8), "cuda", works)
+	if l.Verdict != cell.Fails || l.Class != cell.OutOfMemory || l.Evidence != cell.Predicted || !strings.Contains(l.Detail, "a GPU has 0.1 GB") {
+		t.Errorf("nothing fits: %+v", l)
+	}
+	if l := ask(t, with(1e8), "qnn"); l.Verdict != cell.Partial || l.Memory != nil {
+		t.Errorf("a device of unknown memory: %+v", l)
+	}
+	itself := own(cell.Works, func(o *Own) {
+		o.Cell = cell.Cell{Type: "bert", Checkpoint: "owner/base", Target: "cuda", DType: platform.FP32, Size: cell.Full, Weights: cell.Hub}.Normal()
+	})
+	if l := ask(t, with(1e8), "cuda", itself); l.Verdict != cell.Works || l.Evidence != cell.Measured {
+		t.Errorf("it ran: %+v", l)
+	}
+	tiny := bert
+	tiny.Weights, tiny.Room = base.Weights, with(1).Room
+	if l := ask(t, tiny, "cuda"); l.Verdict != cell.Works || l.Memory != nil {
+		t.Errorf("the type itself is tiny: %+v", l)
+	}
+}
+
 // An own result stands in the atlas's place where it is about the same thing and
 // known as well; that the two differ is said.
 func TestOwnOutranks(t *testing.T) {
@@ -180,7 +217,7 @@ func TestText(t *testing.T) {
 		"\ncuda    works    measured  fp32   2026-11-17  assay test bert --platform cuda  error 1.5e-06; fp16: fails (wrong-output); torch 2.11.0, transformers 5.22.2\n",
 		"\nqnn     partial  emulated  fp16   2026-11-17  assay test bert --platform qnn   1 operation ran on cpu; 9 of 10 operations on sm8650; transformers 5.22.2\n",
 		"\nmps     unknown  none                         assay test bert --platform mps   no run on mps is published\n",
-		"\nowner/base: as a bert, tiny, random weights; 110 M parameters, 0.4 GB in fp32: not checked against a device's memory\n",
+		"\nowner/base: as a bert, tiny, random weights; 110 million parameters, 0.4 GB in fp32, 0.2 GB in fp16 (counted); not compared with a device's memory\n",
 		"should work         predicted  fp32   2026-11-17  assay test owner/base --platform cuda  bert, tiny, random weights, was measured; ",
 		`assay test 'it'\''s `,
 	} {

@@ -86,6 +86,7 @@ func (l Line) why() string {
 	if l.Error != nil && l.Verdict != cell.Fails {
 		add(fmt.Sprintf("error %.1e", *l.Error))
 	}
+	add(l.Memory.String())
 	add(l.placed())
 	add(l.others())
 	add(l.with())

@@ -56,3 +56,7 @@ func Bytes(n int64) string {
 	}
 	return fmt.Sprintf("%.1f %s", f, units[i])
 }
+
+// MemoryOf is the memory of a machine, by the first pass and nothing else of it: it takes
+// no time.
+func MemoryOf(m *Machine) Memory { return lookMemory(m) }

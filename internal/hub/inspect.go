@@ -15,6 +15,8 @@ type Weights struct {
 	Format Format
 	Files  []string // in the order of their names
 	Bytes  int64
+	// Headers are those of the files, by name; none of a pickle.
+	Headers map[string]safetensors.Header
 }
 
 // Inspect finds the weights in a folder and checks, by their headers alone,
@@ -46,6 +48,7 @@ func Inspect(folder string, w Want) (Weights, error) {
 // check opens each file, and checks the headers against the index.
 func (w *Weights) check(folder string, index safetensors.Index) error {
 	headers := map[string]safetensors.Header{}
+	w.Headers = headers
 	for _, name := range w.Files {
 		path := filepath.Join(folder, name)
 		info, err := os.Stat(path)
