@@ -121,6 +121,8 @@ pytest: setup ## the runner's Python tests
 
 .PHONY: integration
 integration: setup setup-web ## tests with real torch and real browsers
+	$(call say,the tools of the pages)
+	@scripts/pages "$$(mktemp -d)"
 	$(call say,integration tests with real torch and real browsers)
 	@$(GOTEST) -tags integration -run Integration -count 1 ./...
 
@@ -180,6 +182,11 @@ table: setup setup-web build ## run the whole table here, hours of it; what was 
 .PHONY: table-docs
 table-docs: ## write docs/table.md and docs/full.md from the journals in tables/
 	@go run ./tables docs
+
+.PHONY: pages
+pages: ## build the pages of the dashboard and the site from TypeScript (needs Node)
+	$(call say,the pages)
+	@scripts/pages
 
 .PHONY: atlas
 atlas: ## write the atlas, which the program embeds, from the journals in tables/

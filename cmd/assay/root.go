@@ -63,7 +63,7 @@ by running it, and each number carries its evidence.`,
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "print more (also LOGLEVEL=DEBUG)")
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
-		canIUseCommand, detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand, exportCommand, generateCommand, verifyCommand, tuneCommand,
+		canIUseCommand, atlasCommand, detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand, exportCommand, generateCommand, verifyCommand, tuneCommand,
 		compareCommand, baselineCommand, bisectCommand, queryCommand, reportCommand, serveCommand, importCommand, dbCommand, cacheCommand, versionCommand,
 	} {
 		c := make(a)

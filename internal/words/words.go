@@ -58,7 +58,7 @@ func Collect(tree fs.FS) ([]Text, error) {
 }
 
 // silent are folders whose files are not Assay's words.
-var silent = []string{"testdata", "node_modules", "bin", "out", "tools", "words", "__pycache__"}
+var silent = []string{"testdata", "node_modules", "dist", "bin", "out", "tools", "words", "__pycache__"}
 
 // pythonTests are the runner's own tests; internal/generate/tests speaks to users.
 const pythonTests = "runtimes/python/tests"

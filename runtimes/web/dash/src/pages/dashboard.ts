@@ -1,0 +1,1 @@
+export const dashboard: Record<string, (main: HTMLElement, name: string) => Promise<void> | void> = {};
