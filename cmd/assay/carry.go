@@ -43,7 +43,7 @@ func (f *carryFlags) add(c *cobra.Command, target string) {
 	fs.IntVar(&f.Image, "image", 0, "image side in pixels (default: the recipe's)")
 	fs.IntVar(&f.Seed, "seed", 0, "seed of weights and inputs")
 	fs.IntVar(&f.Threads, "threads", 0, "threads of a cell on the CPU (default: the device's setting)")
-	fs.StringVar(&f.Mode, "mode", "", "infer, generate or train: one forward; 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers); forward, backward and step (torch) (default infer)")
+	fs.StringVar(&f.Mode, "mode", "", "infer, generate, train or pipeline: one forward; 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers); forward, backward and step (torch); from raw text, images or audio to an answer (torch) (default infer)")
 	fs.IntSliceVar(&f.Prompts, "prompt", nil, "with --mode generate, lengths of the prompt in tokens (default: the recipe's)")
 	fs.IntVar(&f.Tokens, "tokens", 0, "with --mode generate, tokens to add to it (torch and openvino; default 16)")
 	addSpecial(fs, &f.Special)

@@ -64,3 +64,27 @@ func TestIntegrationTrains(t *testing.T) {
 		}
 	}
 }
+
+// TestIntegrationPipelines: raw text, images and audio become answers, and what
+// processors and the model took comes into the result apart.
+func TestIntegrationPipelines(t *testing.T) {
+	t.Parallel()
+	p, _ := withTorch(t)
+	rep := p.report(t, exitOK, "bench", "--quick", "--repeats", "2", "bert", "vit", "whisper", "--mode", "pipeline", "--platform", "cpu")
+	for _, r := range rep.Results {
+		if r.Verdict != cell.Works || r.Pipeline == nil || r.Numerics == nil || len(r.Numerics.Around) < 2 {
+			t.Fatalf("%s: %s, %s, %+v, %+v", r.Cell.Type, r.Verdict, r.Note, r.Pipeline, r.Failure)
+		}
+		sum := 0.0
+		for _, part := range []string{"preprocess", "model", "postprocess"} {
+			s := r.Pipeline.Parts[part]
+			if s.Median <= 0 || s.N == 0 {
+				t.Errorf("%s: %s took %+v", r.Cell.Type, part, s)
+			}
+			sum += s.Median
+		}
+		if least := r.Latency.MinMS; sum < least/3 {
+			t.Errorf("%s: its parts take %g ms in all, a whole request %g at least", r.Cell.Type, sum, least)
+		}
+	}
+}

@@ -29,13 +29,14 @@ const (
 	Infer    = "infer"
 	Generate = "generate" // a prompt is continued by a fixed number of tokens
 	Train    = "train"    // forward, backward and the optimiser's step
+	Pipeline = "pipeline" // raw material is read, the model runs, its outputs become an answer
 )
 
 // DefaultTokens is how many tokens mode generate adds where nobody says.
 const DefaultTokens = 16
 
 // Modes lists what a cell may do with its model.
-func Modes() []string { return []string{Infer, Generate, Train} }
+func Modes() []string { return []string{Infer, Generate, Train, Pipeline} }
 
 // ONNX is the type of a user's own ONNX file; the checkpoint is its path.
 const ONNX = "onnx"
@@ -227,7 +228,7 @@ func (c Cell) doable() error {
 	switch {
 	case !slices.Contains(Modes(), c.Mode):
 		return fmt.Errorf("unknown mode %q: the modes are %s", c.Mode, strings.Join(Modes(), ", "))
-	case c.Mode == Generate && !t.Generates, c.Mode == Train && !t.Trains:
+	case c.Mode == Generate && !t.Generates, c.Mode == Train && !t.Trains, c.Mode == Pipeline && !t.Answers:
 		return fmt.Errorf("the engine %s has no mode %s: leave --mode out for %s", c.Engine, c.Mode, c.Target)
 	case c.Tokens != 0 && c.Mode != Generate:
 		return fmt.Errorf("tokens %d is for mode generate: leave --tokens out, or add --mode generate", c.Tokens)

@@ -87,6 +87,9 @@ type Result struct {
 	// Training describes the steps, in mode train.
 	Training *Training `json:"training,omitempty"`
 
+	// Pipeline describes whole requests, in mode pipeline.
+	Pipeline *Requests `json:"pipeline,omitempty"`
+
 	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
 	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // of the child that checked it: dispatch to exit, less the phases timed in it
 	Parameters         int64     `json:"parameters,omitempty"`

@@ -28,6 +28,7 @@ func fill(r *cell.Result, runs []pointRun) {
 	r.HarnessCPUFraction = largest(values(runs, func(p pointRun) *float64 { return p.harness }))
 	r.Generation = generation(r.Generation, runs)
 	r.Training = trained(r.Training, runs)
+	r.Pipeline = requested(r.Pipeline, runs)
 	r.EnergyJ = middle(values(runs, func(p pointRun) *float64 { return p.EnergyJ }))
 }
 

@@ -15,24 +15,49 @@ func trained(checked *cell.Training, runs []pointRun) *cell.Training {
 		return nil
 	}
 	t := *checked
+	t.Parts = parts(runs, func(p pointRun) map[string][]float64 {
+		if p.Training == nil {
+			return nil
+		}
+		return p.Training.PartsMS
+	})
+	return &t
+}
+
+// requested does the same for the parts of whole requests.
+func requested(checked *cell.Requests, runs []pointRun) *cell.Requests {
+	if checked == nil {
+		return nil
+	}
+	q := *checked
+	q.Parts = parts(runs, func(p pointRun) map[string][]float64 {
+		if p.Pipeline == nil {
+			return nil
+		}
+		return p.Pipeline.PartsMS
+	})
+	return &q
+}
+
+// parts are the times of a sample's parts over the repeats; nil where none were
+// taken.
+func parts(runs []pointRun, of func(pointRun) map[string][]float64) map[string]cell.Spread {
 	byPart := map[string][][]float64{}
 	for _, run := range runs {
-		if run.Training == nil {
-			continue
-		}
-		for part, ms := range run.Training.PartsMS {
+		for part, ms := range of(run) {
 			byPart[part] = append(byPart[part], ms)
 		}
 	}
+	var out map[string]cell.Spread
 	for part, samples := range byPart {
 		if s := spread(samples); s != nil {
-			if t.Parts == nil {
-				t.Parts = map[string]cell.Spread{}
+			if out == nil {
+				out = map[string]cell.Spread{}
 			}
-			t.Parts[part] = *s
+			out[part] = *s
 		}
 	}
-	return &t
+	return out
 }
 
 // mistrained says in a sentence what is wrong with the steps of training, if

@@ -104,6 +104,9 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	if t := p.Training; t != nil {
 		r.Training = &t.Training
 	}
+	if q := p.Pipeline; q != nil {
+		r.Pipeline = &q.Requests
+	}
 	if t := p.Generation; t != nil {
 		r.Generation = generated(t)
 		r.Generation.AgreedTokens, r.Generation.OnePass = t.AgreedTokens, t.OnePass
@@ -228,6 +231,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("a row of the output differs from %s by %s of its length, more than %.2g%s", n.Reference, number(n.Rows.MaxRel), n.Rows.Tolerance, onSample(n))
 	case n != nil && !n.Pass:
 		return wrong("the output differs from %s by %s of its largest value, more than %.2g%s", n.Reference, number(n.MaxRel), n.Tolerance, onSample(n))
+	case n != nil && len(around(n, false)) > 0 && c.Mode == cell.Pipeline:
+		return wrong("around the model something is not as its rule says: %s", strings.Join(around(n, false), "; "))
 	case n != nil && len(around(n, false)) > 0:
 		return wrong("the library does something different around the model from what transformers does: %s", strings.Join(around(n, false), "; "))
 	case strayed(c, p.Placement) != "":

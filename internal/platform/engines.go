@@ -45,6 +45,8 @@ type Traits struct {
 	Caches bool
 	// Trains says that it trains models: the mode train.
 	Trains bool
+	// Answers says that it runs from raw material to an answer: the mode pipeline.
+	Answers bool
 	// Throughput says that it can be measured with as many inferences in flight
 	// as its device likes.
 	Throughput bool
@@ -72,7 +74,7 @@ var engines = []struct {
 	name Engine
 	Traits
 }{
-	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true,
+	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true, Answers: true,
 		Processor: Target{Platform: CPU}}},
 	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true, ONNX: true,
 		DTypes: []DType{FP32}}}, // its CPU provider has too few operators in half precision

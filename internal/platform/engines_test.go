@@ -38,6 +38,8 @@ func TestTraits(t *testing.T) {
 		"pages":      {func(t Traits) bool { return t.Pages }, []Engine{ORTWeb, Wasm}},
 		"generates":  {func(t Traits) bool { return t.Generates }, []Engine{Torch, EngOpenVINO, EngQNN, ORTWeb, Wasm, Noop}},
 		"throughput": {func(t Traits) bool { return t.Throughput }, []Engine{EngOpenVINO}},
+		"trains":     {func(t Traits) bool { return t.Trains }, []Engine{Torch}},
+		"answers":    {func(t Traits) bool { return t.Answers }, []Engine{Torch}},
 		"blocks":     {func(t Traits) bool { return t.Blocks }, []Engine{ORTWeb, Wasm}},
 		"anywhere":   {func(t Traits) bool { return t.Anywhere }, []Engine{CoreML}},
 	} {

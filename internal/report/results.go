@@ -228,6 +228,9 @@ func facts(r cell.Result) []string {
 		case r.Training != nil:
 			out = append(out, stepWords(*r.Training)...)
 			out = append(out, rate(*r.Throughput))
+		case r.Pipeline != nil:
+			out = append(out, requestWords(*r.Pipeline)...)
+			out = append(out, rate(*r.Throughput))
 		case r.Generation != nil:
 			out = append(out, tokenWords(*r.Generation)...)
 		case r.Throughput != nil:

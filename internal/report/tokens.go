@@ -24,9 +24,18 @@ func tokenWords(g cell.Generation) []string {
 
 // stepWords are what the parts of a step of training took.
 func stepWords(t cell.Training) []string {
+	return partWords(t.Parts, "forward", "backward", "step")
+}
+
+// requestWords are what the parts of a request took.
+func requestWords(q cell.Requests) []string {
+	return partWords(q.Parts, "preprocess", "model", "postprocess")
+}
+
+func partWords(parts map[string]cell.Spread, names ...string) []string {
 	var out []string
-	for _, part := range []string{"forward", "backward", "step"} {
-		if s, ok := t.Parts[part]; ok {
+	for _, part := range names {
+		if s, ok := parts[part]; ok {
 			out = append(out, part+" "+Milliseconds(s.Median))
 		}
 	}

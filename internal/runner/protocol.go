@@ -137,6 +137,7 @@ type Report struct {
 	Fingerprint     *cell.Fingerprint  `json:"fingerprint"`     // nil: not a tiny model on the CPU in fp32, or without a reference
 	Generation      *Tokens            `json:"generation"`      // nil: not mode generate
 	Training        *Training          `json:"training"`        // nil: not mode train
+	Pipeline        *Requests          `json:"pipeline"`        // nil: not mode pipeline
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
 	WeightsUnused   []string           `json:"weights_unused"`  // tensors that the model has no place for
@@ -160,6 +161,12 @@ type Tokens struct {
 // gave, of a timed job what their parts took.
 type Training struct {
 	cell.Training
+	PartsMS map[string][]float64 `json:"parts_ms"`
+}
+
+// Requests is what a child says of a point's requests, in mode pipeline.
+type Requests struct {
+	cell.Requests
 	PartsMS map[string][]float64 `json:"parts_ms"`
 }
 

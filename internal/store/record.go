@@ -175,19 +175,24 @@ func modeColumns(r *cell.Result) row {
 		}
 		return &s.Median
 	}
-	part := func(name string) func(*cell.Training) *float64 {
-		return func(t *cell.Training) *float64 {
-			if s, ok := t.Parts[name]; ok {
-				return &s.Median
-			}
-			return nil
+	in := func(parts map[string]cell.Spread, name string) *float64 {
+		if s, ok := parts[name]; ok {
+			return &s.Median
 		}
+		return nil
+	}
+	part := func(name string) func(*cell.Training) *float64 {
+		return func(t *cell.Training) *float64 { return in(t.Parts, name) }
+	}
+	around := func(name string) func(*cell.Requests) *float64 {
+		return func(q *cell.Requests) *float64 { return in(q.Parts, name) }
 	}
 	return row{
 		{"ttft_ms", of(r.Generation, func(g *cell.Generation) *float64 { return median(g.TTFT) })},
 		{"tpot_ms", of(r.Generation, func(g *cell.Generation) *float64 { return median(g.TPOT) })},
 		{"tokens_per_s", of(r.Generation, func(g *cell.Generation) *float64 { return g.TokensPerS })},
 		{"forward_ms", of(r.Training, part("forward"))}, {"backward_ms", of(r.Training, part("backward"))}, {"step_ms", of(r.Training, part("step"))},
+		{"preprocess_ms", of(r.Pipeline, around("preprocess"))}, {"model_ms", of(r.Pipeline, around("model"))}, {"postprocess_ms", of(r.Pipeline, around("postprocess"))},
 	}
 }
 

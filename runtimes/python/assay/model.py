@@ -10,13 +10,13 @@ import numpy as np
 from transformers import GenerationMixin
 
 from assay_runner.subjects import models
+from assay_runner.subjects.natural import answers
 
 from . import feeding
 from .engines import Engine
 from .errors import BadInput, Released, Unsupported, told
 from .feeding import Arrays
 from .loading import Placed
-from .natural import answers
 from .natural.reading import Read, Reader
 from .subjects import SEED, Subject
 

@@ -13,10 +13,11 @@ from transformers.feature_extraction_utils import FeatureExtractionMixin
 from transformers.image_processing_utils import BaseImageProcessor
 from transformers.processing_utils import ProcessorMixin
 
+from assay_runner.subjects.natural.spoken import Tokens, ends
+
 from .. import feeding
 from . import material
 from .reading import Read, chosen
-from .words import Tokens, ends
 
 _RATE = 16000
 

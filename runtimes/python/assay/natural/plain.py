@@ -13,15 +13,16 @@ from PIL import Image
 from assay_runner.subjects import models
 from assay_runner.subjects.expressions import evaluate
 from assay_runner.subjects.fitting import read as config_read
+from assay_runner.subjects.natural import answers
+from assay_runner.subjects.natural.spoken import Bytes, Letters, Words, ends
 from assay_runner.subjects.processors import finding, settings
 
 from .. import feeding
 from ..errors import BadInput
 from ..feeding import Arrays
 from ..subjects import SEED
-from . import answers, material
+from . import material
 from .reading import Read, chosen
-from .words import Bytes, Letters, Words, ends
 
 Recipe = Mapping[str, Any]
 Shape = tuple[int, ...]

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from assay_runner.subjects.natural.requests import Read
+from assay_runner.subjects.natural.spoken import Words
+
 from ..errors import BadInput
-from ..feeding import Arrays
-from .words import Words
-
-
-@dataclass(frozen=True)
-class Read:
-    """A request as named arrays, and what its answer needs to know about it."""
-
-    arrays: Arrays
-    texts: tuple[str, ...] = ()
-    length: int = 0  # tokens of the longest text, without padding
-    size: tuple[int, int] | None = None  # width and height of the first picture
 
 
 class Reader(Protocol):

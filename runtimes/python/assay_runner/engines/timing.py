@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -202,3 +202,29 @@ def _event_cost_ms(device: Device) -> float:
 
 def _elapsed(events: list[tuple[Any, Any]]) -> list[float] | None:
     return [start.elapsed_time(end) for start, end in events] or None
+
+
+def apart(
+    parts: Mapping[str, Callable[[Any], Any]],
+    synchronize: Callable[[], None],
+    count: int,
+    clock: Callable[[], int] = time.perf_counter_ns,
+) -> dict[str, list[float]]:
+    """Milliseconds of the parts of this many calls, each given what the one before it gave. The device is awaited
+    after each: what it was asked for in a part is not another's."""
+    found: dict[str, list[float]] = {name: [] for name in parts}
+    for _ in range(count):
+        synchronize()
+        value, began = None, clock()
+        for name, part in parts.items():
+            value = part(value)
+            synchronize()
+            ended = clock()
+            found[name].append((ended - began) / 1e6)
+            began = ended
+    return found
+
+
+def share(samples: Samples) -> int:
+    """How many calls are taken apart after this many samples."""
+    return max(3, min(len(samples.ms) // 4, 64))

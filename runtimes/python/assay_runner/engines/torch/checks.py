@@ -24,7 +24,7 @@ from assay_runner.checking import (
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import timing
-from assay_runner.engines.torch import kernels, sampling
+from assay_runner.engines.torch import kernels, pipelining, sampling
 from assay_runner.process import linux
 from assay_runner.subjects import experts, generation, outputs
 from assay_runner.subjects.outputs import Tensors
@@ -66,8 +66,8 @@ def _fingerprint(
     nothing is hidden. Of cells on the CPU in fp32 only, whose reference is the same code in float64, or with another
     attention where it cannot run so; where neither can be had, it is of what the model itself gives in float32. Two are
     compared only where both were computed in one of these ways.
-    Pipelines have none: what they give depends on more libraries than are kept beside it."""
-    if session.narrow or not session.has_size_tiny or session.recipe.get("parts"):
+    Pipelines have none, of diffusers or of mode pipeline: what they give depends on more libraries than are kept."""
+    if session.narrow or not session.has_size_tiny or session.recipe.get("parts") or session.mode == pipelining.MODE:
         return None
     label = known.label
     if expected is None:
@@ -119,6 +119,10 @@ def _checked(
         report["placement"] |= _census(session, built, placed)
     if isinstance(built.model, Continuation):
         report["generation"]["one_pass"] = _once(session, built.model, placed, seen)
+    around: list[dict[str, Any]] = []
+    if session.mode == pipelining.MODE:
+        report["pipeline"], around = pipelining.told(session, built, point, found, expected)
+        report["inputs_inside"] = pipelining.INSIDE
     if _lawful(session):
         with session.emit.in_phase("laws"):
             report["laws"] = _obeyed(session, built, point)
@@ -142,6 +146,8 @@ def _checked(
     report["numerics"]["output_hash"] = outputs.digest(found)
     judged = _sampled(session, built, report["numerics"], *more)
     report["numerics"] = narrower.named(judged, session.recipe, session.dtype_name)
+    if around:
+        report["numerics"]["around"] = around
     report["numerics"]["control"] = _control(session, built, point, placed, expected, limit, last)
     return report
 

@@ -18,7 +18,7 @@ from assay_runner.checking import placement, reference, tolerances
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import preimporting, timing
-from assay_runner.engines.torch import checks, sampling, training
+from assay_runner.engines.torch import checks, loops, pipelining, sampling, training
 from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
 from assay_runner.machine import context, devices, memory
 from assay_runner.process import linux
@@ -27,7 +27,7 @@ from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.programs import building
 from assay_runner.subjects.programs.continuing import Continuation
 
-MODES = ("infer", generation.MODE, training.MODE)
+MODES = ("infer", generation.MODE, training.MODE, pipelining.MODE)
 INSIDE = "forward only; inputs resident on the device"
 
 
@@ -133,7 +133,9 @@ class Session:
         return self.tolerance if self.narrow else Tolerance(self.tolerance.most)
 
     def inputs(self, point: Mapping[str, Any], other: int = 0) -> dict[str, torch.Tensor]:
-        """A point's inputs on the CPU; other chooses another stream."""
+        """A point's inputs on the CPU; other chooses another stream. Those of a pipeline are read of material."""
+        if self.mode == pipelining.MODE:
+            return pipelining.reader(self, point, self.seed + other).read()
         return inputs.make(self.recipe, point, self.seed + other, self.dtype)
 
     @property
@@ -226,12 +228,12 @@ def measure(session: Session) -> None:
     session.to_device(built)
     for index, point in enumerate(session.points):
         session.emit.index = index
-        timed = training.measure if session.mode == training.MODE else _timed
+        timed = {training.MODE: training.measure, pipelining.MODE: pipelining.measure}.get(session.mode, _timed)
         session.emit.point(index, timed(session, built, point, rule))
 
 
 def _timed(session: Session, built: building.Built, point: Mapping[str, Any], rule: timing.Rule) -> dict[str, Any]:
-    emit, device, model = session.emit, session.device, built.model
+    device, model = session.device, built.model
     linux.reset_peak()  # each point has a peak of its own; what is loaded counts in all
     arguments = {**session.placed(session.inputs(point)), **session.recipe.get("call", {})}
 
@@ -239,31 +241,13 @@ def _timed(session: Session, built: building.Built, point: Mapping[str, Any], ru
         model(**arguments)
 
     with torch.inference_mode(), timing.quiet():
-        with emit.in_phase("first"):
-            first_ms = timing.once(call, device)
-        with emit.in_phase("warmup"):
-            warm = timing.warm_up(call, device, rule)
-        forget(model)
-        emit.timed("begin")
-        before = session.watch.energy_j()
-        samples = timing.sample(call, device, rule, warm.last_ms)
-        after = session.watch.energy_j()
-        emit.timed("end")
+        _, timed = loops.timed(session, call, rule, lambda: forget(model))
         tokens = told(model)
         found, peak = _afterwards(device, model, arguments)
     report = session.report(built, point, found)
     report["memory"]["framework_peak_bytes"] = peak
     report["generation"] = tokens
-    if before is not None and after is not None:
-        report["energy_j"] = (after - before) / len(samples.ms)
-    return report | {
-        "samples_ms": samples.ms,
-        "device_samples_ms": samples.device_ms,
-        "cpu_ms_per_iter": samples.cpu_ms_per_iter,
-        "warmup": {"count": warm.count, "mean_ms": warm.mean_ms, "stable": warm.stable},
-        "sync": "",
-        "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
-    }
+    return report | timed
 
 
 def _afterwards(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from assay_runner.engines import timing
 from assay_runner.engines.torch import optimisers
 from assay_runner.errors import Unsuited
 from assay_runner.machine import devices
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from assay_runner.engines.torch.engine import Session
 
 _SCALES = 20
-_PARTS = ("forward", "backward", "step")
 
 
 def suited(session: Session, built: building.Built) -> torch.nn.Module:
@@ -121,17 +121,10 @@ def kept(model: torch.nn.Module) -> Iterator[dict[str, torch.Tensor]]:
 def apart(
     trainer: Any, synchronize: Callable[[], None], count: int, clock: Callable[[], int] = time.perf_counter_ns
 ) -> dict[str, list[float]]:
-    """Milliseconds of the parts of this many steps. The device is awaited after each: what it was asked for in a part
-    is not another's."""
-    found: dict[str, list[float]] = {name: [] for name in _PARTS}
-    for _ in range(count):
-        synchronize()
-        stamps = [clock()]
-        loss = trainer.forward()
-        for part in (lambda: None, lambda loss=loss: trainer.backward(loss), trainer.step):
-            part()
-            synchronize()
-            stamps.append(clock())
-        for name, began, ended in zip(_PARTS, stamps, stamps[1:], strict=False):
-            found[name].append((ended - began) / 1e6)
-    return found
+    """Milliseconds of the parts of this many steps."""
+    parts = {
+        "forward": lambda _: trainer.forward(),
+        "backward": trainer.backward,
+        "step": lambda _: trainer.step(),
+    }
+    return timing.apart(parts, synchronize, count, clock)

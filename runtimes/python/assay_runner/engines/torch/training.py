@@ -19,7 +19,7 @@ import torch
 from assay_runner.checking import gradients, reference, tolerances
 from assay_runner.checking.laws.modes import undropped
 from assay_runner.engines import timing
-from assay_runner.engines.torch import optimisers, stepping
+from assay_runner.engines.torch import loops, optimisers, stepping
 from assay_runner.errors import TooLarge
 from assay_runner.process import linux
 from assay_runner.subjects import experts, objectives
@@ -241,7 +241,7 @@ def _judged(
 
 def measure(session: Session, built: building.Built, point: Mapping[str, Any], rule: timing.Rule) -> dict[str, Any]:
     """Whole steps, then their parts, then memory."""
-    emit, device, model = session.emit, session.device, stepping.suited(session, built)
+    device, model = session.device, stepping.suited(session, built)
     linux.reset_peak()
     given = session.placed(session.inputs(point))
     with timing.quiet():
@@ -249,16 +249,8 @@ def measure(session: Session, built: building.Built, point: Mapping[str, Any], r
         objective = objectives.choose(model, given, session.recipe.get("call", {}), session.seed)
         model.train()
         trainer = stepping.trainer(session, model, objective, given, _TIMED_RATE)
-        with emit.in_phase("first"):
-            first_ms = timing.once(trainer.whole, device)
-        with emit.in_phase("warmup"):
-            warm = timing.warm_up(trainer.whole, device, rule)
-        emit.timed("begin")
-        before = session.watch.energy_j()
-        samples = timing.sample(trainer.whole, device, rule, warm.last_ms)
-        after = session.watch.energy_j()
-        emit.timed("end")
-        parts = stepping.apart(trainer, device.synchronize, max(3, min(len(samples.ms) // 4, 64)))
+        samples, timed = loops.timed(session, trainer.whole, rule)
+        parts = stepping.apart(trainer, device.synchronize, timing.share(samples))
         device.empty_cache()
         device.reset_framework_peak()
         trainer.whole()
@@ -266,15 +258,11 @@ def measure(session: Session, built: building.Built, point: Mapping[str, Any], r
         peak = device.framework_peak()
     report = session.report(built, point, {})
     report["memory"]["framework_peak_bytes"] = peak
-    if before is not None and after is not None:
-        report["energy_j"] = (after - before) / len(samples.ms)
-    return report | {
-        "samples_ms": samples.ms,
-        "device_samples_ms": samples.device_ms,
-        "cpu_ms_per_iter": samples.cpu_ms_per_iter,
-        "warmup": {"count": warm.count, "mean_ms": warm.mean_ms, "stable": warm.stable},
-        "sync": "",
-        "inputs_inside": INSIDE,
-        "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},
-        "training": {"objective": objective.of, "rate": _TIMED_RATE, "parts_ms": parts},
-    }
+    return (
+        report
+        | timed
+        | {
+            "inputs_inside": INSIDE,
+            "training": {"objective": objective.of, "rate": _TIMED_RATE, "parts_ms": parts},
+        }
+    )

@@ -10,10 +10,15 @@ from assay_runner.subjects.fitting import read
 _LENGTHS = (5, 8)
 
 
-def tokenizer(cls: type, config: Any) -> Any:
-    """A tokenizer of a word for each id of the small vocabulary, which returns what one of this class returns."""
+def tokenizer(cls: type, config: Any, ordinary: frozenset[int] = frozenset()) -> Any:
+    """A tokenizer of a word for each id of the small vocabulary, which returns what one of this class returns. Marks of
+    its own never have an ordinary id: those that stand for a picture in a text are words too."""
     values = {**config.to_dict(), "vocab_size": max(read.vocabulary(config), 2 * sum(_LENGTHS))}
-    made = tokenizers.make(tokenizers.config_for(values))
+    settings = tokenizers.config_for(values)
+    taken = ordinary | set(settings["ids"].values())
+    free = (i for i in range(settings["vocabulary"]) if i not in taken)
+    settings["ids"] = {name: next(free, i) if i in ordinary else i for name, i in settings["ids"].items()}
+    made = tokenizers.make(settings)
     made.model_input_names = list(getattr(cls, "model_input_names", made.model_input_names))
     return made
 

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..feeding import Arrays
-from .reading import Read
-from .words import Words
+from .requests import Arrays, Read
+from .spoken import Words
 
 MOST = 5  # classes or boxes that are told, the best first
 
@@ -59,6 +58,13 @@ def softmax(logits: np.ndarray) -> np.ndarray:
 def _best(scores: np.ndarray, names: Callable[[int], str], most: int = MOST) -> list[dict[str, Any]]:
     order = np.argsort(-scores, kind="stable")[:most]
     return [{"label": names(int(i)), "id": int(i), "score": float(scores[i])} for i in order]
+
+
+def _next(seen: Seen) -> Any:
+    """The likeliest token after a text."""
+    shares = softmax(seen.outputs["logits"][0][-1])
+    best = int(shares.argmax())
+    return {"id": best, "token": seen.token(best), "score": float(shares[best])}
 
 
 def _classes(seen: Seen) -> Any:
@@ -184,6 +190,9 @@ GENERATES = frozenset(
     "text-generation text2text-generation image-text-to-text automatic-speech-recognition any-to-any".split()
 )
 """Tasks whose natural output is a text that the model generates, where its class can."""
+
+NEXT = Row(("logits",), _next, "the likeliest next token")
+"""Of a task that generates, where one forward is all that runs."""
 
 ARRAYS = Row((), lambda seen: seen.outputs, "named arrays")
 
