@@ -5,10 +5,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"assay/internal/cell"
+	"assay/internal/platform"
 )
 
 // Packages of the index that bring trained ONNX models.
@@ -29,6 +31,10 @@ var graphs = []struct{ path, inputs string }{
 // silentGraph is a detector that sees next to nothing in noise, so that there is
 // nothing to compare.
 const silentGraph = "rapidocr_onnxruntime/models/ch_PP-OCRv4_det_infer.onnx"
+
+// coarse are the models whose numbers half precision on the HTP does not keep:
+// docs/benchmarks.md has by how much. A right answer would be news.
+var coarse = []string{"silero_vad_openvino_16k.onnx", "ch_PP-OCRv4_rec_infer.onnx"}
 
 // TestIntegrationPretrainedGraphs: trained ONNX models of other people run on
 // every engine that runs graphs, with right numbers. It loads 42 MB from the
@@ -51,7 +57,7 @@ func TestIntegrationPretrainedGraphs(t *testing.T) {
 		}
 		args = append(args, path)
 	}
-	results := p.report(t, exitOK, args...).Results
+	results := p.report(t, exitFails, args...).Results
 	if len(results) != 3*len(graphs) {
 		t.Errorf("%d results of %d graphs", len(results), len(graphs))
 	}
@@ -59,6 +65,12 @@ func TestIntegrationPretrainedGraphs(t *testing.T) {
 		if strings.HasSuffix(r.Cell.Checkpoint, filepath.Base(silentGraph)) {
 			if r.Verdict != cell.Partial || r.Numerics != nil || !strings.Contains(r.Note, "inputs.json") {
 				t.Errorf("%s on %s: %s, %s, %+v", filepath.Base(r.Cell.Checkpoint), r.Cell.Target, r.Verdict, r.Note, r.Failure)
+			}
+			continue
+		}
+		if r.Cell.Platform == platform.QNN && slices.Contains(coarse, filepath.Base(r.Cell.Checkpoint)) {
+			if r.Verdict != cell.Fails || r.Failure.Class != cell.WrongOutput {
+				t.Errorf("%s on %s: %s, %s: it is not as wrong as it was", filepath.Base(r.Cell.Checkpoint), r.Cell.Target, r.Verdict, r.Note)
 			}
 			continue
 		}

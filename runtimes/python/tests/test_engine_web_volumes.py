@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from step_graphs import after, graph
 
-from assay_runner.engines.web import integers, volumes, windows
+from assay_runner.engines.web import channels, integers, volumes, windows
 from assay_runner.exporting.steps import remainders
 
 DRAW = np.random.default_rng(4)
@@ -92,3 +92,26 @@ def test_what_is_computed_of_padded_numbers_is_narrowed():
     )
     integers.narrow(model)
     assert {value.dtype.name for node in model.graph if node.op_type == "Div" for value in node.inputs} == {"INT32"}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kernel", "wanted", "filled"),
+    [
+        ((2, 9, 20), (8, 9, 3), (2, 8, 18), True),
+        ((1, 33, 6, 6), (4, 33, 3, 3), (1, 4, 4, 4), True),
+        ((1, 12, 20), (8, 12, 3), (1, 8, 18), False),  # four divide it
+        ((1, 10, 20), (8, 10, 3), (1, 8, 18), False),  # three do not
+        ((1, 3, 20), (8, 3, 3), (1, 8, 18), False),
+        ((1, 9, 20), (9, 9, 3), (1, 9, 18), False),
+        ((1, 9, 20), (8, 9, 1), (1, 8, 20), False),
+    ],
+)
+def test_channels_in_threes_are_filled_up(sizes, kernel, wanted, filled):
+    found = after(convolved(sizes, kernel, wanted, ""), channels.fill, int(filled))
+    assert ("Pad" in found) is filled
+
+
+def test_channels_are_filled_up_whatever_the_other_axes():
+    text = "g (float[N, 9, L] x) => (float[N, 8, M] y) { y = Conv(x, w) }"
+    made = graph(text, w=DRAW.normal(size=(8, 9, 3)).astype(np.float32))
+    assert channels.fill(made) == 1

@@ -153,3 +153,8 @@ def webgpu_broadcasts_all_conjunctions_alike():
     }"""
     u, v = np.float32([1, -1]).reshape(2, 1, 1), np.float32([-1, 1, 1, -1])
     return _wrong("webgpu", text, o=np.float32(-0.5), u=u, v=v)
+
+
+def webgpu_convolves_threes_wrongly():
+    weights = np.random.default_rng(1).normal(size=(8, 9, 3)).astype(np.float32)
+    return _wrong("webgpu", "g (float[1, 9, 20] x) => (float[1, 8, 18] y) { y = Conv(x, w) }", w=weights)

@@ -23,7 +23,7 @@ from assay_runner.exporting.steps import (
 )
 from assay_runner.workarounds import Fault
 
-from . import convolutions, elements, gelus, integers, ranks, spatial, truths, volumes, windows
+from . import channels, convolutions, elements, gelus, integers, ranks, spatial, truths, volumes, windows
 
 _INT64 = onnx_ir.DataType.INT64
 
@@ -157,6 +157,16 @@ STEPS = (
         "convolutions along two axes",
         Fault("webnn_convolves_along_two_axes", _WEB, _SEEN, "WebNN convolves along two axes at most"),
         volumes.flatten,
+    ),
+    Step(
+        "channels filled up to fours",
+        Fault(
+            "webgpu_convolves_threes_wrongly",
+            _WEB,
+            _SEEN,
+            "WebGPU convolves 6, 9, 15 and other multiples of three channels wrongly, unless four divide them too",
+        ),
+        channels.fill,
     ),
     Step(
         "resizes are products of matrices",
