@@ -173,9 +173,9 @@ aa: setup ## how often comparisons are wrong: hours; what was done is kept, and 
 TABLE ?= cpu cpu/onnxruntime openvino qnn webnn webgpu rocm mps mps/coreml
 
 .PHONY: table
-table: setup setup-web build ## run the whole table here, hours of it; what was finished is not run again
+table: setup setup-web build ## run what the published table lacks here, hours of it; what was finished is not run again
 	$(call say,the whole table on $(TABLE))
-	@mkdir -p .cache/table && go run ./tables plan $(TABLE) > .cache/table/plan.json
+	@mkdir -p .cache/table && go run ./tables left $(TABLE) > .cache/table/plan.json
 	@bin/assay matrix --plan .cache/table/plan.json --resume --by family --db .cache/table/assay.duckdb; test $$? -le 4
 	@echo 'publish it with: go run ./tables pack .cache/table/assay.duckdb.journals/*.jsonl && make table-docs'
 

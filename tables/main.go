@@ -1,6 +1,7 @@
 // Command tables makes the table that Assay publishes.
 //
 //	go run ./tables plan cuda > plan.json     the plan of these targets, for "assay matrix --plan" or a worker
+//	go run ./tables left openvino > plan.json what of it has no published answer yet; "openvino fp32" is one dtype of it
 //	go run ./tables pack RUN.jsonl…           put the journals of finished runs into this folder, compressed
 //	go run ./tables full cuda > plan.json     the same of checkpoints at their true size
 //	go run ./tables docs [--check]            write docs/table.md and docs/full.md from the journals in this folder
@@ -39,7 +40,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: go run ./tables plan TARGET… | full TARGET… | pack JOURNAL… | docs [--check] | atlas [--check]")
+var errUsage = errors.New("usage: go run ./tables plan TARGET… | left TARGET… | full TARGET… | pack JOURNAL… | docs [--check] | atlas [--check]")
 
 // run carries out one command in the repository at root.
 func run(args []string, root string, stdout io.Writer) error {
@@ -49,6 +50,8 @@ func run(args []string, root string, stdout io.Writer) error {
 	switch rest := args[1:]; {
 	case args[0] == "plan" && len(rest) > 0:
 		return writePlan(table.Plan, rest, stdout)
+	case args[0] == "left" && len(rest) > 0:
+		return writeLeft(root, rest, stdout)
 	case args[0] == "full" && len(rest) > 0:
 		return writePlan(table.FullPlan, rest, stdout)
 	case args[0] == "pack" && len(rest) > 0:
@@ -71,6 +74,18 @@ func writePlan(of func(*catalog.Catalog, []string) (cell.Plan, error), targets [
 		return err
 	}
 	return json.NewEncoder(stdout).Encode(plan)
+}
+
+func writeLeft(root string, targets []string, stdout io.Writer) error {
+	cat, runs, err := journals(root)
+	if err != nil {
+		return err
+	}
+	plan, err := table.Plan(cat, targets)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(stdout).Encode(table.Left(plan, runs))
 }
 
 func pack(journals []string, dir string) error {

@@ -98,3 +98,33 @@ func TestCommands(t *testing.T) {
 		}
 	}
 }
+
+// What is left of a column is what has no answer: with the published runs less than the whole.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	cells := func(root string, args ...string) int {
+		var out bytes.Buffer
+		var plan cell.Plan
+		if err := errors.Join(run(args, root, &out), json.Unmarshal(out.Bytes(), &plan)); err != nil {
+			t.Fatal(err)
+		}
+		return len(plan.Cells)
+	}
+	whole := cells("..", "plan", "cuda fp32")
+	if three := cells("..", "plan", "cuda"); three != 3*whole {
+		t.Errorf("cuda has %d cells, and one dtype of it %d", three, whole)
+	}
+	if left := cells("..", "left", "cuda fp32"); left >= whole || left == 0 {
+		t.Errorf("%d of %d are left of a column that was run", left, whole)
+	}
+	empty := t.TempDir()
+	if err := os.Mkdir(filepath.Join(empty, "tables"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if left := cells(empty, "left", "cuda fp32"); left != whole {
+		t.Errorf("%d of %d are left where nothing was run", left, whole)
+	}
+	if err := run([]string{"left", "cuda fp8"}, "..", nil); err == nil {
+		t.Error("an unknown dtype is taken")
+	}
+}

@@ -65,25 +65,29 @@ func Targets() []string {
 	return all
 }
 
+// is tells whether somebody means a column: by its target, or by its own name.
+func (c Column) is(name string) bool { return name == c.Target || name == c.String() }
+
 // cell is the one of a type in a column.
 func (c Column) cell(modelType string) cell.Cell {
 	return cell.Cell{Type: modelType, Target: c.Target, DType: c.DType, Size: cell.Tiny}.Normal()
 }
 
-// Plan is the plan of the table on these targets. It goes through the families in
-// turn, so that a run that is cut short has seen something of each; the cells of a type
-// stand together, because they share its export.
-func Plan(cat *catalog.Catalog, targets []string) (cell.Plan, error) {
-	for _, t := range targets {
-		if !slices.Contains(Targets(), t) {
-			return cell.Plan{}, fmt.Errorf("the table has no target %q: it has %s", t, strings.Join(Targets(), ", "))
+// Plan is the plan of the table in these columns, each a target, or a target and one
+// of its dtypes ("openvino fp32"). It goes through the families in turn, so that a run
+// that is cut short has seen something of each; the cells of a type stand together,
+// because they share its export.
+func Plan(cat *catalog.Catalog, asked []string) (cell.Plan, error) {
+	for _, name := range asked {
+		if !slices.ContainsFunc(Columns(), func(c Column) bool { return c.is(name) }) {
+			return cell.Plan{}, fmt.Errorf("the table has no target %q: it has %s", name, strings.Join(Targets(), ", "))
 		}
 	}
 	types, err := Types(cat)
 	plan := cell.Plan{Timing: cell.Functional, NoFallback: true}
 	for _, e := range inTurn(types) {
 		for _, c := range Columns() {
-			if slices.Contains(targets, c.Target) {
+			if slices.ContainsFunc(asked, c.is) {
 				plan.Cells = append(plan.Cells, c.cell(e.Type))
 			}
 		}
@@ -149,6 +153,14 @@ func newest(runs []Run) map[string]*Answer {
 		}
 	}
 	return found
+}
+
+// Left are the cells of a plan that no run has an answer to: what a table that grows
+// over several sittings, or machines, still lacks.
+func Left(plan cell.Plan, runs []Run) cell.Plan {
+	found := newest(runs)
+	plan.Cells = slices.DeleteFunc(slices.Clone(plan.Cells), func(c cell.Cell) bool { return found[c.Hash] != nil })
+	return plan
 }
 
 // Fold puts answers into their places.
