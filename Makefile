@@ -23,9 +23,9 @@ PYTHON    = $(shell bin/assay setup --json | sed -n 's/^  "python": "\(.*\)",$$/
 
 # The oldest release of transformers that Assay works with, and two between it and the locked one.
 RELEASES := 4.51.3 5.0.0 5.17.0
-# It reads hundreds of logs with regular expressions and starts no goroutine: the detector makes that take
-# fifteen times as long and has nothing to find.
-WITHOUT_RACE := assay/internal/failure
+# They read hundreds of logs with regular expressions, and compute hundreds of schedules, and start no
+# goroutine: the detector makes that take fifteen times as long and has nothing to find.
+WITHOUT_RACE := assay/internal/failure assay/internal/fleet/simulation
 # Options of the trials of the check, for less or for more than make test-full does: JUDGE='--count 40'.
 MUTANTS      :=
 FALSE_ALARMS :=
@@ -109,7 +109,7 @@ test-full: test ## and what takes long: every pipeline and example, trials of th
 .PHONY: unit
 unit: ## Go tests with the race detector
 	$(call say,unit and command tests with the race detector)
-	@$(GOTEST) -race $$(go list ./... | grep -v '^$(WITHOUT_RACE)$$')
+	@$(GOTEST) -race $$(go list ./... | grep -vxF $(WITHOUT_RACE:%=-e %))
 	@$(GOTEST) $(WITHOUT_RACE)
 	$(call say,past results without DuckDB)
 	@CGO_ENABLED=0 $(GOTEST) ./internal/store ./internal/history ./internal/home

@@ -13,6 +13,7 @@
 //	openvino.go      full models on OpenVINO against its own benchmark program
 //	same.go          a cell against itself: how often is a difference seen?
 //	aa.go            the same with both stages, thousands of times: `make aa`
+//	placement.go     how well a fleet would place tasks: `go run ./bench placement`
 //	cold.go          one cold bench against the bare imports; further cells
 //	commands.go      commands that must be instant
 //	derived.go       derived verdicts against measured ones, scored (score.go)
@@ -45,8 +46,8 @@ import (
 func main() {
 	ctx, stop := session.Interruptible(context.Background())
 	carry, args := run, os.Args[1:]
-	if len(args) > 0 && args[0] == "aa" {
-		carry, args = runAA, args[1:]
+	if len(args) > 0 && others[args[0]] != nil {
+		carry, args = others[args[0]], args[1:]
 	}
 	err := carry(ctx, os.Stdout, os.Stderr, args)
 	stop()
@@ -56,6 +57,11 @@ func main() {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1) //nolint:forbidigo // this is main
 	}
+}
+
+// others measure one thing and are run by name: they take hours, or need no environment.
+var others = map[string]func(ctx context.Context, stdout, stderr io.Writer, args []string) error{
+	"aa": runAA, "placement": runPlacement,
 }
 
 // options are what the command line says.

@@ -1,0 +1,71 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/internal/measure"
+)
+
+// Outcome is one workload under both policies, in seconds.
+type Outcome struct {
+	Seed    uint64
+	Bound   float64
+	Planned float64
+	Served  float64 // the better of the two ways to serve in order
+}
+
+// Ratio is how far above the bound placement ended.
+func (o Outcome) Ratio() float64 { return o.Planned / o.Bound }
+
+// Try draws a workload and carries it out under both policies.
+func (s Setting) Try(samples []Sample, seed uint64) (Outcome, error) {
+	load, err := s.Draw(samples, seed)
+	if err != nil {
+		return Outcome{}, err
+	}
+	o := Outcome{Seed: seed, Bound: Bound(load)}
+	start := time.Unix(1e9, 0)
+	if o.Planned, err = Run(load, NewPlanned(load), start); err != nil {
+		return o, fmt.Errorf("%s, seed %d: %w", s.Name, seed, err)
+	}
+	for _, waits := range []bool{true, false} {
+		t, err := Run(load, NewServed(load, waits), start)
+		if err != nil {
+			return o, fmt.Errorf("%s, seed %d, first come, first served: %w", s.Name, seed, err)
+		}
+		if o.Served == 0 || t < o.Served {
+			o.Served = t
+		}
+	}
+	return o, nil
+}
+
+// Summary is what many outcomes say.
+type Summary struct {
+	Workloads                int
+	Median, Worst            float64 // of the ratio to the bound
+	WorstSeed                uint64
+	ServedMedian, ServedMost float64 // the same, first come, first served
+	Worse                    int     // workloads on which placement ended later than that
+	Gain                     float64 // median of the served time over the planned one
+}
+
+// Summarise counts outcomes up.
+func Summarise(outcomes []Outcome) Summary {
+	s := Summary{Workloads: len(outcomes)}
+	var ratios, served, gains []float64
+	for _, o := range outcomes {
+		ratios, served, gains = append(ratios, o.Ratio()), append(served, o.Served/o.Bound), append(gains, o.Served/o.Planned)
+		if o.Ratio() > s.Worst {
+			s.Worst, s.WorstSeed = o.Ratio(), o.Seed
+		}
+		if o.Planned > o.Served*(1+1e-9) {
+			s.Worse++
+		}
+	}
+	s.Median, s.ServedMedian, s.Gain = measure.Median(ratios), measure.Median(served), measure.Median(gains)
+	s.ServedMost = slices.Max(served)
+	return s
+}
