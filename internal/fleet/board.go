@@ -36,6 +36,7 @@ type Course struct {
 	Answers   []Ref // events with the final results of its tasks, as they came
 	Cancelled bool
 	Paused    bool
+	again     int // tasks that were queued again after they had their answer
 }
 
 // Left is how many of the sweep's tasks have no answer yet.
@@ -43,7 +44,7 @@ func (c *Course) Left() int {
 	if c.Cancelled {
 		return 0
 	}
-	return max(c.Tasks, len(c.Keys)) - len(c.Answers)
+	return max(c.Tasks, len(c.Keys)) + c.again - len(c.Answers)
 }
 
 // Member is a worker as the ledger knows it.
@@ -131,7 +132,7 @@ func (b *Board) task(t Task) {
 	} else {
 		w.Rounds++
 	}
-	w.Task, w.State, w.Vain, w.first = t, Queued, 0, len(w.Attempts)
+	w.Task, w.State, w.Vain, w.Suspect, w.first = t, Queued, 0, "", len(w.Attempts)
 	w.Sweeps = nil
 	b.join(t.Key, t.Sweep)
 	if c := b.sweeps[t.Sweep]; c != nil && c.Paused {
@@ -180,12 +181,23 @@ func (b *Board) happen(w *Work, e Event, at Ref) {
 	case KindDead:
 		b.Tally.Dead++
 		b.answer(w, at, Dead)
+	case KindSuspect:
+		w.Suspect = e.Why
 	case KindRequeue:
 		w.Vain++
 		if w.State.Ended() {
-			w.Vain, w.first = 0, len(w.Attempts)
+			w.Vain, w.first, w.Suspect = 0, len(w.Attempts), ""
+			b.ask(w)
 		}
 		w.State = Queued
+	}
+}
+
+// ask has the sweep of a task that ended wait for it once more.
+func (b *Board) ask(w *Work) {
+	if c := b.sweeps[w.Sweep]; c != nil && !c.Cancelled {
+		w.Sweeps = []string{c.ID}
+		c.again++
 	}
 }
 

@@ -44,9 +44,9 @@ func (t *table) apply(events ...Event) {
 func (t *table) view() View {
 	return View{
 		Now: t.now, Lease: Lease,
-		Alive:  func(a Attempt) bool { return !t.dead[a.Incarnation] },
+		Alive:  func(w *Work) bool { return !t.dead[w.Current().Incarnation] },
 		Others: func(*Work, []string) bool { return !t.alone },
-		Busy:   func(*Work, string) (time.Duration, string) { return 0, "" },
+		Busy:   func(*Work, string) Grant { return Grant{} },
 	}
 }
 
@@ -289,9 +289,9 @@ func TestLane(t *testing.T) {
 	lanes := map[string]bool{}
 	for _, target := range []string{"cpu", "cpu/noop", "cuda:1", "cuda:1/onnxruntime", "webgpu@firefox", "openvino:GPU.1"} {
 		task := NewTask(cell.Cell{Type: "bert", Target: target}, cell.Plan{}, Needs{})
-		lanes[task.Needs.Lane()] = true
+		lanes[task.Lane()] = true
 		task.Needs.Labels = map[string]string{"a": "b"}
-		lanes[task.Needs.Lane()] = true
+		lanes[task.Lane()] = true
 	}
 	if len(lanes) != 12 {
 		t.Errorf("%v", lanes)

@@ -25,6 +25,7 @@ type Grant struct {
 	Run     bool          `json:"run,omitempty"`     // go on, with Attempt
 	Attempt int           `json:"attempt,omitempty"` // its number
 	Wait    time.Duration `json:"wait,omitempty"`    // give the task back for so long
+	Pause   bool          `json:"pause,omitempty"`   // and fetch no other one until then
 	Why     string        `json:"why,omitempty"`
 	// Neither Run nor Wait: the task is over, take it out of the queue.
 }
@@ -33,13 +34,15 @@ type Grant struct {
 type View struct {
 	Now   time.Time
 	Lease time.Duration
-	// Alive reports whether the attempt's worker was heard within its lease.
-	Alive func(a Attempt) bool
+	// Alive reports whether the worker of the task's current attempt was heard
+	// within its lease.
+	Alive func(w *Work) bool
 	// Others reports whether another worker that suits the task, and is not one of
 	// those to avoid, is there now.
 	Others func(w *Work, not []string) bool
-	// Busy says why the worker should not begin the task now, and for how long; 0 is no reason.
-	Busy func(w *Work, worker string) (time.Duration, string)
+	// Busy says why the worker should not begin the task now; a grant without a wait
+	// is no reason.
+	Busy func(w *Work, worker string) Grant
 }
 
 // Begin decides whether a worker that has fetched a task may run it.
@@ -49,11 +52,11 @@ func (b *Board) Begin(key string, by Announcement, v View) (Grant, []Event) {
 		return Grant{Why: "nobody waits for it"}, nil
 	}
 	if m := b.members[by.Worker]; m != nil && !m.Open() {
-		return Grant{Wait: v.Lease, Why: "this worker gets no tasks"}, nil
+		return Grant{Wait: v.Lease / 10, Pause: true, Why: "this worker gets no tasks"}, nil
 	}
 	var events []Event
 	if a := w.Current(); a != nil {
-		if v.Alive(*a) {
+		if v.Alive(w) {
 			// The queue's lease ran out and the worker's did not.
 			return Grant{Wait: v.Lease / 2, Why: fmt.Sprintf("worker %s is at it", a.Worker)}, nil
 		}
@@ -70,8 +73,8 @@ func (b *Board) Begin(key string, by Announcement, v View) (Grant, []Event) {
 	if slices.Contains(avoid, by.Worker) && v.Others(w, avoid) {
 		return Grant{Wait: v.Lease / 10, Why: "it is tried elsewhere first"}, events
 	}
-	if wait, why := v.Busy(w, by.Worker); wait > 0 {
-		return Grant{Wait: wait, Why: why}, events
+	if g := v.Busy(w, by.Worker); g.Wait > 0 {
+		return g, events
 	}
 	a := Attempt{N: w.next(), Worker: by.Worker, Incarnation: by.Incarnation, Began: v.Now}
 	events = append(events, Event{Kind: KindBegan, At: v.Now, Key: key, Attempt: &a})
@@ -117,8 +120,8 @@ type Answer struct {
 	Worker      string            `json:"worker"`
 	Incarnation string            `json:"incarnation"`
 	Results     []json.RawMessage `json:"results,omitempty"`
-	Object      string            `json:"object,omitempty"` // where they are, if they are too large for a message
-	Error       string            `json:"error,omitempty"`  // why there are none
+	Error       string            `json:"error,omitempty"`   // why there are none
+	Stopped     bool              `json:"stopped,omitempty"` // the worker was stopped meanwhile, which says nothing about the cell
 }
 
 // Outcome is what became of an answer.
@@ -154,6 +157,11 @@ func (b *Board) Finish(x Answer, last *cell.Result, v View) (Outcome, []Event) {
 	case a.N != w.next()-1, w.State.Ended(), x.Attempt < w.firstNumber():
 		e.Kind = KindLate
 		return Late, []Event{e}
+	}
+	if x.Stopped {
+		lost, survived := e, e
+		lost.Kind, lost.Why, survived.Kind = KindLost, "its worker was stopped", KindSurvived
+		return Retried, []Event{lost, survived}
 	}
 	why, retry := retryable(x, last)
 	avoid := append(w.Avoid(), x.Worker)

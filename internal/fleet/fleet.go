@@ -64,7 +64,10 @@ func NewTask(c cell.Cell, how cell.Plan, needs Needs) Task {
 func (t Task) Timed() bool { return t.How.Timed() }
 
 // FallsBack reports whether the cell may run elsewhere than it was asked for.
-func (t Task) FallsBack() bool { return !t.How.Strict && !t.How.NoFallback }
+func (t Task) FallsBack() bool {
+	p, ok := platform.Get(t.Needs.Target.Platform)
+	return !t.How.Strict && !t.How.NoFallback && ok && len(p.Fallback) > 0 && t.Needs.Target.Engine != platform.Noop
+}
 
 // Plan is the plan of the task's one cell.
 func (t Task) Plan() cell.Plan {
@@ -83,16 +86,20 @@ type Needs struct {
 	Code        bool              `json:"code,omitempty"`         // the model's own code is run
 }
 
-// Lane is where tasks of such needs wait: the target's name, with a digest
-// behind it where more is needed. It has only letters, digits and dashes.
-func (n Needs) Lane() string {
-	lane := strings.NewReplacer("/", "-", ":", "-", "@", "-", ".", "_").Replace(n.Target.String())
+// Lane is where the task waits: the target's name, with "any" behind it where the
+// cell may run elsewhere and a digest where more is needed. It has only letters,
+// digits, dashes and underscores.
+func (t Task) Lane() string {
+	lane := strings.NewReplacer("/", "-", ":", "-", "@", "-", ".", "_").Replace(t.Needs.Target.String())
+	if t.FallsBack() {
+		lane += "-any"
+	}
+	n := t.Needs
 	if n.MemoryBytes == 0 && len(n.Labels) == 0 && !n.Hub && !n.Pickle && !n.Code {
 		return lane
 	}
-	rest := n
-	rest.Target = platform.Target{}
-	b, err := json.Marshal(rest)
+	n.Target = platform.Target{}
+	b, err := json.Marshal(n)
 	if err != nil {
 		panic(err) // strings and numbers always marshal
 	}
@@ -123,6 +130,7 @@ type Announcement struct {
 	Incarnation string             `json:"incarnation"` // of the process: a worker that was started again is another
 	Version     string             `json:"version"`
 	Host        cell.Host          `json:"host"`
+	Where       string             `json:"where"` // the same for all workers under one kernel, and for no others
 	Offers      []Offer            `json:"offers"`
 	Labels      map[string]string  `json:"labels,omitempty"`
 	Slots       int                `json:"slots"` // functional tasks that it runs in parallel
@@ -211,7 +219,7 @@ func (o Offer) is(t platform.Target) bool {
 // target fall back.
 func (a Announcement) standsIn(t platform.Target) bool {
 	p, ok := platform.Get(t.Platform)
-	if !ok || t.Engine == platform.Noop {
+	if !ok {
 		return false
 	}
 	return slices.ContainsFunc(a.Offers, func(o Offer) bool {

@@ -60,9 +60,10 @@ type Work struct {
 	State    State
 	Sweeps   []string // that wait for it
 	Attempts []Attempt
-	Rounds   int // how often the task was asked for again after it had ended
-	Vain     int // how often the queue delivered it in vain as often as it can, this round
-	first    int // the first attempt of this round
+	Rounds   int    // how often the task was asked for again after it had ended
+	Vain     int    // how often the queue delivered it in vain as often as it can, this round
+	Suspect  string // why its answer is in doubt: its worker failed a health check later
+	first    int    // the first attempt of this round
 }
 
 // Current is the attempt under way; nil where there is none.

@@ -99,12 +99,12 @@ func Open(nc *nats.Conn, l fleet.Limits) (*Queue, error) {
 	return &Queue{nc: nc, js: js, limits: l.Full(), lanes: map[string]jetstream.Consumer{}, known: map[string]bool{}}, nil
 }
 
-func subject(t fleet.Task) string { return subjects + t.Needs.Lane() + "." + t.Key }
+func subject(t fleet.Task) string { return subjects + t.Lane() + "." + t.Key }
 
 // Put queues tasks.
 func (q *Queue) Put(ctx context.Context, tasks ...fleet.Task) (known []string, err error) {
 	for _, t := range tasks {
-		if err := q.open(ctx, t.Needs.Lane()); err != nil {
+		if err := q.open(ctx, t.Lane()); err != nil {
 			return nil, err
 		}
 	}
@@ -268,7 +268,7 @@ func (q *Queue) fetch(ctx context.Context, lane string, atOnce, only bool) (flee
 	case atOnce && !only:
 		batch, err = c.FetchNoWait(1)
 	case only:
-		batch, err = c.Fetch(1, jetstream.FetchContext(ctx))
+		batch, err = c.Fetch(1, jetstream.FetchMaxWait(until(ctx)))
 	default:
 		batch, err = c.Fetch(1, jetstream.FetchMaxWait(glance))
 	}
@@ -297,6 +297,18 @@ func (q *Queue) forget(ctx context.Context, lane string, err error) error {
 		return nil
 	}
 	return err
+}
+
+// until is how long one request for a task waits: not so long that a caller who
+// leaves is kept, and never cut short, since a task that is on its way
+// then would come to nobody.
+func until(ctx context.Context) time.Duration {
+	const most, least = time.Second, 20 * time.Millisecond
+	end, limited := ctx.Deadline()
+	if !limited {
+		return most
+	}
+	return max(least, min(most, time.Until(end)))
 }
 
 // over reports whether a context is done, or just about to be.

@@ -42,7 +42,7 @@ func (q *Queue) Put(_ context.Context, tasks ...fleet.Task) (known []string, err
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, t := range tasks {
-		lane := t.Needs.Lane()
+		lane := t.Lane()
 		switch {
 		case q.find(lane, t.Key) != nil:
 			known = append(known, t.Key)

@@ -50,7 +50,7 @@ func Task(n int) fleet.Task {
 	return fleet.NewTask(cell.Cell{Type: "noop", Engine: platform.Noop, Seed: n}, cell.Plan{Timing: cell.Functional}, fleet.Needs{})
 }
 
-var lane = Task(1).Needs.Lane()
+var lane = Task(1).Lane()
 
 func tasks(to int) []fleet.Task {
 	var out []fleet.Task
@@ -188,7 +188,7 @@ func lanes(t *testing.T, open Make) {
 	if d := fetch(t, q, 300*time.Millisecond, lane); d != nil {
 		t.Errorf("lane %s gave %s", lane, d.Task().Key)
 	}
-	if d := must(t, q, lane, gpu.Needs.Lane(), "nowhere"); d.Task().Key != gpu.Key {
+	if d := must(t, q, lane, gpu.Lane(), "nowhere"); d.Task().Key != gpu.Key {
 		t.Errorf("both lanes gave %s", d.Task().Key)
 	}
 }

@@ -1,0 +1,353 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/fleet"
+)
+
+// Hello takes a worker in. Of a worker that was started again the attempts of
+// the process before are lost at once.
+func (x *Coordinator) Hello(ctx context.Context, a fleet.Announcement) (fleet.Orders, error) {
+	if err := a.Check(); err != nil {
+		return fleet.Orders{}, err
+	}
+	x.mu.Lock()
+	m, p := x.board.Member(a.Worker), x.present[a.Worker]
+	if p != nil && p.incarnation != a.Incarnation && x.alive(a.Worker) && len(p.running) > 0 && m != nil && m.Where != a.Where {
+		x.mu.Unlock()
+		return fleet.Orders{}, fmt.Errorf("a worker called %s is here already, on another machine: choose another name with --name", a.Worker)
+	}
+	var err error
+	if m == nil || m.Incarnation != a.Incarnation {
+		err = x.commit(fleet.Event{Kind: fleet.KindWorker, At: x.c.Now(), Worker: &a})
+	}
+	if p == nil || p.incarnation != a.Incarnation {
+		x.present[a.Worker] = &presence{incarnation: a.Incarnation}
+		x.orphan(a)
+	}
+	p = x.present[a.Worker]
+	p.seen, p.skew = x.c.Now(), a.Now.Sub(x.c.Now())
+	x.judgeLanes(x.c.Now())
+	x.awake()
+	o := x.orders(a.Worker)
+	x.mu.Unlock()
+	if err != nil {
+		return o, err
+	}
+	return o, x.ledger.Wait(ctx)
+}
+
+// orphan loses the attempts of a worker's earlier process.
+func (x *Coordinator) orphan(a fleet.Announcement) {
+	for key := range x.heard {
+		w := x.board.Work(key)
+		if at := w.Current(); at != nil && at.Worker == a.Worker && at.Incarnation != a.Incarnation {
+			x.lose(w, at.N, fmt.Sprintf("worker %s was started again", a.Worker))
+		}
+	}
+}
+
+// Beat hears a worker.
+func (x *Coordinator) Beat(ctx context.Context, b fleet.Beat) (fleet.Orders, error) {
+	x.mu.Lock()
+	p := x.present[b.Worker]
+	if p == nil || p.incarnation != b.Incarnation {
+		x.mu.Unlock()
+		return fleet.Orders{Unknown: true, Lease: x.c.Lease}, nil
+	}
+	now := x.c.Now()
+	back := now.Sub(p.seen) >= x.c.Lease
+	p.seen, p.running, p.skew = now, b.Running, b.Now.Sub(now)
+	if back {
+		x.judgeLanes(now)
+		x.awake()
+	}
+	var events []fleet.Event
+	var stop []fleet.Activity
+	for _, r := range b.Running {
+		w := x.board.Work(r.Key)
+		if w == nil {
+			stop = append(stop, r)
+			continue
+		}
+		switch a := w.Current(); {
+		case a != nil && a.N == r.Attempt && a.Worker == b.Worker:
+			x.heard[r.Key] = now
+			a.Phase = r.Phase
+			if w.State == fleet.Leased && r.Phase != "" {
+				w.State = fleet.Running
+			}
+		default:
+			stop = append(stop, r)
+			events = append(events, survived(w, r, now)...)
+		}
+	}
+	err := x.commit(events...)
+	o := x.orders(b.Worker)
+	o.Stop = stop
+	x.mu.Unlock()
+	if err != nil || len(events) == 0 {
+		return o, err
+	}
+	return o, x.ledger.Wait(ctx)
+}
+
+// survived is that a cell did not kill the worker that it was lost with.
+func survived(w *fleet.Work, r fleet.Activity, now time.Time) []fleet.Event {
+	for _, a := range w.Attempts {
+		if a.N == r.Attempt && a.End == fleet.EndLost {
+			return []fleet.Event{{Kind: fleet.KindSurvived, At: now, Key: w.Key, Attempt: &fleet.Attempt{N: a.N, Worker: a.Worker}}}
+		}
+	}
+	return nil
+}
+
+// orders are what a worker should do.
+func (x *Coordinator) orders(worker string) fleet.Orders {
+	m, p := x.board.Member(worker), x.present[worker]
+	o := fleet.Orders{Lease: x.c.Lease, Draining: m.Draining, Quarantined: m.Quarantined}
+	if x.c.CheckEvery > 0 {
+		o.Check = p.checked.IsZero() || x.c.Now().Sub(p.checked) >= x.c.CheckEvery
+	}
+	if !m.Open() || o.Check && p.checked.IsZero() {
+		return o // nothing before it has shown that it is healthy
+	}
+	for name, l := range x.lanes {
+		if slices.Contains(l.able, worker) {
+			o.Lanes = append(o.Lanes, name)
+		}
+	}
+	slices.Sort(o.Lanes)
+	return o
+}
+
+// Begin grants an attempt, or says what else to do with the task.
+func (x *Coordinator) Begin(ctx context.Context, b fleet.Beginning) (fleet.Grant, error) {
+	x.mu.Lock()
+	m, p := x.board.Member(b.Worker), x.present[b.Worker]
+	if m == nil || p == nil || p.incarnation != b.Incarnation {
+		x.mu.Unlock()
+		return fleet.Grant{Wait: x.c.Lease / 10, Pause: true, Why: "say hello first"}, nil
+	}
+	p.seen = x.c.Now()
+	g, events := x.board.Begin(b.Key, m.Announcement, x.view())
+	if g.Wait > 0 {
+		x.bounced[b.Key] = true
+	}
+	err := x.commit(events...)
+	x.mu.Unlock()
+	if err != nil {
+		return fleet.Grant{}, err
+	}
+	return g, x.ledger.Wait(ctx)
+}
+
+// view is what the board does not know.
+func (x *Coordinator) view() fleet.View {
+	now := x.c.Now()
+	return fleet.View{
+		Now: now, Lease: x.c.Lease,
+		Alive: func(w *fleet.Work) bool {
+			a := w.Current()
+			if p := x.present[a.Worker]; p != nil && p.incarnation != a.Incarnation {
+				return false
+			}
+			return now.Sub(x.heard[w.Key]) < x.c.Lease
+		},
+		Others: func(w *fleet.Work, not []string) bool {
+			return slices.ContainsFunc(x.board.Members(), func(m *fleet.Member) bool {
+				if slices.Contains(not, m.Worker) || !m.Open() || !x.alive(m.Worker) {
+					return false
+				}
+				fit, _ := m.Suits(w.Task)
+				return fit != fleet.Unfit && fit == x.lane(w.Task).fit
+			})
+		},
+		Busy: x.busy,
+	}
+}
+
+// busy says why a worker should leave a task for now: the machine times another
+// one, or somebody else would finish it sooner.
+func (x *Coordinator) busy(w *fleet.Work, worker string) fleet.Grant {
+	m := x.board.Member(worker)
+	if w.Timed() {
+		for key := range x.heard {
+			other := x.board.Work(key)
+			a := other.Current()
+			if a == nil || key == w.Key || !other.Timed() {
+				continue
+			}
+			if by := x.board.Member(a.Worker); by != nil && by.Where == m.Where {
+				return fleet.Grant{Wait: min(time.Second, x.c.Lease/10), Pause: true, Why: "a timed task runs on this machine"}
+			}
+		}
+	}
+	if x.c.Place == nil {
+		return fleet.Grant{}
+	}
+	wait := x.c.Place.Wait(w.Task, worker, x.ableFor(w), x.c.Now())
+	return fleet.Grant{Wait: min(wait, 2*time.Second), Why: "another worker would finish it sooner"}
+}
+
+// ableFor are the workers that could run a task, with what they do.
+func (x *Coordinator) ableFor(w *fleet.Work) []Able {
+	var out []Able
+	for _, name := range x.lane(w.Task).able {
+		able := Able{Worker: name, Slots: x.board.Member(name).Slots}
+		for _, r := range x.present[name].running {
+			if other := x.board.Work(r.Key); other != nil && other.Current() != nil {
+				able.Busy = append(able.Busy, Busy{other.Task, other.Current().Began})
+			}
+		}
+		out = append(out, able)
+	}
+	return out
+}
+
+// gist is what the coordinator reads of a result.
+type gist struct {
+	Cell    struct{ Hash string }
+	Asked   string
+	Verdict cell.Verdict
+	Failure *struct {
+		Class  cell.FailureClass
+		Detail string
+	}
+}
+
+// last reads the final one of an answer's results, and refuses what is not of
+// the task's cell.
+func last(results []json.RawMessage, of string) (*cell.Result, error) {
+	var out *cell.Result
+	for _, body := range results {
+		var g gist
+		if err := json.Unmarshal(body, &g); err != nil {
+			return nil, fmt.Errorf("a result cannot be read: %w", err)
+		}
+		if g.Cell.Hash != of && g.Asked != of {
+			return nil, errors.New("a result is not of the task's cell")
+		}
+		r := cell.Result{Verdict: g.Verdict}
+		if g.Failure != nil {
+			r.Failure = &cell.Failure{Class: g.Failure.Class, Detail: g.Failure.Detail}
+		}
+		if err := r.Known(); err != nil && g.Verdict == "" {
+			return nil, err
+		}
+		out = &r
+	}
+	return out, nil
+}
+
+// Finish takes an answer in.
+func (x *Coordinator) Finish(ctx context.Context, a fleet.Answer) (fleet.Outcome, error) {
+	hash := a.Key
+	if len(hash) > 16 {
+		hash = hash[:16] // a key begins with the cell's hash
+	}
+	final, err := last(a.Results, hash)
+	if err != nil {
+		final, a.Results, a.Error = nil, nil, err.Error()
+	}
+	x.mu.Lock()
+	p := x.present[a.Worker]
+	if p != nil && p.incarnation == a.Incarnation {
+		p.seen = x.c.Now()
+		a.Results = onTime(a.Results, p.skew)
+	}
+	o, events := x.board.Finish(a, final, x.view())
+	w := x.board.Work(a.Key)
+	if err := x.commit(events...); err != nil {
+		x.mu.Unlock()
+		return "", err
+	}
+	if o == fleet.Accepted {
+		if p != nil {
+			p.accepted++
+		}
+		if at := attempt(w, a.Attempt); at != nil && x.c.Place != nil {
+			x.c.Place.Learn(w.Task, a.Worker, x.c.Now().Sub(at.Began))
+		}
+	}
+	x.mu.Unlock()
+	if o == fleet.Late {
+		x.c.Log.Info("a late answer is kept as evidence", "task", a.Key, "attempt", a.Attempt, "worker", a.Worker)
+	}
+	return o, x.ledger.Wait(ctx)
+}
+
+func attempt(w *fleet.Work, n int) *fleet.Attempt {
+	for i := range w.Attempts {
+		if w.Attempts[i].N == n {
+			return &w.Attempts[i]
+		}
+	}
+	return nil
+}
+
+// skewed is how far a worker's clock may be off before its times are corrected.
+const skewed = 5 * time.Second
+
+// onTime corrects when results say that they were begun, for a worker whose
+// clock is off: results are ordered by it.
+func onTime(results []json.RawMessage, skew time.Duration) []json.RawMessage {
+	if skew.Abs() < skewed {
+		return results
+	}
+	out := make([]json.RawMessage, len(results))
+	for i, body := range results {
+		out[i] = body
+		var fields map[string]json.RawMessage
+		var at time.Time
+		if json.Unmarshal(body, &fields) != nil || json.Unmarshal(fields["started_at"], &at) != nil {
+			continue
+		}
+		fixed, err := json.Marshal(at.Add(-skew))
+		if err != nil {
+			continue
+		}
+		fields["started_at"] = fixed
+		if b, err := json.Marshal(fields); err == nil {
+			out[i] = b
+		}
+	}
+	return out
+}
+
+// Health takes in how a health check went. What was accepted from a worker that
+// fails it, since it last passed, is marked.
+func (x *Coordinator) Health(ctx context.Context, h fleet.Health) (fleet.Orders, error) {
+	x.mu.Lock()
+	m, p := x.board.Member(h.Worker), x.present[h.Worker]
+	if m == nil || p == nil || p.incarnation != h.Incarnation {
+		x.mu.Unlock()
+		return fleet.Orders{Unknown: true, Lease: x.c.Lease}, nil
+	}
+	now := x.c.Now()
+	p.checked, p.seen = now, now
+	events := []fleet.Event{{Kind: fleet.KindHealthy, At: now, Name: h.Worker, Results: h.Results}}
+	if h.Wrong != "" {
+		why := "it failed its health check: " + h.Wrong
+		events = []fleet.Event{{Kind: fleet.KindBan, At: now, Name: h.Worker, Why: why, Results: h.Results}}
+		for _, key := range m.Since {
+			events = append(events, fleet.Event{Kind: fleet.KindSuspect, At: now, Key: key, Name: h.Worker, Why: fmt.Sprintf("worker %s failed its health check later", h.Worker)})
+		}
+		x.c.Log.Warn("a worker is quarantined", "worker", h.Worker, "why", why, "results in doubt", len(m.Since))
+	}
+	err := x.commit(events...)
+	x.judgeLanes(now)
+	o := x.orders(h.Worker)
+	x.mu.Unlock()
+	if err != nil {
+		return o, err
+	}
+	return o, x.ledger.Wait(ctx)
+}

@@ -1,0 +1,126 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"assay/internal/fleet"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Service answers for a coordinator.
+type Service struct {
+	nc      *nats.Conn
+	objects jetstream.ObjectStore
+	wg      sync.WaitGroup
+	subs    []*nats.Subscription
+	ctx     context.Context //nolint:containedctx // of all requests: Stop ends it
+	cancel  context.CancelFunc
+	slots   chan struct{}
+}
+
+// atOnce is how many requests are answered at the same time: those that wait for
+// the disk wait together, and are written together.
+const atOnce = 512
+
+// Serve answers requests until Stop.
+func Serve(ctx context.Context, nc *nats.Conn, replicas int, desk fleet.Desk, office fleet.Office) (*Service, error) {
+	objects, err := store(ctx, nc, true, replicas)
+	if err != nil {
+		return nil, fmt.Errorf("make the object store: %w", err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Service{nc: nc, objects: objects, ctx: ctx, cancel: cancel, slots: make(chan struct{}, atOnce)}
+	err = errors.Join(
+		on(s, Desk+"hello.*", desk.Hello), on(s, Desk+"beat.*", desk.Beat), on(s, Desk+"begin.*", desk.Begin),
+		on(s, Desk+"finish.*", desk.Finish), on(s, Desk+"health.*", desk.Health),
+		on(s, Office+"submit", office.Submit), on(s, Office+"answers", office.Answers), on(s, Office+"tasks", office.Tasks), on(s, Office+"steer", office.Steer),
+		on(s, Office+"status", func(ctx context.Context, _ struct{}) (fleet.Status, error) { return office.Status(ctx) }),
+	)
+	if err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nc.Flush()
+}
+
+// on answers the requests of one subject.
+func on[In, Out any](s *Service, subject string, answer func(context.Context, In) (Out, error)) error {
+	sub, err := s.nc.Subscribe(subject, func(m *nats.Msg) {
+		// Waiting for answers may take half a minute, and must not keep workers.
+		if !strings.HasPrefix(subject, Office) {
+			s.slots <- struct{}{}
+		}
+		s.wg.Go(func() {
+			if !strings.HasPrefix(subject, Office) {
+				defer func() { <-s.slots }()
+			}
+			s.respond(m, func() (any, error) {
+				var in In
+				if err := unpack(s.ctx, m, &in, s.open); err != nil {
+					return nil, err
+				}
+				if err := speaksForItself(m.Subject, in); err != nil {
+					return nil, err
+				}
+				return answer(s.ctx, in)
+			})
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if err := sub.SetPendingLimits(-1, -1); err != nil {
+		return err
+	}
+	s.subs = append(s.subs, sub)
+	return nil
+}
+
+func (s *Service) open() (jetstream.ObjectStore, error) { return s.objects, nil }
+
+func (s *Service) respond(m *nats.Msg, answer func() (any, error)) {
+	out := nats.NewMsg(m.Reply)
+	v, err := answer()
+	if err == nil {
+		err = pack(s.ctx, out, v, limitOf(s.nc), s.open)
+	}
+	if err != nil {
+		out.Data = nil
+		out.Header.Set(failed, strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	_ = s.nc.PublishMsg(out) // who asked asks again
+}
+
+// speaksForItself refuses a worker that speaks in another one's name: the server
+// guards the subject, and the subject names the worker.
+func speaksForItself(subject string, in any) error {
+	if !strings.HasPrefix(subject, Desk) {
+		return nil
+	}
+	who, ok := in.(interface{ By() string })
+	if !ok {
+		return fmt.Errorf("%T names no worker", in)
+	}
+	if at := subject[strings.LastIndexByte(subject, '.')+1:]; at != who.By() {
+		return fmt.Errorf("worker %s speaks as %s", at, who.By())
+	}
+	return nil
+}
+
+// News tells workers to ask for orders.
+func (s *Service) News() { _ = s.nc.Publish(News, nil) }
+
+// Stop answers no more.
+func (s *Service) Stop() {
+	for _, sub := range s.subs {
+		_ = sub.Unsubscribe()
+	}
+	s.cancel()
+	s.wg.Wait()
+}
