@@ -1,0 +1,236 @@
+// Package keys says who may speak in a fleet. Everybody has a key pair of their
+// own (an nkey: the server knows only the public half) and a role, from which the
+// subjects follow that they may use: a worker speaks for itself alone and fetches
+// tasks; a user sends sweeps and reads. A key that is revoked is cut off at once.
+//
+// What a worker or user is given is one file (Ticket): where to connect, the
+// secret half, and the certificate by which they know the coordinator.
+package keys
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"assay/internal/fleet"
+	"assay/internal/fleet/jetstream"
+	"assay/internal/fleet/wire"
+	"assay/internal/wholefile"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nkeys"
+)
+
+// Role is what somebody may do.
+type Role string
+
+// The roles.
+const (
+	Worker Role = "worker"
+	User   Role = "user"
+)
+
+// Key is somebody who may connect, as the coordinator knows them.
+type Key struct {
+	Name    string    `json:"name"`
+	Role    Role      `json:"role"`
+	Public  string    `json:"public"`
+	Made    time.Time `json:"made"`
+	Revoked bool      `json:"revoked,omitempty"`
+}
+
+// Ring is the keys of a fleet, in a file of the coordinator's folder.
+type Ring struct {
+	path string
+	Keys []Key `json:"keys"`
+}
+
+// Open reads the ring of a coordinator's folder; there may be none yet.
+func Open(dir string) (*Ring, error) {
+	r := &Ring{path: filepath.Join(dir, "keys.json")}
+	body, err := os.ReadFile(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the fleet's keys: %w", err)
+	}
+	if err := json.Unmarshal(body, r); err != nil {
+		return nil, fmt.Errorf("%s is damaged: %w", r.path, err)
+	}
+	return r, nil
+}
+
+// Path is the ring's file.
+func (r *Ring) Path() string { return r.path }
+
+// Add makes a key for somebody new and returns its secret half, which is kept nowhere.
+func (r *Ring) Add(name string, role Role, now time.Time) (seed string, err error) {
+	if err := fleet.CheckName(name); err != nil {
+		return "", err
+	}
+	if role != Worker && role != User {
+		return "", fmt.Errorf("unknown role %q: the roles are worker and user", role)
+	}
+	if slices.ContainsFunc(r.Keys, func(k Key) bool { return k.Name == name && !k.Revoked }) {
+		return "", fmt.Errorf("%s has a key already: revoke it first (assay fleet key revoke %s)", name, name)
+	}
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", err
+	}
+	public, err := pair.PublicKey()
+	if err != nil {
+		return "", err
+	}
+	secret, err := pair.Seed()
+	if err != nil {
+		return "", err
+	}
+	r.Keys = append(r.Keys, Key{Name: name, Role: role, Public: public, Made: now.UTC()})
+	return string(secret), r.save()
+}
+
+// Revoke takes somebody's key back.
+func (r *Ring) Revoke(name string) error {
+	found := false
+	for i := range r.Keys {
+		if r.Keys[i].Name == name && !r.Keys[i].Revoked {
+			r.Keys[i].Revoked, found = true, true
+		}
+	}
+	if !found {
+		return fmt.Errorf("nobody called %q has a key (see assay fleet key list)", name)
+	}
+	return r.save()
+}
+
+func (r *Ring) save() error {
+	body, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
+		return err
+	}
+	return wholefile.Write(r.path, append(body, '\n'), wholefile.Options{Mode: 0o600})
+}
+
+// Users are those who may connect, for the server, and one who may do everything:
+// the coordinator itself.
+func (r *Ring) Users(own string) []*server.NkeyUser {
+	users := []*server.NkeyUser{{Nkey: own}}
+	for _, k := range r.Keys {
+		if !k.Revoked {
+			users = append(users, &server.NkeyUser{Nkey: k.Public, Permissions: permissions(k)})
+		}
+	}
+	return users
+}
+
+// Inbox is the prefix of subjects for answers to somebody: nobody else hears them.
+func Inbox(name string) string { return "_INBOX_" + name }
+
+// permissions are the subjects that somebody may use.
+func permissions(k Key) *server.Permissions {
+	stream := jetstream.Stream
+	publish := []string{wire.Office + "*", "$JS.API.INFO"}
+	hear := []string{Inbox(k.Name) + ".>"}
+	bucket := "OBJ_" + wire.Bucket
+	objects := []string{ // results that are larger than a message
+		"$O." + wire.Bucket + ".>", "$JS.API.STREAM.INFO." + bucket, "$JS.API.STREAM.MSG.GET." + bucket, "$JS.API.DIRECT.GET." + bucket + ".>", "$JS.API.STREAM.PURGE." + bucket,
+		"$JS.API.CONSUMER.CREATE." + bucket + ".>", "$JS.API.CONSUMER.DELETE." + bucket + ".>", "$JS.FC." + bucket + ".>", "$JS.ACK." + bucket + ".>",
+	}
+	if k.Role == Worker {
+		publish = []string{
+			"$JS.API.INFO", "$JS.API.CONSUMER.INFO." + stream + ".*", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".*", "$JS.ACK." + stream + ".>",
+		}
+		for _, what := range []string{"hello", "beat", "begin", "finish", "health"} {
+			publish = append(publish, wire.Desk+what+"."+k.Name)
+		}
+		hear = append(hear, wire.News)
+	}
+	return &server.Permissions{
+		Publish:   &server.SubjectPermission{Allow: append(publish, objects...)},
+		Subscribe: &server.SubjectPermission{Allow: hear},
+	}
+}
+
+// Ticket is all that somebody needs to connect.
+type Ticket struct {
+	URL  string `json:"url"`
+	Name string `json:"name"`
+	Role Role   `json:"role"`
+	Seed string `json:"seed,omitempty"` // secret
+	CA   string `json:"ca,omitempty"`   // the coordinator's certificate, PEM
+}
+
+// Read reads a ticket's file, or takes a plain address for one without keys.
+func Read(urlOrFile string) (Ticket, error) {
+	if strings.Contains(urlOrFile, "://") {
+		return Ticket{URL: urlOrFile}, nil
+	}
+	body, err := os.ReadFile(urlOrFile)
+	if err != nil {
+		return Ticket{}, fmt.Errorf("%s is neither an address (nats://host:4222) nor a ticket's file: %w", urlOrFile, err)
+	}
+	var t Ticket
+	if err := json.Unmarshal(body, &t); err != nil || t.URL == "" {
+		return Ticket{}, fmt.Errorf("%s is not a ticket (make one with assay fleet key add NAME)", urlOrFile)
+	}
+	return t, nil
+}
+
+// Options are how a ticket's holder connects.
+func (t Ticket) Options() ([]nats.Option, error) {
+	var out []nats.Option
+	if t.Seed != "" {
+		pair, err := nkeys.FromSeed([]byte(t.Seed))
+		if err != nil {
+			return nil, fmt.Errorf("the ticket's key: %w", err)
+		}
+		public, err := pair.PublicKey()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, nats.Nkey(public, pair.Sign))
+	}
+	if t.CA != "" {
+		pool, err := pool(t.CA)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, nats.Secure(clientTLS(pool)))
+	}
+	return out, nil
+}
+
+// Connect connects as a ticket's holder.
+func (t Ticket) Connect(o wire.Options) (*nats.Conn, error) {
+	more, err := t.Options()
+	if err != nil {
+		return nil, err
+	}
+	o.Nats = append(o.Nats, more...)
+	if t.Seed != "" {
+		o.Inbox = Inbox(t.Name)
+	}
+	return wire.Connect(t.URL, o)
+}
+
+// Coordinator makes a key pair for one run of the coordinator.
+func Coordinator() (public string, option nats.Option, err error) {
+	pair, err := nkeys.CreateUser()
+	if err != nil {
+		return "", nil, err
+	}
+	public, err = pair.PublicKey()
+	return public, nats.Nkey(public, pair.Sign), err
+}
