@@ -61,6 +61,15 @@ worker-all: ## build the worker for the other systems too
 		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GOBUILD) -o bin/assay-worker-$$os-$$arch$$ext ./cmd/assay-worker; \
 	done
 
+# What is installed: archives, wheels, SBOM and checksums for every system; make dist KEY=FILE signs them with a minisign key.
+KEY ?=
+
+.PHONY: dist
+dist: ## archives and wheels for every system, checksums and SBOM, in out/dist
+	$(call say,packages of $(VERSION) for every system)
+	@scripts/modules
+	@SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) go run ./packaging -version $(VERSION) -out out/dist -duckdb -key '$(KEY)'
+
 .PHONY: setup
 setup: build ## make the Python environment (about 3 GB to load, 6 GB on disk, once)
 	$(call say,the Python environment)
@@ -87,6 +96,8 @@ test-full: test ## and what takes long: every pipeline and example, trials of th
 	@scripts/pytest $(PYTHON) -m full
 	$(call say,every example of the help and the pages, faults in browsers, a bisection)
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers|Bisect)' -count 1 ./cmd/assay
+	$(call say,packages for every system)
+	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run IntegrationEverySystem -count 1 ./packaging
 	$(call say,faults planted in engines)
 	@scripts/trials $(PYTHON) mutants $(MUTANTS)
 	$(call say,the same on WebNN, and the judge there)
@@ -139,6 +150,7 @@ lint: $(LINT) setup ## gofmt, vet, golangci-lint, ruff
 	@CGO_ENABLED=0 go vet ./internal/store ./internal/history ./cmd/assay
 	@$(LINT) run --allow-parallel-runners ./...
 	@$(PYTHON) -m ruff check --quiet --no-cache $(PYDIR)
+	@$(PYTHON) -m ruff check --quiet --no-cache --config $(PYDIR)/pyproject.toml --target-version py311 packaging
 	@$(PYTHON) -m ruff format --check --quiet --no-cache $(PYDIR) || { echo 'Python files are not formatted: run make fmt'; exit 1; }
 
 $(LINT): tools/go.mod tools/go.sum

@@ -28,6 +28,8 @@ type example struct {
 var notRun = map[string]string{
 	"make run":                                  "it runs the matrix that the examples of assay matrix run, and would build this tree again",
 	"make test":                                 "it runs this test",
+	"CGO_ENABLED=1 go install ./cmd/assay":      "it would install into somebody's folder; make build builds the same",
+	"CGO_ENABLED=0 go install ./cmd/assay":      "the same; TestIntegrationWithoutStore builds it",
 	"assay serve --web-lab":                     "it serves until it is stopped; TestIntegrationWebLab does the same",
 	"assay serve --web-lab bert vit --open":     "it serves until it is stopped, and opens a browser on somebody's screen",
 	"assay serve --web-lab --addr 0.0.0.0:8443": "it serves until it is stopped, to the whole network",
@@ -121,7 +123,7 @@ var (
 )
 
 // examples are all command lines of the help texts, README, docs/weights.md,
-// docs/exporting.md, docs/measuring.md, docs/atlas.md and docs/platforms.
+// docs/exporting.md, docs/measuring.md, docs/atlas.md, docs/installing.md and docs/platforms.
 func examples(t testing.TB) []example {
 	t.Helper()
 	var out []example
@@ -141,7 +143,7 @@ func examples(t testing.TB) []example {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range append(files, "../../README.md", "../../docs/weights.md", "../../docs/exporting.md", "../../docs/measuring.md", "../../docs/atlas.md") {
+	for _, f := range append(files, "../../README.md", "../../docs/weights.md", "../../docs/exporting.md", "../../docs/measuring.md", "../../docs/atlas.md", "../../docs/installing.md") {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)

@@ -15,9 +15,16 @@ answers. `model.Model` is all of that together, and `errors` what can go wrong.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import warnings
 from typing import Any
+
+if importlib.util.find_spec("torch") is None:
+    raise ImportError(
+        "the Python package assay needs torch, which is not installed here: pip install 'assay[torch]' "
+        "(the program assay, which came with it, does not)"
+    )
 
 from assay_runner.machine import instructions
 
