@@ -89,6 +89,7 @@ type (
 		Chromium string `json:"chromium"` // "" where none is packed for this machine
 	}
 	serveAnswer struct {
+		Dashboard   string   `json:"dashboard"`
 		Fingerprint string   `json:"fingerprint"`
 		Schema      int      `json:"schema"`
 		URLs        []string `json:"urls"`

@@ -40,6 +40,8 @@ type Filter struct {
 	Limit     int      // 0 is no limit
 	// Samples brings the raw samples along; without it they are nil.
 	Samples bool
+	// Medians brings of each repeat the median alone, in the place of its samples.
+	Medians bool
 }
 
 // RunRow is a run that the store knows.

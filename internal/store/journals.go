@@ -62,7 +62,11 @@ func (s *Store) Results(ctx context.Context, f Filter) ([]Stored, error) {
 		out = out[:f.Limit]
 	}
 	for i := range out {
-		thin(&out[i].Result, f.Samples)
+		if f.Medians {
+			onlyMedians(&out[i].Result)
+		} else {
+			thin(&out[i].Result, f.Samples)
+		}
 	}
 	return out, nil
 }
@@ -103,19 +107,23 @@ func (s *Store) Comparable(ctx context.Context, f Filter) ([]Stored, error) {
 		return nil, err
 	}
 	for i := range out {
-		r := &out[i].Result
-		var medians [][]float64
-		if r.Latency != nil {
-			for _, m := range measure.Medians(r.Latency.SamplesMS) {
-				medians = append(medians, []float64{m})
-			}
-		}
-		thin(r, false)
-		if r.Latency != nil {
-			r.Latency.SamplesMS = medians
-		}
+		onlyMedians(&out[i].Result)
 	}
 	return out, nil
+}
+
+// onlyMedians leaves of each repeat's samples the median.
+func onlyMedians(r *cell.Result) {
+	var medians [][]float64
+	if r.Latency != nil {
+		for _, m := range measure.Medians(r.Latency.SamplesMS) {
+			medians = append(medians, []float64{m})
+		}
+	}
+	thin(r, false)
+	if r.Latency != nil {
+		r.Latency.SamplesMS = medians
+	}
 }
 
 // Runs returns the runs, the newest first.

@@ -63,7 +63,7 @@ func (s *Store) Results(ctx context.Context, f Filter) (out []Stored, err error)
 	defer func() { err = errors.Join(err, ses.Close()) }()
 	s.tell(notes)
 	where, args := f.where()
-	query := "SELECT id, run_id, host_id, coalesce(imported, false), result::VARCHAR, " + samplesColumns(f.Samples) +
+	query := "SELECT id, run_id, host_id, coalesce(imported, false), result::VARCHAR, " + f.samplesColumns() +
 		" FROM results r WHERE " + where + " ORDER BY started_at DESC NULLS LAST, id DESC"
 	if f.Limit > 0 {
 		query += fmt.Sprintf(" LIMIT %d", f.Limit)
@@ -76,8 +76,11 @@ func (s *Store) Results(ctx context.Context, f Filter) (out []Stored, err error)
 	return out, err
 }
 
-func samplesColumns(wanted bool) string {
-	if !wanted {
+func (f Filter) samplesColumns() string {
+	if f.Medians {
+		return "(SELECT to_json(list([list_median(ms)] ORDER BY repeat))::VARCHAR FROM timings WHERE result_id = r.id AND len(ms) > 0), NULL"
+	}
+	if !f.Samples {
 		return "NULL, NULL"
 	}
 	return `(SELECT to_json(list(ms ORDER BY repeat))::VARCHAR FROM timings WHERE result_id = r.id),

@@ -2,6 +2,7 @@ package weblab
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/netip"
@@ -9,6 +10,12 @@ import (
 	"strconv"
 	"strings"
 )
+
+// Loopback reports whether only this machine reaches a listening address.
+func Loopback(a net.Addr) bool {
+	host, _, err := net.SplitHostPort(a.String())
+	return err == nil && loopback(host)
+}
 
 // loopback reports whether only this machine reaches an address: its browsers
 // then trust plain HTTP.
@@ -39,40 +46,49 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 }
 
 // alone reports whether only this machine reaches the lab.
-func (l *Lab) alone() bool {
-	host, _, err := net.SplitHostPort(l.found.String())
-	return err == nil && loopback(host)
-}
+func (l *Lab) alone() bool { return Loopback(l.found) }
 
 // URLs are where the lab is found, the likeliest first. A server on every
 // interface is found under each of the machine's addresses.
 func (l *Lab) URLs() []string {
-	host, port, err := net.SplitHostPort(l.found.String())
-	if err != nil {
-		return nil
-	}
-	hosts := l.named()
-	if len(hosts) == 0 {
-		hosts = reached(host)
-	}
-	scheme := "http"
-	if l.secure != nil {
-		scheme = "https"
-	}
-	urls := make([]string, len(hosts))
-	for i, h := range hosts {
-		urls[i] = scheme + "://" + net.JoinHostPort(h, port) + "/lab/" + l.secret + "/"
+	urls := Roots(l.found, l.secure != nil, l.o.Certificate)
+	for i := range urls {
+		urls[i] += "lab/" + l.secret + "/"
 	}
 	return urls
 }
 
-// named are the names that the user's own certificate holds for.
-func (l *Lab) named() []string {
-	if l.secure == nil || l.o.Certificate == nil || l.secure.Leaf == nil {
+// Roots are the addresses under which a server is found that listens on one, the
+// likeliest first. own is the user's certificate; nil where there is none.
+func Roots(at net.Addr, secure bool, own *tls.Certificate) []string {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
 		return nil
 	}
-	alone := l.alone()
-	return slices.DeleteFunc(slices.Clone(l.secure.Leaf.DNSNames), func(name string) bool {
+	hosts := named(at, own)
+	if len(hosts) == 0 {
+		hosts = reached(host)
+	}
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	urls := make([]string, len(hosts))
+	for i, h := range hosts {
+		urls[i] = scheme + "://" + net.JoinHostPort(h, port) + "/"
+	}
+	return urls
+}
+
+func (l *Lab) named() []string { return named(l.found, l.o.Certificate) }
+
+// named are the names that the user's own certificate holds for.
+func named(at net.Addr, own *tls.Certificate) []string {
+	if own == nil || own.Leaf == nil {
+		return nil
+	}
+	alone := Loopback(at)
+	return slices.DeleteFunc(slices.Clone(own.Leaf.DNSNames), func(name string) bool {
 		return strings.Contains(name, "*") || alone && !loopback(name) // which leads elsewhere
 	})
 }

@@ -47,6 +47,16 @@ func NewCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
+// Names are those under which others on the same network may type this machine, and
+// those that the user's own certificate holds for.
+func Names(own *tls.Certificate) []string {
+	out := names()
+	if own != nil && own.Leaf != nil {
+		out = append(out, own.Leaf.DNSNames...)
+	}
+	return out
+}
+
 // names are this machine's own, as others on the same network may type them.
 func names() []string {
 	host, err := os.Hostname()

@@ -28,7 +28,11 @@ func (l *Lab) routes() http.Handler {
 	mux.Handle("/pages/", l.o.Pages.Handler())
 	mux.Handle("/page/", l.o.Pages.Handler())
 	mux.Handle("/packages/", l.o.Pages.Handler())
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w) })
+	if l.o.Rest != nil {
+		mux.Handle("/", l.o.Rest)
+	} else {
+		mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { refuse(w) })
+	}
 	return l.atHome(mux)
 }
 

@@ -60,6 +60,8 @@ type Options struct {
 	Pages  *pages.Host
 	Engine string
 	Record Record
+	// Rest answers every address that is none of the lab's; nil refuses them.
+	Rest http.Handler
 	// Say hears of guests, in a line for people, of which nothing steers a terminal.
 	Say func(string)
 }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"assay/internal/atlas"
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/detect"
+	"assay/internal/journal"
+	"assay/internal/live"
+	"assay/internal/modelpage"
+	"assay/internal/plan"
+	"assay/internal/progress"
+	"assay/internal/session"
+)
+
+// servedLab carries the dashboard's runs out on this machine.
+type servedLab struct {
+	app     *app
+	flags   *hubFlags
+	catalog *catalog.Catalog
+	session *session.Session // that runs cells, and may install what they need
+	present *session.Session // that installs nothing
+}
+
+// Begin plans a request. The journal is begun when the run's turn has come.
+func (l *servedLab) Begin(ctx context.Context, r plan.Request, name string) (live.Work, error) {
+	p, err := l.app.planner(l.flags, l.catalog, l.session).Plan(ctx, r)
+	if err != nil {
+		return live.Work{}, err
+	}
+	h := l.session.Header(p, "serve")
+	h.Run.Name = name
+	return live.Work{
+		Run: h.Run, Host: h.Host, Plan: p, Drop: func() error { return nil },
+		Carry: func(ctx context.Context, on progress.Listener) error { return l.carry(ctx, h, p, on) },
+	}, nil
+}
+
+func (l *servedLab) carry(ctx context.Context, h journal.Header, p cell.Plan, on progress.Listener) error {
+	dir, err := l.app.home().JournalsToWrite(ctx)
+	if err != nil {
+		return err
+	}
+	// A machine that cannot run the plan leaves no empty journal behind.
+	if err := l.session.Ready(ctx, p); err != nil {
+		return err
+	}
+	j, err := journal.Create(dir, h)
+	if err != nil {
+		return err
+	}
+	_, err = l.session.Record(ctx, p, j, on)
+	return err
+}
+
+// Detect is what this machine has.
+func (l *servedLab) Detect(ctx context.Context) (detect.Report, error) {
+	return l.present.Detect(ctx, session.Asking{Browsers: true})
+}
+
+// Page is everything known about one model.
+func (l *servedLab) Page(ctx context.Context, look plan.Look) (modelpage.Page, error) {
+	c, entry, err := look.Cell(l.catalog)
+	if err != nil {
+		return modelpage.Page{}, err
+	}
+	h, err := l.app.home().History()
+	if err != nil {
+		return modelpage.Page{}, err
+	}
+	return modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: l.catalog, Facts: l.present.Facts, Results: h.OfType})
+}
+
+func (l *servedLab) Close() error { return errors.Join(l.session.Close(), l.present.Close()) }
+
+// Ask is a model as the atlas is asked about it.
+func (l *servedLab) Ask(ctx context.Context, name string) (atlas.Model, error) {
+	m, err := l.app.askedModel(ctx, l.catalog, name)
+	if err != nil {
+		return m, err
+	}
+	_, machine := l.app.ownResults([]atlas.Model{m})
+	m.Room = l.app.room(machine, 0)
+	return m, nil
+}

@@ -1,0 +1,234 @@
+package dash
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestGuards: each kind of attack is refused, and the same request without what makes
+// it one is answered.
+func TestGuards(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	own := strings.TrimPrefix(x.url, "http://")
+	for _, c := range []struct {
+		name, method, path, body string
+		headers                  []string
+		want                     int
+	}{
+		{"plain", "GET", "/v1/overview", "", nil, 200},
+		{"own page", "GET", "/v1/overview", "", []string{"Origin", x.url, "Sec-Fetch-Site", "same-origin"}, 200},
+		{"foreign origin reads", "GET", "/v1/overview", "", []string{"Origin", "https://evil.example"}, 403},
+		{"foreign page without an origin", "GET", "/v1/overview", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403},
+		{"another port of this host", "GET", "/v1/overview", "", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"a link to the API", "GET", "/v1/overview", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"a link to a page", "GET", "/matrix", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 200},
+		{"a frame of a page", "GET", "/matrix", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, 403},
+		{"foreign origin writes", "POST", "/v1/query", `{"sql":"select 1"}`, []string{"Origin", "https://evil.example"}, 403},
+		{"null origin writes", "POST", "/v1/query", `{"sql":"select 1"}`, []string{"Origin", "null"}, 403},
+		{"own page writes", "POST", "/v1/query", `{"sql":"select 1"}`, []string{"Origin", x.url}, 200},
+		{"a form writes", "POST", "/v1/query", `{"sql":"select 1"}`, []string{"Content-Type", "text/plain"}, 415},
+		{"rebound name", "GET", "/v1/overview", "", []string{"Host", "evil.example"}, 403},
+		{"rebound name with its own origin", "GET", "/v1/overview", "", []string{"Host", "evil.example:80", "Origin", "http://evil.example:80"}, 403},
+		{"localhost", "GET", "/v1/overview", "", []string{"Host", "localhost:" + own[strings.LastIndex(own, ":")+1:]}, 200},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			x := &tester{x.Server, x.url, x.past, x.lab, x.pool, t}
+			x.must(c.want, c.method, c.path, c.body, c.headers...)
+		})
+	}
+}
+
+func TestToken(t *testing.T) {
+	t.Parallel()
+	x := start(t, func(o *Options) { o.Token = "secret-token" })
+	x.must(401, "GET", "/v1/overview", "")
+	x.must(401, "GET", "/", "")
+	x.must(401, "GET", "/openapi.json", "")
+	x.must(401, "GET", "/v1/overview", "", "Authorization", "Bearer wrong")
+	x.must(401, "GET", "/?token=wrong", "")
+	x.must(401, "POST", "/v1/query?token=secret-token", `{"sql":"select 1"}`)
+	x.must(200, "GET", "/v1/overview", "", "Authorization", "Bearer secret-token")
+	status, h, _ := x.ask("GET", "/matrix?token=secret-token&x=1", "")
+	if status != 303 || h.Get("Location") != "/matrix?x=1" {
+		t.Fatalf("%d to %q", status, h.Get("Location"))
+	}
+	set := h.Get("Set-Cookie")
+	for _, want := range []string{"assay_token=secret-token", "HttpOnly", "SameSite=Strict"} {
+		if !strings.Contains(set, want) {
+			t.Errorf("the cookie %q lacks %s", set, want)
+		}
+	}
+	x.must(200, "GET", "/v1/overview", "", "Cookie", "assay_token=secret-token")
+	x.must(401, "GET", "/v1/overview", "", "Cookie", "assay_token=other")
+	if status, h, _ := x.ask("GET", "//evil.example/?token=secret-token", ""); status == 303 && strings.HasPrefix(h.Get("Location"), "//") {
+		t.Errorf("a link led away to %s", h.Get("Location"))
+	}
+}
+
+// TestPolicy: no page may load what is not ours, run what is inline, or be framed elsewhere.
+func TestPolicy(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	for _, path := range []string{"/", "/matrix", "/model/owner/Name-1.1B", "/app.css", "/v1/overview", "/nothing.js", "/v1/nothing"} {
+		_, h, _ := x.ask("GET", path, "")
+		policy := h.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "script-src 'self'", "frame-ancestors 'self'", "base-uri 'none'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: the policy %q lacks %s", path, policy, want)
+			}
+		}
+		if strings.Contains(policy, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", path, h)
+		}
+	}
+	_, h, _ := x.ask("GET", "/v1/reports/preview?format=html", "")
+	if p := h.Get("Content-Security-Policy"); !strings.HasPrefix(p, "sandbox allow-scripts;") || strings.Contains(p, "allow-same-origin") {
+		t.Errorf("a report has the policy %q", p)
+	}
+}
+
+// TestTraversal: no address leads out of the pages and the reports.
+func TestTraversal(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	for _, path := range []string{
+		"/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc%2fpasswd", "/data/..%2f..%2fetc%2fpasswd", "/v1/reports/..%2f..%2fetc/passwd",
+		"/v1/reports/%2e%2e/passwd", "/v1/reports/x/..%2f..%2fpasswd", "/v1/results/..%2f..%2fetc%2fpasswd", "/v1/models/..%2f..%2fetc%2fpasswd", "/v1/models/%2Fetc%2Fpasswd",
+		"/v1/compare?a=file:/etc/passwd&b=latest", "/v1/compare?a=/etc/passwd&b=latest", "/model/../../etc/passwd",
+	} {
+		status, _, text := x.ask("GET", path, "")
+		if strings.Contains(text, "root:") || status == 200 && !strings.Contains(text, "<title>page</title>") || status >= 500 {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
+	for _, body := range []string{
+		`{"models":["/etc/passwd"]}`, `{"models":["../x"]}`, `{"models":["./config.json"]}`, `{"models":["bert"],"weights":"/root"}`, `{"models":["model.onnx"]}`,
+		`{"cells":[{"type":"bert","checkpoint":"/etc/passwd","size":"full"}]}`, `{"cells":[{"type":"bert","weights":"/root"}]}`,
+	} {
+		x.must(422, "POST", "/v1/runs", body)
+	}
+	x.must(422, "POST", "/v1/reports", `{"name":"../../x"}`)
+	x.must(422, "DELETE", "/v1/reports/..%2f..", "")
+	x.must(404, "POST", "/v1/models/%2Fetc%2Fpasswd/run", `{"input":"x"}`)
+}
+
+// TestHTMLInNames: names come back as JSON, escaped, and never as a page.
+func TestHTMLInNames(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	evil := result("r9", "b", "bert", "cpu", "works", time.Now())
+	evil.Result.Cell.Checkpoint = `<script>alert(1)</script>`
+	evil.Result.Cell.Size = "full"
+	x.past.results = append(x.past.results, evil)
+	x.past.stamp.Add(1)
+	for _, path := range []string{"/v1/results/r9", "/v1/results?model=%3Cscript%3E", "/v1/models/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "/v1/runs/%3Cscript%3E"} {
+		_, h, text := x.ask("GET", path, "")
+		if kind := h.Get("Content-Type"); !strings.Contains(kind, "json") {
+			t.Errorf("%s is %s", path, kind)
+		}
+		if strings.Contains(text, "<script") {
+			t.Errorf("%s is not escaped: %s", path, text)
+		}
+	}
+	page := x.must(200, "GET", "/v1/reports/preview?format=html", "")
+	if strings.Contains(page, "<script>alert(1)") {
+		t.Error("a report has a model's name as markup")
+	}
+}
+
+// endless is a body without end.
+type endless struct{ read int64 }
+
+func (e *endless) Read(b []byte) (int, error) {
+	e.read += int64(len(b))
+	return len(b), nil
+}
+
+// TestLargeBodies: a gigabyte is refused after as much as is allowed, whether its
+// length was told or not.
+func TestLargeBodies(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	for _, told := range []bool{true, false} {
+		for _, path := range []string{"/v1/query", "/v1/models/bert/run", "/v1/runs"} {
+			body := &endless{}
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, x.url+path, io.LimitReader(body, 1<<30))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			if told {
+				r.ContentLength = 1 << 30
+			}
+			answer, err := http.DefaultClient.Do(r)
+			if err == nil {
+				_ = answer.Body.Close()
+				if answer.StatusCode != http.StatusRequestEntityTooLarge {
+					t.Errorf("%s, told %v: %s", path, told, answer.Status)
+				}
+			}
+			if body.read > 128<<20 {
+				t.Errorf("%s, told %v: %d bytes were taken", path, told, body.read)
+			}
+		}
+	}
+}
+
+// TestSlowClients: who sends a header slowly, or reads nothing, is let go.
+func TestSlowClients(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := x.Serve(l)
+	defer server.Close()
+	if server.ReadHeaderTimeout == 0 || server.ReadTimeout == 0 || server.IdleTimeout == 0 || server.MaxHeaderBytes == 0 {
+		t.Errorf("a limit is missing: %+v", server)
+	}
+	server.ReadHeaderTimeout = 100 * time.Millisecond // before any connection
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "GET /v1/overview HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+	_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.ReadAll(bufio.NewReader(c)); err != nil {
+		t.Errorf("the connection stayed open: %v", err)
+	}
+}
+
+// TestWritesHaveALimit: every write renews the limit, also that of events.
+func TestWritesHaveALimit(t *testing.T) {
+	t.Parallel()
+	limits := 0
+	h := paced(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("a"))
+		_, _ = w.Write([]byte("b"))
+	}))
+	h.ServeHTTP(&limited{httptest.NewRecorder(), &limits}, httptest.NewRequest(http.MethodGet, "/", nil))
+	if limits != 2 {
+		t.Errorf("%d limits for two writes", limits)
+	}
+}
+
+type limited struct {
+	http.ResponseWriter
+	limits *int
+}
+
+func (l *limited) SetWriteDeadline(time.Time) error {
+	*l.limits++
+	return nil
+}
