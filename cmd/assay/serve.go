@@ -13,13 +13,16 @@ import (
 	"path/filepath"
 	"time"
 
+	"assay/internal/atlas"
 	"assay/internal/cell"
 	"assay/internal/dash"
 	"assay/internal/dash/stored"
 	"assay/internal/detect"
 	"assay/internal/home"
 	"assay/internal/live"
+	"assay/internal/site"
 	"assay/internal/weblab"
+	webdash "assay/runtimes/web/dash"
 	webpage "assay/runtimes/web/lab"
 
 	"github.com/spf13/cobra"
@@ -174,9 +177,14 @@ func (s *serving) options() (dash.Options, error) {
 	if err != nil {
 		return dash.Options{}, err
 	}
+	book, err := atlas.Embedded()
+	if err != nil {
+		return dash.Options{}, err
+	}
+	data := site.Server(s.lab.catalog, book, version)
 	return dash.Options{
 		Version: version, Catalog: s.lab.catalog, Past: stored.Past{Home: a.home(), Baselines: baselines, Now: time.Now}, Lab: s.lab, Models: s.models,
-		Gauge: &live.Gauge{Root: detect.Live().Root, Now: time.Now}, Site: dash.Placeholder(), Reports: filepath.Join(folders.Data, "reports"),
+		Gauge: &live.Gauge{Root: detect.Live().Root, Now: time.Now}, Site: webdash.Files(), Data: data, Reports: filepath.Join(folders.Data, "reports"),
 		Token: s.token, Names: weblab.Names(s.own), Now: time.Now, Say: a.say,
 	}, nil
 }

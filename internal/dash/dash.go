@@ -127,7 +127,7 @@ type Options struct {
 	Site fs.FS
 	// Data makes the files under /data/ that pages read; nil has none. A name that
 	// it does not know is an fs.ErrNotExist.
-	Data func(path string, own []matrix.Observation, hosts []cell.Host, now time.Time) ([]byte, error)
+	Data func(name string, own []matrix.Observation, now time.Time) ([]byte, error)
 	// Reports is the folder of saved reports.
 	Reports string
 	// Token is what every request must bring; "" lets everybody in who reaches the

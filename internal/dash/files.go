@@ -70,7 +70,7 @@ func (s *Server) data(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	b, err := snap.answer("data "+name, func() (*body, error) {
-		text, err := s.o.Data(name, snap.observations(), snap.hosts, s.o.Now().UTC())
+		text, err := s.o.Data(name, snap.observations(), s.o.Now().UTC())
 		if err != nil {
 			return nil, err
 		}
