@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HF_ENDPOINT", hub.URL)
 			e.Setenv("HUB", hub.URL)
 			e.Setenv("TOKEN", hubtest.Token)
+			forbidInstalling(t, e)
 			return os.MkdirAll(e.Getenv("TMPDIR"), 0o755)
 		},
 		Condition: func(cond string) (bool, error) {
@@ -54,6 +55,22 @@ func TestScripts(t *testing.T) {
 			"lines":  lines,
 			"xml":    isXML,
 		},
+	})
+}
+
+// forbidInstalling keeps a script from installing the Python environment, gigabytes
+// of it: no package is to be found, and one that was installed is a fault.
+func forbidInstalling(t *testing.T, e *testscript.Env) {
+	for name, value := range map[string]string{"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.DevNull, "UV_NO_INDEX": "1", "UV_OFFLINE": "1"} {
+		e.Setenv(name, value)
+	}
+	data := filepath.Join(e.Getenv("ASSAY_HOME"), "data")
+	e.Defer(func() {
+		for _, pattern := range []string{"boot/*/bin/uv", "environments/*/assay.json"} {
+			if found, err := filepath.Glob(filepath.Join(data, pattern)); err != nil || len(found) > 0 {
+				t.Errorf("a script installed %v, %v", found, err)
+			}
+		}
 	})
 }
 

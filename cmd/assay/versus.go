@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -112,13 +113,19 @@ func (a *app) benchAB(ctx context.Context, f *carryFlags, v *versusFlags, args [
 	if err != nil {
 		return err
 	}
+	var wanted [2]setting
+	for i, text := range v.ab { // all that may be wrong is said before anything is installed for either
+		if wanted[i], err = a.setting(ctx, f, text, args); err != nil {
+			return err
+		}
+	}
 	var arms [2]arm
-	for i, text := range v.ab {
+	for i := range v.ab {
 		other := (*session.Session)(nil)
-		if i == 1 {
+		if i == 1 && !wanted[0].python && !wanted[1].python {
 			other = arms[0].session
 		}
-		if arms[i], err = a.arm(ctx, f, text, args, timing, other); err != nil {
+		if arms[i], err = wanted[i].arm(ctx, timing, other); err != nil {
 			return err
 		}
 		if arms[i].session != other {
@@ -156,48 +163,75 @@ func allFields() []string {
 	return out
 }
 
-// arm makes the session and the plan of one side. Where only settings differ the two
-// share a session.
-func (a *app) arm(ctx context.Context, f *carryFlags, text string, args []string, timing cell.Timing, other *session.Session) (arm, error) {
+// setting is one side as it was asked for: understood, and nothing opened.
+type setting struct {
+	text   string
+	app    *app
+	flags  *carryFlags
+	args   []string
+	python bool // it names a Python
+}
+
+// setting understands the text of one side.
+func (a *app) setting(ctx context.Context, f *carryFlags, text string, args []string) (setting, error) {
 	pairs, err := parseSettings(text)
 	if err != nil {
-		return arm{}, err
+		return setting{}, err
 	}
 	side, c := &carryFlags{}, &cobra.Command{}
 	side.add(c, "auto")
 	side.addName(c)
 	f.flags.Visit(func(flag *pflag.Flag) { copyFlag(c.Flags(), flag) })
 	side.Repeats, side.as = f.Repeats, f.as
-	app, own := *a, false
+	app := *a
+	out := setting{text: cmp.Or(text, "as it is"), app: &app, flags: side, args: args}
 	for _, p := range pairs {
 		switch p[0] {
 		case "python":
-			app.python, app.used, own = p[1], nil, true
+			app.python, app.used, out.python = p[1], nil, true
 		case "model":
-			args = []string{p[1]}
+			out.args = []string{p[1]}
 		default:
 			if err := c.Flags().Set(p[0], p[1]); err != nil {
-				return arm{}, usage("--ab: %s", sayPlainly(err))
+				return setting{}, usage("--ab: %s", sayPlainly(err))
 			}
 		}
 	}
-	if side.none(args) {
-		return arm{}, usage("bench needs a model: name one, or one for each side with --ab \"model=bert\" \"model=vit\"")
+	if side.none(out.args) {
+		return setting{}, usage("bench needs a model: name one, or one for each side with --ab \"model=bert\" \"model=vit\"")
 	}
 	if err := side.check(); err != nil {
-		return arm{}, err
+		return setting{}, err
 	}
-	s, plan, err := app.prepare(ctx, side, args, timing)
+	return out, out.check(ctx)
+}
+
+// check refuses models and values that cannot be.
+func (s setting) check(ctx context.Context) error {
+	cat, err := s.app.catalog(ctx)
+	if err != nil {
+		return err
+	}
+	r := s.flags.request(s.args)
+	if err := r.Check(); err != nil {
+		return err
+	}
+	p := s.app.planner(&s.flags.hubFlags, cat, nil)
+	p.Say = func(string) {} // the plan itself will say it
+	_, err = p.Models(ctx, r)
+	return err
+}
+
+// arm makes the plan of a setting, and a session unless it shares another's.
+func (s setting) arm(ctx context.Context, timing cell.Timing, other *session.Session) (arm, error) {
+	opened, plan, err := s.app.prepare(ctx, s.flags, s.args, timing)
 	if err != nil {
 		return arm{}, err
 	}
-	if text == "" {
-		text = "as it is"
+	if other != nil {
+		return arm{s.text, other, plan}, opened.Close()
 	}
-	if other != nil && !own && app.python == a.python {
-		return arm{text, other, plan}, s.Close()
-	}
-	return arm{text, s, plan}, nil
+	return arm{s.text, opened, plan}, nil
 }
 
 // copyFlag sets a flag as it was set in another set that has it.

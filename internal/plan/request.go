@@ -88,7 +88,7 @@ func (r Request) WithFile(file cell.Plan) (Request, error) {
 	return Request{How: how, Cells: file.Cells}, nil
 }
 
-// Check refuses numbers that mean nothing, and settings beside cells that have
+// Check refuses numbers and dtypes that mean nothing, and settings beside cells that have
 // their own.
 func (r Request) Check() error {
 	for _, n := range []struct {
@@ -101,6 +101,11 @@ func (r Request) Check() error {
 			if v < n.least {
 				return refuse("--%s %d: it must be at least %d", n.name, v, n.least)
 			}
+		}
+	}
+	for _, d := range r.DTypes {
+		if _, err := platform.ParseDType(d); err != nil {
+			return &RequestError{err}
 		}
 	}
 	if len(r.Prompts) > 0 && r.Mode != cell.Generate {
