@@ -33,13 +33,14 @@ type maker struct {
 	versions places
 	words    places
 	newest   Newest
-	own      map[string][]atlas.Own // by type
-	squares  map[string]matrix.Row  // own results folded, by model
+	own      map[string][]atlas.Own              // by type
+	squares  map[string]map[string]matrix.Square // own results folded, by target and model
+	speedups map[string][]matrix.Square          // and of all targets, by model
 }
 
 // Make folds a board.
 func Make(in Input) (Board, error) {
-	m := &maker{Input: in, newest: Newest{}, own: map[string][]atlas.Own{}, squares: map[string]matrix.Row{}}
+	m := &maker{Input: in, newest: Newest{}, own: map[string][]atlas.Own{}, squares: map[string]map[string]matrix.Square{}, speedups: map[string][]matrix.Square{}}
 	m.board = Board{
 		Schema: Schema, MadeAt: in.Now.UTC().Truncate(time.Second), Assay: in.Assay, Transformers: in.Catalog.Transformers,
 		StaleDays: Days, Least: Least, Own: len(in.Own),
@@ -54,13 +55,28 @@ func Make(in Input) (Board, error) {
 	return m.board, nil
 }
 
-// group sorts own results by type, and folds their numbers.
+// group sorts own results by type, and folds their numbers: of each target by
+// itself, since a square of a matrix shows one engine of a platform, and of all
+// for what is compared with the CPU.
 func (m *maker) group() {
+	byTarget := map[string][]matrix.Observation{}
 	for _, o := range m.Own {
 		m.own[o.Cell.Type] = append(m.own[o.Cell.Type], atlas.Own{Result: o.Result, Host: o.Host, Imported: o.Imported})
+		target := o.Cell.Normal().Target
+		byTarget[target] = append(byTarget[target], o)
 	}
 	for _, r := range matrix.Fold(m.Own, matrix.Options{Now: m.Now}).Rows {
-		m.squares[r.Model] = r
+		m.speedups[r.Model] = r.Squares
+	}
+	for target, list := range byTarget {
+		m.squares[target] = map[string]matrix.Square{}
+		for _, r := range matrix.Fold(list, matrix.Options{Now: m.Now}).Rows {
+			for _, s := range r.Squares {
+				if s.Verdict != matrix.NotRun {
+					m.squares[target][r.Model] = s
+				}
+			}
+		}
 	}
 }
 
@@ -177,10 +193,9 @@ func (m *maker) row(model atlas.Model, e catalog.Entry, answer atlas.Answer) Row
 	} else {
 		r.Also = names(m.Catalog, e)
 	}
-	squares := m.squares[model.Name].Squares
 	for _, l := range answer.Targets {
 		c := m.cell(l)
-		c.Numbers = numbers(squares, l.Target)
+		c.Numbers = numbers(m.squares[l.Target][model.Name], m.speedups[model.Name], l.Target)
 		r.Cells = append(r.Cells, c)
 	}
 	return r
@@ -252,22 +267,22 @@ func word(l atlas.Line) string {
 	return ""
 }
 
-// numbers are those of the square that a target's results are folded into, where
-// they were taken on that target.
-func numbers(squares []matrix.Square, target string) *Numbers {
+// numbers are those of the square of a target's own results, and the speed-up
+// where it was taken on that target.
+func numbers(of matrix.Square, all []matrix.Square, target string) *Numbers {
 	var n Numbers
-	for _, s := range squares {
-		if l := s.Latency; l != nil && l.Target == target {
-			n.LatencyMS, n.Unstable = l.MedianMS, !l.Stable
-		}
+	if l := of.Latency; l != nil {
+		n.LatencyMS, n.Unstable = l.MedianMS, !l.Stable
+	}
+	if p := of.Peak; p != nil {
+		n.Bytes = p.Bytes
+	}
+	if l := of.Load; l != nil {
+		n.LoadS = l.Seconds
+	}
+	for _, s := range all {
 		if u := s.Speedup; u != nil && u.Target == target {
 			n.Speedup, n.Shaky = u.Ratio, !u.Stable
-		}
-		if p := s.Peak; p != nil && p.Target == target {
-			n.Bytes = p.Bytes
-		}
-		if l := s.Load; l != nil && l.Target == target {
-			n.LoadS = l.Seconds
 		}
 	}
 	if n == (Numbers{}) {

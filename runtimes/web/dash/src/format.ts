@@ -20,6 +20,11 @@ export function times(ratio: number): string {
   return `${significant(ratio)}×`;
 }
 
+/** A number of things a second. */
+export function rate(x: number): string {
+  return x >= 100 ? Math.round(x).toLocaleString("en") : significant(x);
+}
+
 export function percent(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`;
 }

@@ -84,7 +84,7 @@ export class Matrix {
         const t = tally(b, i, rows);
         return h("th", { scope: "col", "aria-sort": f.sort === c.target ? "ascending" : undefined },
           h("button", { type: "button", "data-sort": c.target, title: `Sort by ${c.target}` }, c.name, h("small", {}, c.vendor || " ")),
-          bar(t.verdicts, t.of), h("small", { class: "share", title: `${t.known} of ${t.of} cells have an answer` }, t.complete ? share(t).replace(/ \((.*)\)/, ", $1") : `${t.known} of ${t.of}`));
+          bar(t.verdicts, t.of), h("small", { class: "share", title: `${share(t)}; ${t.known} of ${t.of} cells have an answer` }, t.complete ? share(t).replace(/^\d+ of (\d+) \((.*)\)$/, "$2 of $1") : `${t.known} of ${t.of}`));
       })));
   }
 
@@ -227,7 +227,8 @@ export function tile(s: Square, metric: Metric, where: string, attributes: Recor
   const g = grade(s.evidence);
   const n = number(s, metric);
   const tip = [`${where}: ${l.word}`, s.evidence !== "none" && s.evidence !== "" ? s.evidence : "", s.dtype, s.word, s.stale ? "stale" : "", s.versions].filter((x) => x !== "").join(", ");
-  return h("button", { ...attributes, type: "button", class: `tile ${s.verdict} ${s.evidence}${s.stale ? " stale" : ""}`, "aria-label": n === "" ? tip : `${tip}, ${n}`, title: tip },
+  return h("button", { ...attributes, type: "button", class: `tile ${s.verdict} ${s.evidence}${s.stale ? " stale" : ""}`, title: tip },
+    h("span", { class: "quiet" }, n === "" ? tip : `${tip}, ${n}`),
     h("span", { class: "inner", "aria-hidden": "true" },
       n !== "" ? h("span", { class: "val" }, n) : [h("span", { class: "mark" }, l.mark), s.word !== "" && s.verdict !== "not-run" && s.verdict !== "fails" && h("span", { class: "star" }, "*")],
       g.short !== "" && h("span", { class: "grade" }, g.short), s.stale && h("span", { class: "grade old" }, stale.short), s.own && h("span", { class: "dot" }, "•")));
