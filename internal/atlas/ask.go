@@ -53,7 +53,23 @@ type Answer struct {
 	As         string        `json:"as"`                // what the answer rests on where nothing of the model itself is known
 	Size       string        `json:"size,omitempty"`    // of a checkpoint: what is known of its weights
 	Weights    *weights.Size `json:"weights,omitempty"` // the same in numbers
-	Targets    []Line        `json:"targets"`
+	// Places are where a project names the model, file:line; none where a user did.
+	Places  []string `json:"places,omitempty"`
+	Targets []Line   `json:"targets"`
+}
+
+// NotKnown is the answer about a model whose type nobody here knows: unknown
+// everywhere.
+func (b *Book) NotKnown(name, why string, targets []string) Answer {
+	a := Answer{Model: name, Checkpoint: name, Size: "size not checked"}
+	if len(targets) == 0 {
+		targets = b.targets(nil)
+	}
+	for _, t := range targets {
+		claim := Unknown(Column{t, defaultDType(t)}, why)
+		a.Targets = append(a.Targets, Line{Target: t, Sourced: Sourced{Claim: claim, Source: FromAtlas}, Check: Model{Name: name, Checkpoint: name}.command(claim.Column)})
+	}
+	return a
 }
 
 // Line is what is known of a model on one target.

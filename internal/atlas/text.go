@@ -36,6 +36,15 @@ func (a Answer) write(w io.Writer) error {
 	if a.Checkpoint != "" {
 		title = fmt.Sprintf("%s: as %s; %s", a.Model, a.As, a.Size)
 	}
+	if a.Type == "" {
+		title = a.Model
+	}
+	if len(a.Places) > 0 {
+		title += "; named in " + strings.Join(a.Places[:min(3, len(a.Places))], ", ")
+	}
+	if more := len(a.Places) - 3; more > 0 {
+		title += fmt.Sprintf(" and %d more", more)
+	}
 	if _, err := fmt.Fprintln(w, clean.Line(title)); err != nil {
 		return err
 	}
@@ -78,6 +87,9 @@ func (l Line) why() string {
 	}
 	for _, c := range l.Contradicts {
 		add(c)
+	}
+	if l.exact {
+		add("of " + l.Of)
 	}
 	if l.Basis != "" {
 		add(fmt.Sprintf("%s, was %s", l.Of, l.Basis))

@@ -200,6 +200,17 @@ func (c *Catalog) Get(modelType string) (Entry, bool) {
 	return c.entries[i], true
 }
 
+// OfClass returns the entry that has the class among its heads, if only one has.
+func (c *Catalog) OfClass(class string) (Entry, bool) {
+	has := keep(c.entries, func(e Entry) bool {
+		return slices.ContainsFunc(e.Heads, func(h Head) bool { return h.Class == class })
+	})
+	if len(has) != 1 {
+		return Entry{}, false
+	}
+	return has[0], true
+}
+
 // Search returns the entries that have the text, whatever its case, in their
 // type, class, task, family or checkpoint.
 func (c *Catalog) Search(text string) []Entry {
