@@ -91,7 +91,7 @@ func (a *app) canIUse(ctx context.Context, q question) error {
 	if err != nil {
 		return err
 	}
-	book, err := atlas.Embedded()
+	book, err := a.book()
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func (b *Book) Ask(m Model, targets []string, own []Own) (Answer, error) {
 	if err != nil {
 		return a, err
 	}
-	mine := m.claims(own)
+	mine := m.OwnClaims(own)
 	if len(targets) == 0 {
 		targets = b.targets(mine)
 	}

@@ -15,10 +15,10 @@ func (m Model) speak(s Sourced) Sourced {
 	return s
 }
 
-// claims are those that own results make about the model. What says nothing about
+// OwnClaims are those that own results make about the model. What says nothing about
 // it is left out: another head, batch or mode, a device that is not here, a
 // machine that broke, a run elsewhere in an absent device's place.
-func (m Model) claims(own []Own) []Sourced {
+func (m Model) OwnClaims(own []Own) []Sourced {
 	var out []Sourced
 	for _, o := range own {
 		exact, about := m.about(o.Cell)

@@ -84,7 +84,7 @@ func parse(all []token, i int, l language) call {
 }
 
 // notModels end the classes whose from_pretrained loads no model.
-var notModels = []string{"Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor", "ImageProcessor", "VideoProcessor", "Config", "Scheduler", "Featurizer", "Extractor"}
+var notModels = []string{"Tokenizer", "TokenizerFast", "Processor", "FeatureExtractor", "ImageProcessor", "VideoProcessor", "Config", "Scheduler", "Featurizer", "Extractor", "config_class", "tokenizer", "processor", "config"}
 
 // call looks at one that may load a model.
 func (f *finder) call(file string, c call, known constants) {
