@@ -93,7 +93,7 @@ func (a *app) cachedFolder(name string) (string, error) {
 // ownResults are the user's of these models' types, and what was last detected here.
 // Where there are none nothing is opened, and where they cannot be read the atlas
 // answers alone.
-func (a *app) ownResults(models []named) ([]atlas.Own, *gist.Machine) {
+func (a *app) ownResults(models []atlas.Model) ([]atlas.Own, *gist.Machine) {
 	dir, err := a.home().Journals()
 	if err != nil {
 		return nil, nil

@@ -104,7 +104,7 @@ func (a *app) canIUse(ctx context.Context, q question) error {
 		return err
 	}
 	out := answers{Schema: cell.Schema, Answers: []atlas.Answer{}, Project: in}
-	own, machine := a.ownResults(models)
+	own, machine := a.ownResults(asModels(models))
 	room := a.room(machine, q.memory)
 	for _, m := range models {
 		answer := book.NotKnown(m.Name, m.why, targets)
@@ -124,6 +124,14 @@ func (a *app) canIUse(ctx context.Context, q question) error {
 		return &statusError{status: status}
 	}
 	return nil
+}
+
+func asModels(all []named) []atlas.Model {
+	out := make([]atlas.Model, len(all))
+	for i, n := range all {
+		out[i] = n.Model
+	}
+	return out
 }
 
 // askedModels are those that a user named, and those that a project does.
