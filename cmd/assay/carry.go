@@ -46,6 +46,7 @@ func (f *carryFlags) add(c *cobra.Command, target string) {
 	fs.StringVar(&f.Mode, "mode", "", "infer, generate, train or pipeline: one forward; 16 tokens after the prompt (language models on torch, openvino, qnn and in browsers); forward, backward and step (torch); from raw text, images or audio to an answer (torch) (default infer)")
 	fs.IntSliceVar(&f.Prompts, "prompt", nil, "with --mode generate, lengths of the prompt in tokens (default: the recipe's)")
 	fs.IntVar(&f.Tokens, "tokens", 0, "with --mode generate, tokens to add to it (torch and openvino; default 16)")
+	fs.IntVar(&f.Procs, "procs", 0, "processes that share a model's work, by torch's own distributed package: with --parallel (default one)")
 	addSpecial(fs, &f.Special)
 	fs.IntVar(&f.workers, "workers", 0, "functional cells to run in parallel (default: one per core, at most sixteen)")
 	fs.DurationVar(&f.timeout, "timeout", 0, "limit for one child (default 10m)")
@@ -70,7 +71,7 @@ func (f *carryFlags) addOutput(c *cobra.Command) {
 }
 
 // settings are the flags that a plan file says itself, cell by cell.
-var settings = append([]string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "mode", "prompt", "tokens"}, specialFlags()...)
+var settings = append([]string{"platform", "dtype", "batch", "size", "weights", "seq", "image", "seed", "threads", "mode", "prompt", "tokens", "procs"}, specialFlags()...)
 
 // check refuses what means nothing, and what a plan file says already.
 func (f *carryFlags) check() error {

@@ -45,7 +45,7 @@ func TestIntegrationGenerates(t *testing.T) {
 func TestIntegrationTrains(t *testing.T) {
 	t.Parallel()
 	p, _ := withTorch(t)
-	for _, more := range [][]string{nil, {"--optimizer", "sgd", "--checkpointing"}, {"--mixed", "bf16"}} {
+	for _, more := range [][]string{nil, {"--optimizer", "sgd", "--checkpointing"}, {"--mixed", "bf16"}, {"--lora"}} {
 		args := append([]string{"bench", "--quick", "--repeats", "2", "bert", "--mode", "train", "--platform", "cpu"}, more...)
 		r := p.report(t, exitOK, args...).Results[0]
 		if r.Verdict != cell.Works || r.Training == nil || r.Training.Gradients == nil || !r.Training.Gradients.Pass {
@@ -85,6 +85,27 @@ func TestIntegrationPipelines(t *testing.T) {
 		}
 		if least := r.Latency.MinMS; sum < least/3 {
 			t.Errorf("%s: its parts take %g ms in all, a whole request %g at least", r.Cell.Type, sum, least)
+		}
+	}
+}
+
+// TestIntegrationScenarios: several requests in flight, and models that are
+// timed at the same time, on torch and on a graph's engine.
+func TestIntegrationScenarios(t *testing.T) {
+	t.Parallel()
+	p, _ := withTorch(t)
+	for _, r := range p.report(t, exitOK, "bench", "--quick", "--repeats", "1", "bert", "--scenario", "throughput", "--platform", "cpu,cpu/onnxruntime").Results {
+		if r.Verdict != cell.Works || r.Throughput == nil || r.Throughput.Value <= 0 {
+			t.Errorf("%s: %s, %+v, %+v", r.Cell.Target, r.Verdict, r.Throughput, r.Failure)
+		}
+	}
+	results := p.report(t, exitOK, "bench", "--quick", "--repeats", "1", "bert", "vit", "--scenario", "concurrent", "--platform", "cpu").Results
+	if len(results) != 2 {
+		t.Fatalf("%d results", len(results))
+	}
+	for _, r := range results {
+		if i := r.Interference; r.Verdict != cell.Works || i == nil || i.Ratio <= 0 || i.AloneMS <= 0 || len(i.Beside) != 1 {
+			t.Errorf("%s: %s, %+v, %+v", r.Cell.Type, r.Verdict, i, r.Failure)
 		}
 	}
 }

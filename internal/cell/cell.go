@@ -65,7 +65,9 @@ type Cell struct {
 	Threads    int             `json:"threads,omitempty"`
 	Seed       int             `json:"seed,omitempty"`
 	Mode       string          `json:"mode,omitempty"`
-	Tokens     int             `json:"tokens,omitempty"` // that mode generate adds; 0 is DefaultTokens
+	Tokens     int             `json:"tokens,omitempty"`  // that mode generate adds; 0 is DefaultTokens
+	Procs      int             `json:"procs,omitempty"`   // processes that share the work; 0 is one
+	Company    string          `json:"company,omitempty"` // models that run at the same time, itself included, in scenario concurrent
 	Special                    // only some engines have these
 	Hash       string          `json:"hash,omitempty"` // of the normalised cell; not hashed
 }
@@ -133,6 +135,9 @@ func (c Cell) filled() Cell {
 		if v := s.Of(&c.Special); *v == s.Values[0] {
 			*v = ""
 		}
+	}
+	if c.Scenario != Concurrent {
+		c.Company = ""
 	}
 	return c
 }
@@ -214,7 +219,7 @@ func (c Cell) Validate() error {
 	for _, f := range []struct {
 		name   string
 		v, max int
-	}{{"batch", n.Batch, 65536}, {"seq", n.Seq, 1 << 20}, {"image", n.Image, 16384}, {"threads", n.Threads, 4096}, {"seed", n.Seed, 1 << 31}, {"tokens", n.Tokens, 1 << 20}} {
+	}{{"batch", n.Batch, 65536}, {"seq", n.Seq, 1 << 20}, {"image", n.Image, 16384}, {"threads", n.Threads, 4096}, {"seed", n.Seed, 1 << 31}, {"tokens", n.Tokens, 1 << 20}, {"procs", n.Procs, 64}} {
 		if f.v < 0 || f.v > f.max {
 			return fmt.Errorf("%s %d is out of range: it must be between 0 and %d", f.name, f.v, f.max)
 		}
@@ -236,8 +241,37 @@ func (c Cell) doable() error {
 		return fmt.Errorf("the engine %s generates %d tokens, no other number: leave --tokens out for %s", c.Engine, DefaultTokens, c.Target)
 	case c.Mode == Train && c.DType == platform.FP16:
 		return fmt.Errorf("weights in fp16 cannot be trained: their updates and squares of gradients are too small for it; use --mixed fp16, which keeps weights in fp32")
+	case c.Scenario == ForThroughput && c.Mode != Infer && c.Engine == platform.Torch:
+		return fmt.Errorf("the engine %s has no scenario throughput in mode %s: leave --scenario or --mode out", c.Engine, c.Mode)
+	case c.shared() != nil:
+		return c.shared()
 	case c.Mixed != "" && c.DType != platform.FP32:
 		return fmt.Errorf("mixed precision has weights in fp32, and %s was asked for: leave --dtype or --mixed out", c.DType)
+	}
+	return nil
+}
+
+// shared says what is wrong with how processes share the cell's work, if
+// anything.
+func (c Cell) shared() error {
+	training := c.Parallel == DataParallel || c.Parallel == ShardedData
+	switch {
+	case c.Procs > 1 && c.Engine != platform.Torch:
+		return fmt.Errorf("procs %d: the engine %s has one process: leave --procs out for %s", c.Procs, c.Engine, c.Target)
+	case c.Procs > 1 && c.Parallel == "":
+		return fmt.Errorf("procs %d needs a way to share the work: add --parallel ddp or fsdp with --mode train, --parallel tp otherwise", c.Procs)
+	case c.Procs > 1 && c.Parallel == LayerSplit:
+		return fmt.Errorf("--parallel layers is one process over several devices: leave --procs out")
+	case c.Procs < 2 && c.Parallel != "" && c.Parallel != LayerSplit && c.Procs != 1:
+		return fmt.Errorf("--parallel %s needs --procs, such as --procs 2", c.Parallel)
+	case training != (c.Mode == Train) && c.Parallel != "":
+		return fmt.Errorf("--parallel %s is not for mode %s: ddp and fsdp are for mode train, tp and layers for mode infer", c.Parallel, c.Mode)
+	case c.Parallel != "" && !training && c.Mode != Infer:
+		return fmt.Errorf("--parallel %s is for mode infer: leave --mode %s out", c.Parallel, c.Mode)
+	case training && c.Procs > 0 && c.Batch%c.Procs != 0:
+		return fmt.Errorf("a batch of %d cannot be shared evenly by %d processes: give a --batch that is a multiple of --procs", c.Batch, c.Procs)
+	case c.Procs > 1 && (c.Adapters != "" || c.Mixed != "" || c.Activations != ""):
+		return fmt.Errorf("several processes train plainly: leave --lora, --mixed and --checkpointing out with --procs")
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "bert", Platform: "cuda/coreml"}, "its engines are torch, onnxruntime"},
 		{Cell{Type: "bert", Platform: "cuda/"}, "is not of the form"},
 		{Cell{Type: "bert", Platform: "cpu@firefox"}, "does not run in a browser"},
-		{Cell{Type: "bert", Target: "openvino", Special: Special{Scenario: "burst"}}, "it must be one of latency, throughput"},
+		{Cell{Type: "bert", Target: "openvino", Special: Special{Scenario: "burst"}}, "it must be one of latency, throughput, concurrent"},
 		{Cell{Type: "llama", Target: "cpu/onnxruntime", Mode: "generate"}, "no mode generate"},
 		{Cell{Type: "llama", Target: "openvino", Mode: Train}, "no mode train"},
 		{Cell{Type: "llama", Tokens: 8}, "is for mode generate"},
@@ -104,7 +104,14 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		{Cell{Type: "llama", Mode: Train, Special: Special{Cache: StaticCache}}, "is for mode generate"},
 		{Cell{Type: "llama", Mode: Train, DType: "fp16"}, "cannot be trained"},
 		{Cell{Type: "llama", Mode: Train, DType: "bf16", Special: Special{Mixed: "bf16"}}, "weights in fp32"},
-		{Cell{Type: "bert", Special: Special{Scenario: "throughput"}}, "the engine torch has no scenario"},
+		{Cell{Type: "bert", Target: "qnn", Special: Special{Scenario: "throughput"}}, "the engine qnn has no scenario"},
+		{Cell{Type: "bert", Target: "webnn", Special: Special{Scenario: "concurrent"}}, "the engine ort-web has no scenario"},
+		{Cell{Type: "bert", Mode: "train", Special: Special{Scenario: "throughput"}}, "no scenario throughput in mode train"},
+		{Cell{Type: "bert", Procs: 2}, "needs a way to share"},
+		{Cell{Type: "bert", Mode: "train", Procs: 2, Batch: 3, Special: Special{Parallel: "ddp"}}, "cannot be shared evenly"},
+		{Cell{Type: "bert", Procs: 2, Special: Special{Parallel: "ddp"}}, "not for mode infer"},
+		{Cell{Type: "bert", Special: Special{Parallel: "tp"}}, "needs --procs"},
+		{Cell{Type: "bert", Target: "openvino", Procs: 2}, "has one process"},
 		{Cell{Type: "bert", Special: Special{Shapes: "dynamic"}}, "the engine torch has no shapes"},
 		{Cell{Type: "bert", Target: "cpu/onnxruntime", Special: Special{Via: "torch"}}, "the engine onnxruntime has no via"},
 		{Cell{Type: "bert", Target: "openvino", Special: Special{Via: "tflite"}}, "it must be one of onnx, torch"},
@@ -179,7 +186,7 @@ func TestSettingsOfSomeEngines(t *testing.T) {
 		t.Errorf("OpenVINO goes through %q", there.Via)
 	}
 	moved := busy.On(platform.Target{Platform: platform.CPU})
-	if want := (Cell{Type: "bert"}).Normal(); moved != want {
+	if want := (Cell{Type: "bert", Special: Special{Scenario: "throughput"}}).Normal(); moved != want {
 		t.Errorf("on the CPU it is %+v, want %+v", moved, want)
 	}
 }

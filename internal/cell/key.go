@@ -92,7 +92,7 @@ func (c Cell) Beside() []string {
 	for _, n := range []struct {
 		name     string
 		v, usual int
-	}{{"batch", c.Batch, 1}, {"seq", c.Seq, 0}, {"image", c.Image, 0}, {"tokens", c.Tokens, 0}} {
+	}{{"batch", c.Batch, 1}, {"seq", c.Seq, 0}, {"image", c.Image, 0}, {"tokens", c.Tokens, 0}, {"procs", c.Procs, 0}} {
 		if n.v != n.usual && n.v != 0 {
 			out = append(out, fmt.Sprintf("%s %d", n.name, n.v))
 		}

@@ -22,7 +22,7 @@ func whole() Cell {
 	return Cell{
 		Type: "bert", Checkpoint: "owner/name", Revision: "v1", Task: "fill-mask", Platform: platform.OpenVINO, Device: "GPU", Engine: platform.EngOpenVINO,
 		Browser: "chrome", Size: Full, Weights: Hub, DType: platform.FP16, Batch: 2, Seq: 3, Image: 4, Threads: 5, Seed: 6,
-		Mode: Generate, Tokens: 7, Special: everySpecial(),
+		Mode: Generate, Tokens: 7, Procs: 8, Company: "bert, vit", Special: everySpecial(),
 	}
 }
 

@@ -134,7 +134,7 @@ func (p Plan) Normal() (Plan, error) {
 	seen := map[string]bool{}
 	var cells []Cell
 	odd, first := 0, error(nil)
-	for i, c := range p.Cells {
+	for i, c := range accompanied(p.Cells) {
 		err := c.Validate()
 		if pair := (*PairError)(nil); errors.As(err, &pair) { // the cell is unavailable, and the others run
 			if odd++; first == nil {

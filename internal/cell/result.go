@@ -90,6 +90,12 @@ type Result struct {
 	// Pipeline describes whole requests, in mode pipeline.
 	Pipeline *Requests `json:"pipeline,omitempty"`
 
+	// Interference describes the company of other models, in scenario concurrent.
+	Interference *Interference `json:"interference,omitempty"`
+
+	// Ranks describes how processes or devices shared the work; nil is one alone.
+	Ranks *Ranks `json:"ranks,omitempty"`
+
 	HarnessCPUFraction *float64  `json:"harness_cpu_fraction"`
 	OverheadMS         *float64  `json:"overhead_ms,omitempty"` // of the child that checked it: dispatch to exit, less the phases timed in it
 	Parameters         int64     `json:"parameters,omitempty"`

@@ -10,6 +10,7 @@ import (
 const (
 	ForLatency    = "latency"    // one inference after the other; written as ""
 	ForThroughput = "throughput" // as many in flight as the device likes
+	Concurrent    = "concurrent" // beside other models on the same device
 
 	StaticShapes  = "static"  // a graph of fixed shapes; written as ""
 	DynamicShapes = "dynamic" // batch and length stay free in it
@@ -29,6 +30,13 @@ const (
 
 	Kept       = "kept"       // what the forward made stays for the backward; written as ""
 	Recomputed = "recomputed" // it is made again: gradient checkpointing
+
+	LoRA = "lora" // small matrices beside the weights are trained in their place
+
+	DataParallel   = "ddp"    // each process has the whole model and its share of the batch
+	ShardedData    = "fsdp"   // each process has its share of the weights too
+	TensorParallel = "tp"     // each process computes its share of every layer
+	LayerSplit     = "layers" // each device has its share of the layers
 )
 
 // Special are the settings that only some engines have; "" is the default. A new
@@ -47,6 +55,9 @@ type Special struct {
 	Optimizer   string `json:"optimizer,omitempty"`   // of mode train; "" is adamw
 	Activations string `json:"activations,omitempty"` // of mode train; "" is kept
 	Mixed       string `json:"mixed,omitempty"`       // of mode train: what products are computed in beside weights in fp32; "" is fp32 too
+	Adapters    string `json:"adapters,omitempty"`    // of mode train: what is trained in place of the weights; "" is nothing, the weights are
+
+	Parallel string `json:"parallel,omitempty"` // how several processes or devices share the work; "" is one alone
 }
 
 // Setting is one of the special settings, as data.
@@ -71,9 +82,9 @@ type Setting struct {
 
 // special are all of them.
 var special = []Setting{
-	{Name: "scenario", Flag: "scenario", Values: []string{ForLatency, ForThroughput},
-		Help: "latency or throughput: one inference after the other, or as many in flight as the device likes (openvino; default latency)",
-		Of:   func(s *Special) *string { return &s.Scenario }, has: func(t platform.Traits, _ string) bool { return t.Throughput }},
+	{Name: "scenario", Flag: "scenario", Values: []string{ForLatency, ForThroughput, Concurrent},
+		Help: "latency, throughput or concurrent: one inference after the other; several in flight (torch, onnxruntime, openvino); with assay bench, all requested models at once on a device, each against itself alone (default latency)",
+		Of:   func(s *Special) *string { return &s.Scenario }, has: func(t platform.Traits, v string) bool { return t.Throughput || v == Concurrent && t.Company }},
 	{Name: "shapes", Flag: "shapes", Values: []string{StaticShapes, DynamicShapes},
 		Help: "static or dynamic: shapes of an exported graph (default static)",
 		Of:   func(s *Special) *string { return &s.Shapes }, has: func(t platform.Traits, _ string) bool { return t.Graphs }},
@@ -104,6 +115,12 @@ var special = []Setting{
 	{Name: "mixed precision", Flag: "mixed", Values: []string{"", "bf16", "fp16"}, Label: "mixed", Mode: Train,
 		Help: "bf16 or fp16: with --mode train, products in half precision beside weights in fp32 (default: all in the dtype)",
 		Of:   func(s *Special) *string { return &s.Mixed }, has: trains},
+	{Name: "adapters", Flag: "lora", Values: []string{"", LoRA}, Switch: LoRA, Mode: Train,
+		Help: "with --mode train, train adapters beside frozen weights, by peft: LoRA of rank 8 on every linear layer",
+		Of:   func(s *Special) *string { return &s.Adapters }, has: trains},
+	{Name: "way of sharing", Flag: "parallel", Values: []string{"", DataParallel, ShardedData, TensorParallel, LayerSplit},
+		Help: "ddp or fsdp with --mode train, tp or layers otherwise: how the --procs processes, or the devices of a platform, share a model (torch)",
+		Of:   func(s *Special) *string { return &s.Parallel }, has: trains},
 }
 
 func inPages(t platform.Traits, _ string) bool     { return t.Pages }

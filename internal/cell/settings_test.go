@@ -52,7 +52,7 @@ func TestSomeEngineHasEverySetting(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	t.Parallel()
-	want := []string{"throughput", "dynamic", "transformers.js", "warm", "front end in page", "block 128", "accuracy 4", "cache off", "sgd", "activations recomputed", "mixed fp16"}
+	want := []string{"concurrent", "dynamic", "transformers.js", "warm", "front end in page", "block 128", "accuracy 4", "cache off", "sgd", "activations recomputed", "mixed fp16", "lora", "layers"}
 	if d := cmp.Diff(want, everySpecial().Words()); d != "" {
 		t.Error(d)
 	}

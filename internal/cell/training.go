@@ -12,10 +12,23 @@ type Training struct {
 	ReferenceLosses []float64  `json:"reference_losses"`
 	Falls           *bool      `json:"falls"`     // nil where half precision hides it
 	Gradients       *Gradients `json:"gradients"` // nil where no loss is finite
+	// Adapters are what was trained in place of the weights; nil is the weights.
+	Adapters *Adapters `json:"adapters,omitempty"`
 	// Parts are the times of forward, backward and step, the device awaited after
 	// each; nil where nothing was timed. Whole steps, awaited at their ends only,
 	// are the latency.
 	Parts map[string]Spread `json:"parts_ms,omitempty"`
+}
+
+// Adapters are small matrices beside weights that stay as they are.
+type Adapters struct {
+	Kind       string   `json:"kind"` // lora
+	Rank       int      `json:"rank"`
+	Modules    int      `json:"modules"`    // layers that have one
+	Parameters int64    `json:"parameters"` // of the adapters
+	BaseMoved  []string `json:"base_moved"` // weights beside them that moved all the same
+	Pass       bool     `json:"pass"`
+	Control    *Control `json:"control"` // one weight of the base was trained too, and had to be noticed
 }
 
 // Gradients are those of a first step against the reference's, parameter by

@@ -55,6 +55,8 @@ var advices = []advice{
 		"Give it more time with --timeout, or less work with a smaller --batch or --size tiny; if it stops at the same place every time it hangs there, and the log ends with what it did last.").withoutLog(
 		"Give it more time with --timeout, or less work with a smaller --batch or --size tiny; if it stops in the same phase every time, it hangs there."),
 
+	advise(cell.Crash, `LostRank`,
+		"Run it without --procs, to see whether the model itself works there; a process that hangs ends with the limit of its group, and rank and cause are in the message."),
 	advise(cell.Crash, `(?s)SIGILL.*engine=torch`,
 		"Set ONEDNN_MAX_CPU_ISA=AVX2 and ATEN_CPU_CAPABILITY=default, which keep torch from newer instructions, and run again: it used one that this CPU cannot execute."),
 	advise(cell.Crash, `(?s)SIGILL.*engine=openvino`,
@@ -155,6 +157,8 @@ var advices = []advice{
 	advise(cell.WrongOutput, ``,
 		"Run again with --dtype fp32: if the outputs then agree, the dtype is too coarse for this model; if not, the engine computes something different."),
 
+	advise(cell.Environment, `LostCompany`,
+		"Look at the one that failed: its own result says why; run the others without it."),
 	advise(cell.Environment, `No space left|Errno 28|quota|unexpected pos`,
 		"Free some disk space, or move Assay's files with ASSAY_HOME, then run again."),
 	advise(cell.Environment, `</torch_`,

@@ -95,6 +95,10 @@ var unitEvidence = []struct {
 		Exception: "assay_runner.errors.BeyondAssay", Message: "the model is run as several calls, which do not fit into one graph", Phase: "convert"}},
 	{"absent device", cell.Driver, "AbsentDevice: torch 2.15.0 finds no cuda device on this machine", "assay detect", Evidence{
 		Exception: "assay_runner.errors.AbsentDevice", Message: "torch 2.15.0 finds no cuda device on this machine", Phase: "to_device"}},
+	{"company", cell.Environment, "LostCompany: a model that was to run at the same time ended", "the one that failed", Evidence{
+		Exception: "assay_runner.errors.LostCompany", Message: "a model that was to run at the same time ended", Phase: "warmup"}},
+	{"rank", cell.Crash, "LostRank: rank 1 of 2 ended with status 9", "--procs", Evidence{
+		Exception: "assay_runner.errors.LostRank", Message: "rank 1 of 2 ended with status 9", Phase: "run"}},
 	{"weights", cell.MissingWeights, "MissingWeights: the folder has no config.json", "--weights random", Evidence{
 		Exception: "assay_runner.errors.MissingWeights", Message: "the folder has no config.json", Phase: "read"}},
 	{"dtype", cell.UnsupportedDType, "UnsupportedDType: the torch engine does not run in int8: its dtypes are fp32", "--dtype fp32", Evidence{

@@ -53,6 +53,8 @@ var kinds = []kind{
 
 	{"assay_runner.errors.HarnessError", cell.Harness, false},
 	{"assay_runner.errors.AbsentDevice", cell.Driver, false},
+	{"assay_runner.errors.LostCompany", cell.Environment, false},
+	{"assay_runner.errors.LostRank", cell.Crash, false},
 	{"assay_runner.errors.MissingWeights", cell.MissingWeights, true},
 	{"assay_runner.errors.UnsupportedDType", cell.UnsupportedDType, false},
 	{"assay_runner.errors.UnreadableModel", cell.MissingWeights, false},

@@ -59,13 +59,15 @@ type series struct {
 	rule    *runner.TimingRule
 	takes   time.Duration // one repeat, by what the check took
 	busy    string        // what others asked of the processor meanwhile, in words
+	turn    bool          // it had its turn in this round, beside another
 }
 
 // point is an attempt being timed: what each repeat saw of it.
 type point struct {
 	*attempt
 	runs   []pointRun
-	broken int // times that the machine broke under it
+	alone  []float64 // of scenario concurrent: the medians of the repeats without company, in ms
+	broken int       // times that the machine broke under it
 	over   bool
 }
 
@@ -122,7 +124,7 @@ func (c *carrying) toTime(done []*attempt) []*series {
 	var out []*series
 	for _, a := range done {
 		i := slices.IndexFunc(out, func(s *series) bool {
-			return s.points[0].now.Key(cell.AnyBatch, cell.AnyInput) == a.now.Key(cell.AnyBatch, cell.AnyInput)
+			return a.now.Company == "" && s.points[0].now.Key(cell.AnyBatch, cell.AnyInput) == a.now.Key(cell.AnyBatch, cell.AnyInput)
 		})
 		if i < 0 {
 			i, out = len(out), append(out, &series{repeats: repeats})
@@ -146,6 +148,9 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 	warned := false
 	for open := true; open; {
 		open = false
+		for _, s := range all {
+			s.turn = false
+		}
 		busy, err := c.quiet(ctx)
 		if err != nil {
 			return err
@@ -162,17 +167,20 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 			}
 		}
 		for _, s := range all {
-			if s.done >= s.repeats {
+			if s.done >= s.repeats || s.turn {
 				continue
 			}
-			if err := c.repeat(ctx, s); err != nil {
+			together := companions(s, all)
+			if err := c.repeatTogether(ctx, together); err != nil {
 				return err
 			}
-			if s.done++; s.done < s.repeats {
-				open = true
-				continue
+			for _, s := range together {
+				if s.done++; s.done < s.repeats {
+					open = true
+					continue
+				}
+				c.conclude(s)
 			}
-			c.conclude(s)
 		}
 	}
 	return nil
@@ -210,6 +218,7 @@ func (p *point) noteOnce(note string) {
 	}
 }
 
+// timeOnce runs one child over the points, alone on the host.
 func (c *carrying) timeOnce(ctx context.Context, todo []*point, rule *runner.TimingRule) (outcome, error) {
 	n := estimate(todo[0].now, todo[0].recipe.Parameters, false, todo[0].here.Software)
 	n.alone = true
@@ -299,6 +308,7 @@ func (c *carrying) conclude(s *series) {
 	for _, p := range s.points {
 		p.result.Note = joinNotes(p.result.Note, s.note)
 		fill(p.result, p.runs)
+		p.result.Interference = p.interference()
 		p.result.Context.Pinned = c.plan.Pin
 		markBusy(p.result.Latency, s.busy)
 		c.price(p.attempt)

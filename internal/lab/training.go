@@ -77,6 +77,8 @@ func mistrained(p runner.Report) string {
 		return fmt.Sprintf("the optimiser moved %s other than the reference's: %s", plural(len(g.Missed), "parameter"), some(g.Missed))
 	case g != nil && !g.Pass && g.Judged > 0:
 		return fmt.Sprintf("the gradient of %s differs from the reference's by %s of its length, more than %.2g", g.Worst, number(g.MaxRel), g.Tolerance)
+	case t.Adapters != nil && !t.Adapters.Pass:
+		return fmt.Sprintf("%s of the frozen base moved: %s", plural(len(t.Adapters.BaseMoved), "parameter"), some(t.Adapters.BaseMoved))
 	case t.Falls != nil && !*t.Falls:
 		return "the loss does not fall on a batch that it is trained on: " + falling(t.Losses)
 	}
@@ -88,6 +90,8 @@ func unjudgedMode(p runner.Report) string {
 	switch t := p.Training; {
 	case t != nil && (t.Gradients == nil || t.Gradients.Judged == 0):
 		return "no gradient was large enough to be judged"
+	case t != nil && t.Adapters != nil && t.Adapters.Control != nil && !t.Adapters.Control.Pass:
+		return "the check is weak here: a weight of the base was trained too, and nothing noticed"
 	case p.Generation != nil && p.Generation.OnePass.Wrong():
 		return parted(p.Generation)
 	}

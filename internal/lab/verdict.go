@@ -107,6 +107,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	if q := p.Pipeline; q != nil {
 		r.Pipeline = &q.Requests
 	}
+	r.Ranks = p.Ranks
 	if t := p.Generation; t != nil {
 		r.Generation = generated(t)
 		r.Generation.AgreedTokens, r.Generation.OnePass = t.AgreedTokens, t.OnePass

@@ -33,6 +33,7 @@ type Settings struct {
 	Mode    string   `json:"mode,omitempty"`
 	Prompts []int    `json:"prompts,omitempty"` // lengths in tokens, of mode generate: the same as Seqs
 	Tokens  int      `json:"tokens,omitempty"`  // that mode generate adds; 0 is cell.DefaultTokens
+	Procs   int      `json:"procs,omitempty"`   // that share the work; 0 is one
 	cell.Special
 }
 
@@ -96,7 +97,7 @@ func (r Request) Check() error {
 		values []int
 		least  int
 	}{{"batch", r.Batches, 1}, {"seq", r.Seqs, 1}, {"image", []int{r.Image}, 0}, {"seed", []int{r.Seed}, 0},
-		{"threads", []int{r.Threads}, 0}, {"prompt", r.Prompts, 1}, {"tokens", []int{r.Tokens}, 0}, {"repeats", []int{r.Repeats}, 0}} {
+		{"threads", []int{r.Threads}, 0}, {"prompt", r.Prompts, 1}, {"tokens", []int{r.Tokens}, 0}, {"procs", []int{r.Procs}, 0}, {"repeats", []int{r.Repeats}, 0}} {
 		for _, v := range n.values {
 			if v < n.least {
 				return refuse("--%s %d: it must be at least %d", n.name, v, n.least)
@@ -124,7 +125,7 @@ func (r Request) Check() error {
 // spread is one model on one target with each of the asked settings.
 func (r Request) spread(c cell.Cell) []cell.Cell {
 	c.Image, c.Seed, c.Threads = r.Image, r.Seed, r.Threads
-	c.Mode, c.Special, c.Tokens = r.Mode, r.Special, r.Tokens
+	c.Mode, c.Special, c.Tokens, c.Procs = r.Mode, r.Special, r.Tokens, r.Procs
 	var out []cell.Cell
 	for _, d := range orDefault(r.DTypes, "") {
 		for _, b := range orDefault(r.Batches, 1) {

@@ -47,9 +47,11 @@ type Traits struct {
 	Trains bool
 	// Answers says that it runs from raw material to an answer: the mode pipeline.
 	Answers bool
-	// Throughput says that it can be measured with as many inferences in flight
-	// as its device likes.
+	// Throughput says that it can be measured with several inferences in flight.
 	Throughput bool
+	// Company says that several of its models can run at once on a device, each
+	// in a process of its own.
+	Company bool
 	// Blocks says that it can be told how to keep weights of few bits: how many
 	// share a scale, and how exact products with them are.
 	Blocks bool
@@ -74,12 +76,12 @@ var engines = []struct {
 	name Engine
 	Traits
 }{
-	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true, Answers: true,
+	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true, Answers: true, Throughput: true, Company: true,
 		Processor: Target{Platform: CPU}}},
-	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true, ONNX: true,
+	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true, ONNX: true, Throughput: true, Company: true,
 		DTypes: []DType{FP32}}}, // its CPU provider has too few operators in half precision
 	{EngOpenVINO, Traits{On: []Name{OpenVINO}, Libraries: []string{"openvino", "nncf"}, Graphs: true, ONNX: true, Generates: true, Lengths: true,
-		Throughput: true, Ways: []string{"onnx", "torch"}, Processor: Target{Platform: OpenVINO, Device: "CPU"}}},
+		Throughput: true, Company: true, Ways: []string{"onnx", "torch"}, Processor: Target{Platform: OpenVINO, Device: "CPU"}}},
 	{EngQNN, Traits{On: []Name{QNN}, Libraries: []string{"onnxruntime-qnn"}, Graphs: true, ONNX: true, Generates: true}},
 	{CoreML, Traits{On: []Name{MPS}, Libraries: []string{"coremltools"}, Anywhere: true, Graphs: true,
 		DTypes: []DType{FP16, FP32}}}, // fp16 is what the Neural Engine computes in
@@ -87,7 +89,7 @@ var engines = []struct {
 		Ways: []string{TransformersJS}, Instead: Wasm}},
 	{Wasm, Traits{On: []Name{CPU}, Graphs: true, ONNX: true, Pages: true, Generates: true, Blocks: true,
 		Ways: []string{TransformersJS}, DTypes: []DType{FP32, W8, W4}}},
-	{Noop, Traits{On: []Name{CPU}, Generates: true}},
+	{Noop, Traits{On: []Name{CPU}, Generates: true, Company: true}},
 }
 
 // Traits are the engine's; none for one that nobody knows.

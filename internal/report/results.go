@@ -224,6 +224,12 @@ func facts(r cell.Result) []string {
 	}
 	if matrix.Timed(r) {
 		out = append(out, strings.TrimSpace(Milliseconds(r.Latency.MedianMS)+" "+interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS)))
+		if i := r.Interference; i != nil {
+			out = append(out, companyWords(*i))
+		}
+		if k := r.Ranks; k != nil && k.Efficiency != nil {
+			out = append(out, fmt.Sprintf("efficiency %.2f over %d", *k.Efficiency, k.Procs))
+		}
 		switch {
 		case r.Training != nil:
 			out = append(out, stepWords(*r.Training)...)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"assay/internal/cell"
 )
@@ -30,6 +31,15 @@ func stepWords(t cell.Training) []string {
 // requestWords are what the parts of a request took.
 func requestWords(q cell.Requests) []string {
 	return partWords(q.Parts, "preprocess", "model", "postprocess")
+}
+
+// companyWords are how much slower a model is beside others.
+func companyWords(i cell.Interference) string {
+	between := ""
+	if i.Lo != nil && i.Hi != nil {
+		between = fmt.Sprintf(" [%.2f, %.2f]", *i.Lo, *i.Hi)
+	}
+	return fmt.Sprintf("%.2f×%s its time alone (%s), beside %s", i.Ratio, between, Milliseconds(i.AloneMS), strings.Join(i.Beside, ", "))
 }
 
 func partWords(parts map[string]cell.Spread, names ...string) []string {

@@ -138,6 +138,7 @@ type Report struct {
 	Generation      *Tokens            `json:"generation"`      // nil: not mode generate
 	Training        *Training          `json:"training"`        // nil: not mode train
 	Pipeline        *Requests          `json:"pipeline"`        // nil: not mode pipeline
+	Ranks           *cell.Ranks        `json:"ranks"`           // nil: one process on one device
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
 	WeightsUnused   []string           `json:"weights_unused"`  // tensors that the model has no place for

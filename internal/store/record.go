@@ -104,6 +104,7 @@ func cellColumns(c cell.Cell) row {
 		{"start", text(c.Start)}, {"front_end", text(c.FrontEnd)}, {"block", text(c.Block)}, {"accuracy", text(c.Accuracy)},
 		{"tokens", whole(c.Tokens)}, {"cache", text(c.Cache)},
 		{"optimizer", text(c.Optimizer)}, {"activations", text(c.Activations)}, {"mixed", text(c.Mixed)},
+		{"adapters", text(c.Adapters)}, {"parallel", text(c.Parallel)}, {"procs", whole(c.Procs)}, {"company", text(c.Company)},
 	}
 }
 
@@ -193,6 +194,7 @@ func modeColumns(r *cell.Result) row {
 		{"tokens_per_s", of(r.Generation, func(g *cell.Generation) *float64 { return g.TokensPerS })},
 		{"forward_ms", of(r.Training, part("forward"))}, {"backward_ms", of(r.Training, part("backward"))}, {"step_ms", of(r.Training, part("step"))},
 		{"preprocess_ms", of(r.Pipeline, around("preprocess"))}, {"model_ms", of(r.Pipeline, around("model"))}, {"postprocess_ms", of(r.Pipeline, around("postprocess"))},
+		{"interference", of(r.Interference, func(i *cell.Interference) float64 { return i.Ratio })}, {"efficiency", of(r.Ranks, func(k *cell.Ranks) *float64 { return k.Efficiency })},
 	}
 }
 

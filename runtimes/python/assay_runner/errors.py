@@ -43,6 +43,14 @@ class BeyondAssay(RunnerError):
     """Assay itself cannot do this yet: it says nothing about the platform or the model."""
 
 
+class LostCompany(RunnerError):
+    """A model that was to run at the same time ended or did not come. It says nothing about the one that waited."""
+
+
+class LostRank(RunnerError):
+    """A process that shares a model's work ended, or hangs: the work of the others cannot go on."""
+
+
 class MissingCode(RunnerError, ModuleNotFoundError):
     """The model is made by code of its own, which is not here or was not asked for."""
 

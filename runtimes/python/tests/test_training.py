@@ -6,7 +6,7 @@ import torch_recipes
 from torch_emit import Emit, job
 
 from assay_runner.checking import gradients
-from assay_runner.engines.torch import engine, optimisers, stepping, training
+from assay_runner.engines.torch import adapters, engine, optimisers, stepping, training
 from assay_runner.errors import Unsuited
 from assay_runner.subjects import objectives
 from assay_runner.subjects.programs import building
@@ -249,3 +249,47 @@ def test_what_cannot_be_trained():
             "sizes": {"image": 32}}, activations="recomputed")  # fmt: skip
     with pytest.raises(Unsuited, match="by a program"):
         ran(torch_recipes.LLAMA | {"program": "continue"})
+
+
+# LoRA.
+
+
+@pytest.mark.parametrize("name", ["bert", "llama", "vit"])
+def test_adapters_are_trained_and_the_base_stays(name):
+    pytest.importorskip("peft")
+    report = ran(torch_recipes.ALL[name], adapters="lora")
+    told = report["training"]
+    assert right(report), told
+    assert told["adapters"]["base_moved"] == [] and told["adapters"]["modules"] > 2
+    assert told["adapters"]["control"]["pass"], told["adapters"]
+    assert told["gradients"]["judged"] == 2 * told["adapters"]["modules"] - told["gradients"]["negligible"]
+    assert report["numerics"]["control"]["pass"] and "lora_" in report["numerics"]["control"]["of"]
+
+
+def test_a_base_that_moves_is_noticed(monkeypatch):
+    pytest.importorskip("peft")
+    step = stepping.Trainer.step
+
+    def leaking(self):
+        with torch.no_grad():
+            self.model.model.layers[0].mlp.up_proj.base_layer.weight[0, 0] += 1e-6
+        step(self)
+
+    monkeypatch.setattr(stepping.Trainer, "step", leaking)
+    told = ran(torch_recipes.LLAMA, adapters="lora")["training"]["adapters"]
+    assert told["pass"] is False and told["base_moved"] == ["model.layers.0.mlp.up_proj.base_layer.weight"]
+
+
+def test_adapters_that_stay_are_noticed(monkeypatch):
+    pytest.importorskip("peft")
+    monkeypatch.setattr(stepping, "optimisers", type("fake", (), {**vars(optimisers), "MADE": skipping(1)}))
+    told = ran(torch_recipes.LLAMA, adapters="lora")["training"]["gradients"]
+    assert not told["pass"] and "lora_" in told["missed"][0]
+
+
+def test_without_peft_it_says_so(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(ModuleNotFoundError, match="LoRA needs peft"):
+        adapters.add(torch.nn.Linear(2, 2), 0)

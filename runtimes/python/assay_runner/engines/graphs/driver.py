@@ -35,6 +35,7 @@ from .artefact import Artefact, Exporter, versions
 from .choosing import Chooser, Running
 from .files import FileExporter
 
+SCENARIOS = {"throughput": "throughput"}  # beside other models an engine runs as it does alone
 INSIDE = "inference only; inputs bound before"
 WHOLE = "front end and inference; raw input bound before"
 IN_FLIGHT = "a share of {} inferences in flight, all awaited; inputs bound before"
@@ -81,7 +82,7 @@ class Session:
             device=str(self.cell.get("device") or ""),
             dtype=str(self.cell.get("dtype") or "fp32"),
             threads=int(job.get("threads") or 0),
-            scenario=str(self.cell.get("scenario") or "latency"),
+            scenario=SCENARIOS.get(str(self.cell.get("scenario") or ""), "latency"),
             profile=job.get("kind") == "check",
             mode=str(self.cell.get("mode") or "infer"),
             warm=self.cell.get("start") == "warm",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from assay_runner.engines import timing
+from assay_runner.engines.company import Company
 from assay_runner.engines.contract import Compiled
 from assay_runner.process import linux
 
@@ -32,10 +33,13 @@ def time(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
         with timing.quiet():
             with emit.in_phase("warmup"):
                 warm = clock.warm_up(rule)
+            together = Company.of(session.job)
+            together.meet(clock.once)
             compiled.forget()
             emit.timed("begin")
             samples = clock.sample(rule, warm.last_ms)
             emit.timed("end")
+            together.linger(clock.once)
         tokens = compiled.generation()
         by_device = _by_device(compiled)
         report = session.report(running, sampling.tensors(compiled.outputs()), None)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import onnxruntime as ort
 
+from assay_runner.engines import in_flight
 from assay_runner.engines.contract import Arrays, Asked, Backend, Compiled, Exported, LeftOver, Placement
 from assay_runner.errors import AbsentDevice, UnsupportedDType
 from assay_runner.exporting.store import Store
@@ -73,7 +75,7 @@ class OnnxRuntime(Backend):
 
     def compile(self, prepared: Exported) -> Session:
         """A session on the platform's provider."""
-        return Session(self._asked, prepared)
+        return (Several if self._asked.scenario == "throughput" else Session)(self._asked, prepared)
 
 
 class Session(Bound, Compiled):
@@ -106,6 +108,34 @@ class Session(Bound, Compiled):
             facts["engine_settings"] = {"provider": self._provider} | self._told
         if "use_tf32" in self._told:
             facts["tf32"] = self._told["use_tf32"] != "0"
+        return facts
+
+
+class Several(Session):
+    """A session with several requests in flight, each with its inputs and outputs bound, and one thread to compute with
+    where they are the processor's."""
+
+    def __init__(self, asked: Asked, exported: Exported) -> None:
+        count = in_flight.count(asked.platform == "cpu", asked.threads)
+        super().__init__(replace(asked, threads=1) if asked.platform == "cpu" else asked, exported)
+        self._others = [Bound(self._session, self._names, self._place) for _ in range(count - 1)]
+        self._flight = in_flight.InFlight([super().run, *(other.run for other in self._others)])
+        self.items = self._flight.items
+
+    def bind(self, feeds: Arrays) -> None:
+        """Every request reads the same arrays."""
+        super().bind(feeds)
+        for other in self._others:
+            other.bind(feeds)
+
+    def run(self) -> None:
+        """All inferences of a run, awaited."""
+        self._flight.run()
+
+    def facts(self) -> dict[str, Any]:
+        """With how many requests are in flight."""
+        facts = super().facts()
+        facts["engine_settings"] = {**facts.get("engine_settings", {}), "requests": str(len(self._others) + 1)}
         return facts
 
 

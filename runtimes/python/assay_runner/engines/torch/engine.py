@@ -18,7 +18,7 @@ from assay_runner.checking import placement, reference, tolerances
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import preimporting, timing
-from assay_runner.engines.torch import checks, loops, pipelining, sampling, training
+from assay_runner.engines.torch import checks, flying, loops, pipelining, sampling, training
 from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
 from assay_runner.machine import context, devices, memory
 from assay_runner.process import linux
@@ -240,6 +240,8 @@ def _timed(session: Session, built: building.Built, point: Mapping[str, Any], ru
     def call() -> None:
         model(**arguments)
 
+    if session.cell.get("scenario") == "throughput":
+        return flying.measure(session, built, point, rule, arguments)
     with torch.inference_mode(), timing.quiet():
         _, timed = loops.timed(session, call, rule, lambda: forget(model))
         tokens = told(model)

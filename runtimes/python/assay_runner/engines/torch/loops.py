@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from assay_runner.engines import timing
+from assay_runner.engines.company import Company
 
 if TYPE_CHECKING:
     from assay_runner.engines.torch.engine import Session
@@ -25,12 +26,15 @@ def timed(
         first_ms = timing.once(call, device)
     with emit.in_phase("warmup"):
         warm = timing.warm_up(call, device, rule)
+    together = Company.of(session.job)
+    together.meet(call)
     settled()
     emit.timed("begin")
     before = session.watch.energy_j()
     samples = timing.sample(call, device, rule.shared(items), warm.last_ms)
     after = session.watch.energy_j()
     emit.timed("end")
+    together.linger(call)
     known = before is not None and after is not None
     shared = [ms / items for ms in samples.ms]
     return samples, {

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from assay_runner.engines import timing
-from assay_runner.engines.torch import optimisers
+from assay_runner.engines.torch import adapters, optimisers
 from assay_runner.errors import Unsuited
 from assay_runner.machine import devices
 from assay_runner.subjects.objectives import Objective
@@ -33,6 +33,8 @@ def suited(session: Session, built: building.Built) -> torch.nn.Module:
         if not getattr(model, "supports_gradient_checkpointing", False):
             raise Unsuited(f"{type(model).__name__} has no gradient checkpointing")
         model.gradient_checkpointing_enable()
+    if session.cell.get("adapters") == adapters.LORA and not adapters.trained(model):
+        adapters.add(model, session.seed)
     return model
 
 

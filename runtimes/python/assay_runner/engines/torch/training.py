@@ -19,7 +19,7 @@ import torch
 from assay_runner.checking import gradients, reference, tolerances
 from assay_runner.checking.laws.modes import undropped
 from assay_runner.engines import timing
-from assay_runner.engines.torch import loops, optimisers, stepping
+from assay_runner.engines.torch import adapters, loops, optimisers, stepping
 from assay_runner.errors import TooLarge
 from assay_runner.process import linux
 from assay_runner.subjects import experts, objectives
@@ -114,7 +114,7 @@ def check(session: Session) -> None:
     for index, (point, given, (objective, wanted)) in enumerate(zip(session.points, inputs, known, strict=True)):
         emit.index = index
         linux.reset_peak()
-        placed = session.placed(given)
+        placed, base = session.placed(given), adapters.base(model) if adapters.trained(model) else {}
         with stepping.kept(model):
             began = time.perf_counter_ns()
             with emit.in_phase("run"):
@@ -122,9 +122,29 @@ def check(session: Session) -> None:
             run_ms = (time.perf_counter_ns() - began) / 1e6 / (STEPS + 1)
         compared = _compared(session, found, wanted)
         report = session.report(built, point, {})
+        left = adapters.moved(model, base)
         with emit.in_phase("control"):
             control = _control(session, model, objective, placed, wanted, compared)
-        emit.point(index, report | _judged(session, objective, found, wanted, compared, control, run_ms))
+        report |= _judged(session, objective, found, wanted, compared, control, run_ms)
+        if base:
+            seen = _thawed(session, model, objective, placed, wanted, base)
+            report["training"]["adapters"] = adapters.report(model, left, seen)
+        emit.point(index, report)
+
+
+def _thawed(
+    session: Session,
+    model: torch.nn.Module,
+    objective: Objective,
+    placed: Tensors,
+    wanted: Taken,
+    base: dict[str, torch.Tensor],
+) -> dict[str, Any]:
+    """One parameter of the base is trained too for a step: that it moved must be noticed."""
+    with adapters.thawed(model) as name, stepping.kept(model):
+        taken(session, model, objective, placed, wanted.rate, count=1)
+        seen = adapters.moved(model, base)
+    return {"kind": "thawed", "of": name, "change": None, "pass": seen == [name], "note": ""}
 
 
 def _refuse_too_large(session: Session, built: building.Built) -> None:
