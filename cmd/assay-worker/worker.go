@@ -13,6 +13,7 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/clean"
+	"assay/internal/confine"
 	"assay/internal/detect"
 	"assay/internal/environment"
 	"assay/internal/exports"
@@ -29,9 +30,10 @@ var version = "dev"
 const help = `assay-worker runs a plan on a machine that has only Python.
 
   assay-worker run --plan FILE --out FILE [--resume] [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
-                   [--offline] [--allow-pickle] [--trust-remote-code] [--env NAME]
+                   [--offline] [--allow-pickle] [--trust-remote-code] [--env NAME] [--policy FILE]
       run the plan's cells and write the results; import them with "assay import FILE".
-      With --resume go on with a FILE that was cut short: what it has is not run again
+      With --resume go on with a FILE that was cut short: what it has is not run again. A policy
+      limits memory, time and folders of every task, and what may be loaded (docs/confining.md)
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
   assay-worker version
@@ -86,6 +88,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	switch args[0] {
 	case "run":
 		return runPlan(ctx, args[1:], stderr)
+	case confine.Verb:
+		return confine.Become(args[1:])
 	case "detect":
 		return detectHere(ctx, args[1:], nil, stdout, stderr)
 	case "version", "--version":
@@ -102,6 +106,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 type flags struct {
 	*flag.FlagSet
 	python, plan, out, capture string
+	policy                     string
 	workers                    int
 	timeout                    time.Duration
 	noSetup, offline, resume   bool
@@ -116,6 +121,7 @@ func parse(name string, args []string) (*flags, error) {
 	f.StringVar(&f.plan, "plan", "", "")
 	f.StringVar(&f.out, "out", "", "")
 	f.StringVar(&f.capture, "capture", "", "")
+	f.StringVar(&f.policy, "policy", "", "")
 	f.IntVar(&f.workers, "workers", 0, "")
 	f.DurationVar(&f.timeout, "timeout", 0, "")
 	f.BoolVar(&f.noSetup, "no-setup", false, "")
@@ -177,8 +183,13 @@ func runPlan(ctx context.Context, args []string, stderr io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
+	held, err := f.underPolicy(folders, stderr)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
 	s := session.New(session.Options{
-		Environments: session.Chosen{Maker: m, Choice: environment.Choice{Python: f.python, NoSetup: f.noSetup}}, Folders: folders,
+		Environments: session.Chosen{Maker: m, Choice: environment.Choice{Python: f.python, NoSetup: f.noSetup}}, Folders: folders, Confine: held.wrap(),
 		Catalog: cat, Workers: f.workers, Limit: f.timeout, ExportsLimit: limit, Version: version,
 		Weights: session.Weights{Hub: f.hub, Want: f.want, Fresh: true},
 	})

@@ -95,10 +95,12 @@ func (s *Session) startRunner(ctx context.Context, env environment.Environment, 
 	return &open{Runner: runner.Lowering{Runner: r, Levels: levels(env)}, env: env}, nil
 }
 
-func startPython(ctx context.Context, env environment.Environment, bare bool) (runner.Runner, error) {
-	r, err := python.Runner{Python: env.Python, Env: env.Environ(ctx), Bare: bare}.StartRestarting(ctx)
-	if err != nil {
-		return nil, err // a typed nil in the interface would not be nil
+func startPython(confine func(runner.Command) runner.Command) func(context.Context, environment.Environment, bool) (runner.Runner, error) {
+	return func(ctx context.Context, env environment.Environment, bare bool) (runner.Runner, error) {
+		r, err := python.Runner{Python: env.Python, Env: env.Environ(ctx), Bare: bare, Confine: confine}.StartRestarting(ctx)
+		if err != nil {
+			return nil, err // a typed nil in the interface would not be nil
+		}
+		return r, nil
 	}
-	return r, nil
 }

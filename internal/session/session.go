@@ -65,6 +65,9 @@ type Options struct {
 	// Past reads the times that this host has of a plan's models, once before a
 	// plan that may fall back; see lab.Past. Nil is a program that keeps none.
 	Past func(ctx context.Context, host string, plan cell.Plan) ([]cell.Time, error)
+	// Confine changes how runners are started, so that they and their children are held to
+	// a policy; nil leaves them as free as the program.
+	Confine func(runner.Command) runner.Command
 	// Weights says how cells with given weights come to them.
 	Weights Weights
 }
@@ -105,7 +108,7 @@ func New(o Options) *Session {
 	if o.Machine == nil {
 		o.Machine = detect.Live()
 	}
-	s := &Session{o: o, admission: lab.NewAdmission(o.Workers), start: startPython}
+	s := &Session{o: o, admission: lab.NewAdmission(o.Workers), start: startPython(o.Confine)}
 	s.environment = lazy.New(func(ctx context.Context) (environment.Environment, error) { return o.Environments.Python(ctx) })
 	s.webPackages = lazy.New(func(ctx context.Context) (environment.Web, error) { return o.Environments.Web(ctx) })
 	s.whole, s.bare = lazy.New(s.startWhole), lazy.New(s.startBare)

@@ -25,6 +25,8 @@ type Runner struct {
 	// it nothing starts: a child does not inherit what this process holds.
 	Env    []string
 	Limits runner.Limits
+	// Confine changes the command line that starts it; nil does not.
+	Confine func(runner.Command) runner.Command
 }
 
 // Command is the command line that starts the runner.
@@ -36,7 +38,11 @@ func (r Runner) Command() runner.Command {
 	if r.Spawn {
 		args = append(args, "--spawn")
 	}
-	return runner.Command{Path: r.Python, Args: args, Env: r.Env}
+	c := runner.Command{Path: r.Python, Args: args, Env: r.Env}
+	if r.Confine != nil {
+		c = r.Confine(c)
+	}
+	return c
 }
 
 // Environment is what every command of assay_runner needs to be found and to
