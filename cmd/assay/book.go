@@ -1,6 +1,79 @@
 package main
 
-import "assay/internal/atlas"
+import (
+	"fmt"
+
+	"assay/internal/atlas"
+	"assay/internal/cell"
+	"assay/internal/matrix"
+	"assay/internal/platform"
+)
 
 // book is the atlas in use.
 func (a *app) book() (*atlas.Book, error) { return atlas.Embedded() }
+
+// published is what the atlas says of types, by platform; nil where it cannot be
+// read: no other command fails for it.
+func (a *app) published() func(string) map[platform.Name]matrix.Published {
+	book, err := a.book()
+	if err != nil {
+		a.log.Debug("the atlas cannot be read", "error", err)
+		return nil
+	}
+	var targets []string
+	for _, p := range platform.Names() {
+		targets = append(targets, string(p))
+	}
+	return func(modelType string) map[platform.Name]matrix.Published {
+		answer, err := book.Ask(atlas.Model{Name: modelType, Type: modelType}, targets, nil)
+		if err != nil {
+			return nil
+		}
+		out := map[platform.Name]matrix.Published{}
+		for _, l := range answer.Targets {
+			if l.Known() {
+				out[platform.Name(l.Target)] = matrix.Published{Target: l.Target, DType: l.DType, Verdict: l.Verdict, Evidence: l.Evidence, Class: l.Class, Why: l.Reason(), At: l.At}
+			}
+		}
+		return out
+	}
+}
+
+// ruledOut is why auto passes over a target for a type: a run that was published, or one of
+// the user's own, fails there in every dtype. Own results speak first.
+func (a *app) ruledOut(modelType string, t platform.Target) string {
+	book, err := a.book()
+	if err != nil || t.Platform == platform.CPU {
+		return ""
+	}
+	m := atlas.Model{Name: modelType, Type: modelType}
+	own, _ := a.ownResults([]atlas.Model{m})
+	answer, err := book.Ask(m, []string{t.String()}, own)
+	if err != nil {
+		return ""
+	}
+	l := answer.Targets[0]
+	if l.Verdict != cell.Fails || l.Evidence != cell.Measured && l.Evidence != cell.Emulated || l.Source != atlas.FromAtlas {
+		return ""
+	}
+	return fmt.Sprintf("the atlas says that it fails there (%s, %s, %s); --platform %s tries it", l.Evidence, l.Class, l.At.Format("2006-01-02"), t)
+}
+
+// atlasState says what is published of a platform, for doctor.
+func (a *app) atlasState(asked platform.Name) (string, error) {
+	book, err := a.book()
+	if err != nil {
+		return "", err
+	}
+	q, err := book.Quality()
+	if err != nil {
+		return "", err
+	}
+	text := fmt.Sprintf("published results of %d types, transformers %s, the newest of %s", q.Types, q.Transformers, q.Newest.Format("2006-01-02"))
+	for _, p := range q.Platforms {
+		if p.Platform == asked {
+			text += fmt.Sprintf("; atlas of %s: %s", asked, p)
+		}
+	}
+	return text, nil
+}

@@ -135,7 +135,7 @@ func (f *carryFlags) request(args []string) plan.Request {
 // planner makes plans for this machine; m may be nil where no targets are asked for.
 func (a *app) planner(f *hubFlags, cat *catalog.Catalog, m plan.Machine) *plan.Planner {
 	return &plan.Planner{
-		Catalog: cat, Machine: m, Allow: f.want(), Say: a.say, Log: a.log,
+		Catalog: cat, Machine: m, Allow: f.want(), Say: a.say, Log: a.log, RuledOut: a.ruledOut,
 		Hub: func() (plan.Hub, error) { return f.open(a.env, a.say) },
 	}
 }

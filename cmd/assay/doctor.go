@@ -42,6 +42,7 @@ func (a *app) doctor(ctx context.Context, asked platform.Name) error {
 	s := a.openLook()
 	defer s.Close()
 	d := doctor.Live(folders, a.makerIn(folders), a.getenv, a.choice(), s.Sighting)
+	d.Atlas = a.atlasState
 	d.Database, d.Journals = a.home().DatabaseState, a.home().JournalState
 	r := doctor.Run(ctx, d, asked)
 	err = a.print(r, r.WriteText)

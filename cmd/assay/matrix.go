@@ -85,7 +85,9 @@ torch's own list of kernels; nothing is run elsewhere in its place.
 func matrixShow(a *app) *cobra.Command {
 	s, m := &selectors{}, &matrixFlags{}
 	c := &cobra.Command{
-		Use: "show [MODEL…]", Short: "Print what the store and the catalogue know; run nothing",
+		Use: "show [MODEL…]", Short: "Print what is known, by your results and by the atlas; run nothing",
+		Long: `Show prints the matrix of your results. Where you have none of a type on a platform, it shows what the atlas says, marked atlas: so a
+matrix can be shown before anything ran. What the atlas says counts in no total.`,
 		Example: `  assay matrix show
   assay matrix show --by family
   assay matrix show --key --metric latency`,
@@ -200,7 +202,7 @@ func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Mode
 		return err
 	}
 	d := report.NewDocument(observations, report.Options{
-		Now: time.Now().UTC(), Assay: version, Metric: metric, Family: m.by == "family", Models: rows, Hosts: hosts,
+		Now: time.Now().UTC(), Assay: version, Metric: metric, Family: m.by == "family", Models: rows, Hosts: hosts, Atlas: a.published(),
 	})
 	if err := report.Write(report.Terminal(a.stdout, a.environ()), a.formatOr(report.Format(m.format)), d); err != nil {
 		return err

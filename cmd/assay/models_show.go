@@ -57,7 +57,7 @@ func (a *app) showModel(ctx context.Context, look plan.Look) error {
 	if err != nil {
 		return err
 	}
-	p, err := modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: cat, Facts: s.Facts, Results: h.OfType})
+	p, err := modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: cat, Facts: s.Facts, Results: h.OfType, Atlas: a.published()})
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (l Line) why() string {
 	if l.Basis != "" {
 		add(fmt.Sprintf("%s, was %s", l.Of, l.Basis))
 	}
-	add(l.reason())
+	add(l.Reason())
 	if l.Error != nil && l.Verdict != cell.Fails {
 		add(fmt.Sprintf("error %.1e", *l.Error))
 	}
@@ -108,8 +108,8 @@ func (l Line) why() string {
 	return strings.Join(parts, "; ")
 }
 
-// reason is why a claim is less than works.
-func (c Claim) reason() string {
+// Reason is why a claim is less than works, in one line.
+func (c Claim) Reason() string {
 	why := c.Note
 	if c.Verdict == cell.Fails {
 		why = strings.TrimSuffix(string(c.Class)+": "+cmp.Or(c.Detail, c.Note), ": ")

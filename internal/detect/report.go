@@ -145,5 +145,16 @@ func (r Report) has(names ...platform.Name) bool {
 	})
 }
 
+// Without returns the report with a platform taken for absent.
+func (r Report) Without(name platform.Name) Report {
+	r.Platforms = slices.Clone(r.Platforms)
+	for i := range r.Platforms {
+		if r.Platforms[i].Platform == name {
+			r.Platforms[i].Status = Absent
+		}
+	}
+	return r
+}
+
 // narrowed reports whether the report is about some of the platforms only.
 func (r Report) narrowed() bool { return len(r.Platforms) < len(platform.Names()) }

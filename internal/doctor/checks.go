@@ -30,6 +30,7 @@ func Checks() []Check {
 		{Name: "instructions", Platforms: []platform.Name{platform.CPU, platform.OpenVINO}, Run: checkInstructions},
 		{Name: "libraries", Run: checkLibraries},
 		{Name: "runner", Run: checkRunner, Given: func(d *Deps) bool { return d.Hello != nil }},
+		{Name: "atlas", Run: checkAtlas, Given: func(d *Deps) bool { return d.Atlas != nil }},
 		{Name: "database", Run: checkDatabase, Given: func(d *Deps) bool { return d.Database != nil }},
 		{Name: "journals", Run: checkJournals, Given: func(d *Deps) bool { return d.Journals != nil }},
 		{Name: "cuda driver", Platforms: []platform.Name{platform.CUDA}, Run: checkDriver},
@@ -245,6 +246,15 @@ func checkDatabase(ctx context.Context, d *Deps) Finding {
 	said, err := d.Database(ctx)
 	if err != nil {
 		return fail("do as it says: the journals still hold every result", "the database cannot be read: %v", err)
+	}
+	return ok("%s", said)
+}
+
+// checkAtlas tells what was published, which is no check of this machine.
+func checkAtlas(_ context.Context, d *Deps) Finding {
+	said, err := d.Atlas(d.asked)
+	if err != nil {
+		return warn("run assay atlas reset to use the one that the program carries", "the atlas cannot be read: %v", err)
 	}
 	return ok("%s", said)
 }

@@ -64,6 +64,8 @@ type Deps struct {
 
 	// Hello starts the runner and returns what it says of itself.
 	Hello func(ctx context.Context, env environment.Environment) (Greeting, error)
+	// Atlas says what is published of a platform, "" for all of them.
+	Atlas func(asked platform.Name) (string, error)
 	// Database opens the database for reading and describes it in words.
 	Database func(ctx context.Context) (string, error)
 	// Journals reads all journals and describes them in words.

@@ -76,6 +76,7 @@ func healthy(t *testing.T) Deps {
 		Hello: func(context.Context, environment.Environment) (Greeting, error) {
 			return Greeting{Words: "python runner, protocol 1"}, nil
 		},
+		Atlas:    func(platform.Name) (string, error) { return "published results of 3 types", nil },
 		Database: said("12 results"),
 		Journals: said("3 journals"),
 	}
@@ -193,6 +194,7 @@ func TestSick(t *testing.T) {
 				return Greeting{Words: "protocol 1", Slow: "importing culprit started a thread"}, nil
 			}
 		}, Warn, "importing culprit started a thread"},
+		{"atlas", "atlas", "", func(d *Deps) { d.Atlas = func(platform.Name) (string, error) { return "", broken } }, Warn, "it is broken"},
 		{"database", "database", "", func(d *Deps) { d.Database = func(context.Context) (string, error) { return "", broken } }, Fail, "it is broken"},
 		{"journals", "journals", "", func(d *Deps) { d.Journals = func(context.Context) (string, error) { return "", broken } }, Fail, "it is broken"},
 		{"no driver", "cuda driver", "", func(d *Deps) { d.Driver = absent }, Skipped, "no NVIDIA driver"},

@@ -112,6 +112,40 @@ type Square struct {
 	Load    *Load    `json:"load,omitempty"`
 	Peak    *Peak    `json:"peak,omitempty"`
 	Speedup *Speedup `json:"speedup,omitempty"` // over this host's CPU
+
+	// Atlas is what was published of it, where nobody here ran it; nil otherwise. It
+	// counts in no total.
+	Atlas *Published `json:"atlas,omitempty"`
+}
+
+// Published is what the atlas says of a type on a platform.
+type Published struct {
+	Target   string            `json:"target"`
+	DType    platform.DType    `json:"dtype"`
+	Verdict  cell.Verdict      `json:"verdict"`
+	Evidence cell.Evidence     `json:"evidence"`
+	Class    cell.FailureClass `json:"class,omitempty"`
+	Why      string            `json:"why,omitempty"`
+	At       time.Time         `json:"at"`
+}
+
+// Shown is the verdict as people are shown it.
+func (p Published) Shown() cell.Verdict { return cell.Shown(p.Verdict, p.Evidence) }
+
+// Publish puts what was published into the squares of types that nobody here ran.
+// Rows of checkpoints stay: the atlas is about types, tiny.
+func (m Matrix) Publish(of func(modelType string) map[platform.Name]Published) {
+	for _, row := range m.Rows {
+		if row.Checkpoint != "" {
+			continue
+		}
+		said := of(row.Type)
+		for i, s := range row.Squares {
+			if p, ok := said[s.Platform]; ok && s.Verdict == NotRun {
+				row.Squares[i].Atlas = &p
+			}
+		}
+	}
 }
 
 // Fold folds observations into a matrix. Those that say nothing about a model are left out.

@@ -10,6 +10,7 @@ import (
 	"assay/internal/environment"
 	"assay/internal/facts"
 	"assay/internal/matrix"
+	"assay/internal/platform"
 )
 
 // Sources are where a page is filled from.
@@ -19,6 +20,8 @@ type Sources struct {
 	Facts func(context.Context, cell.Cell) (facts.Answer, error)
 	// Results are those of a model type, the newest first.
 	Results func(ctx context.Context, modelType string) ([]matrix.Observation, error)
+	// Atlas is what was published of a type, by platform; nil is nothing.
+	Atlas func(modelType string) map[platform.Name]matrix.Published
 }
 
 // Make makes the page of a cell's model, whose type has this entry. What cannot
@@ -31,7 +34,9 @@ func Make(ctx context.Context, c cell.Cell, entry catalog.Entry, from Sources) (
 	if err := p.fillFacts(ctx, c, from); err != nil {
 		return p, err
 	}
-	return p, p.fillResults(ctx, entry.Type, from)
+	err := p.fillResults(ctx, entry.Type, from)
+	p.fillAtlas(entry.Type, from)
+	return p, err
 }
 
 // fillFacts fills in the recipe and the facts, or why there are none.
@@ -70,4 +75,22 @@ func (p *Page) fillResults(ctx context.Context, modelType string, from Sources) 
 	}
 	p.Ran = Latest(results)
 	return nil
+}
+
+// fillAtlas adds what was published for platforms on which the tiny type did not run here.
+func (p *Page) fillAtlas(modelType string, from Sources) {
+	p.Atlas = []matrix.Published{}
+	if from.Atlas == nil {
+		return
+	}
+	ran := map[string]bool{}
+	for _, r := range p.Ran {
+		ran[r.Platform] = ran[r.Platform] || r.Size == cell.Tiny && r.Verdict != cell.Unavailable
+	}
+	said := from.Atlas(modelType)
+	for _, name := range platform.Names() {
+		if s, ok := said[name]; ok && !ran[string(name)] {
+			p.Atlas = append(p.Atlas, s)
+		}
+	}
 }

@@ -36,6 +36,8 @@ type Page struct {
 	NoFacts  string          `json:"no_facts,omitempty"`
 	Ran      []Ran           `json:"ran"` // newest of each setting
 	NoRan    string          `json:"no_ran,omitempty"`
+	// Atlas is what was published of the type, tiny, on platforms where nothing of it ran here.
+	Atlas []matrix.Published `json:"atlas"`
 }
 
 // Ran is what is known about the model on one platform with one setting.

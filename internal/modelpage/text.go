@@ -33,6 +33,7 @@ func (p Page) WriteText(w io.Writer) error {
 		derived(b, p.Facts)
 	}
 	p.ran(b)
+	p.published(b)
 	p.missing(b)
 	_, err := w.Write(b.Bytes())
 	return err
@@ -227,6 +228,17 @@ func (p Page) ran(b *printer) {
 			name = "not run"
 		}
 		b.line(name, "%s", text)
+	}
+}
+
+// published is what the atlas says where nothing ran here.
+func (p Page) published(b *printer) {
+	for _, a := range p.Atlas {
+		text := fmt.Sprintf("%s, tiny, %s: %s (%s) on %s", a.Target, a.DType, a.Shown().Word(), a.Evidence, a.At.Format("2006-01-02"))
+		if a.Why != "" {
+			text += ": " + a.Why
+		}
+		b.line("atlas", "%s", text)
 	}
 }
 

@@ -60,10 +60,13 @@ type Planner struct {
 	Allow hub.Want
 	// Say tells the user what was decided. Nil tells nobody.
 	Say func(string)
+	// RuledOut is why auto is not to take a target for a model type, "" where nothing
+	// speaks against it. It never says which of two is better. Nil rules nothing out.
+	RuledOut func(modelType string, t platform.Target) string
 	// Log takes details. Nil is nobody.
 	Log *slog.Logger
 
-	said map[platform.Target]bool // what auto came to
+	said map[string]bool // what auto came to
 }
 
 // Plan makes the plan that a request asks for.
@@ -97,7 +100,7 @@ func (p *Planner) cells(ctx context.Context, r Request) ([]cell.Cell, error) {
 	}
 	var out []cell.Cell
 	for _, m := range models {
-		targets, err := p.targets(ctx, r.Targets, m.Family)
+		targets, err := p.targets(ctx, r.Targets, m)
 		if err != nil {
 			return nil, err
 		}

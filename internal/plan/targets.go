@@ -17,7 +17,7 @@ const (
 )
 
 // targets are the asked ones; auto chooses by the model's family.
-func (p *Planner) targets(ctx context.Context, names []string, family string) ([]platform.Target, error) {
+func (p *Planner) targets(ctx context.Context, names []string, m cell.Cell) ([]platform.Target, error) {
 	var out []platform.Target
 	for _, name := range orDefault(names, Auto) {
 		switch name {
@@ -28,7 +28,7 @@ func (p *Planner) targets(ctx context.Context, names []string, family string) ([
 			}
 			out = append(out, all...)
 		case Auto:
-			best, err := p.bestTarget(ctx, family)
+			best, err := p.bestTarget(ctx, m)
 			if err != nil {
 				return nil, err
 			}
@@ -85,26 +85,56 @@ func Platforms(names []string, present func() ([]platform.Name, error)) ([]platf
 	return slices.Compact(out), nil
 }
 
-// bestTarget is where auto goes for a family of models, and says so once: a
+// bestTarget is where auto goes for a model, by its family, and says so once: a
 // verdict on the best platform is none on the CPU.
-func (p *Planner) bestTarget(ctx context.Context, family string) (platform.Target, error) {
+func (p *Planner) bestTarget(ctx context.Context, m cell.Cell) (platform.Target, error) {
 	report, err := p.Machine.Report(ctx)
 	if err != nil {
 		return platform.Target{}, err
 	}
-	best, ok := detect.Best(report, family)
+	best, ok := detect.Best(report, m.Family)
 	if !ok {
 		cpu, _ := report.Get(platform.CPU)
 		return platform.Target{}, fmt.Errorf("%s; for the CPU: %s", best.Reason, cpu.Hint)
 	}
-	if !p.said[best.Target] {
-		if p.said == nil {
-			p.said = map[platform.Target]bool{}
-		}
-		p.said[best.Target] = true
-		p.say("platform auto is %s here: %s (--platform names another)", best.Target, best.Reason)
+	if other, ok := p.passOver(report, best, m); ok {
+		best = other
 	}
+	p.once(best.Target.String(), "platform auto is %s here: %s (--platform names another)", best.Target, best.Reason)
 	return best.Target, nil
+}
+
+// passOver is where auto goes for a model that is known to fail on the best
+// platform; ok is false where it is not known to, or fails everywhere.
+func (p *Planner) passOver(report detect.Report, best detect.Choice, m cell.Cell) (detect.Choice, bool) {
+	if p.RuledOut == nil {
+		return best, false
+	}
+	for range report.Platforms {
+		why := p.RuledOut(m.Type, best.Target)
+		if why == "" {
+			return best, true
+		}
+		other, ok := detect.Best(report.Without(best.Target.Platform), m.Family)
+		if !ok {
+			break
+		}
+		p.once(m.Type+" "+best.Target.String(), "platform auto passes over %s for %s: %s", best.Target, m.Type, why)
+		report, best = report.Without(best.Target.Platform), other
+	}
+	return best, false
+}
+
+// once says something the first time.
+func (p *Planner) once(key, format string, args ...any) {
+	if p.said[key] {
+		return
+	}
+	if p.said == nil {
+		p.said = map[string]bool{}
+	}
+	p.said[key] = true
+	p.say(format, args...)
 }
 
 // everyTarget is the default target of each platform, less what is not worth

@@ -40,6 +40,31 @@ func TestAuto(t *testing.T) {
 	}
 }
 
+// TestAutoRuledOut: what is known to fail somewhere goes to the next platform of the
+// family's order, and where it fails everywhere to the first.
+func TestAutoRuledOut(t *testing.T) {
+	t.Parallel()
+	p, said := planner(t, captured(t, "h200"))
+	p.RuledOut = func(modelType string, at platform.Target) string {
+		if modelType == "vit" && at.Platform == platform.CUDA || modelType == "t5" {
+			return "it fails there"
+		}
+		return ""
+	}
+	got, err := p.Plan(t.Context(), asking([]string{"bert", "vit", "t5"}, "auto"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range got.Cells {
+		if (c.Platform == platform.CUDA) != (c.Type != "vit") {
+			t.Errorf("%s goes to %s", c.Type, c.Target)
+		}
+	}
+	if all := strings.Join(*said, "\n"); !strings.Contains(all, "platform auto passes over cuda for vit: it fails there") {
+		t.Errorf("%s", all)
+	}
+}
+
 // TestAutoNowhere: a machine that can run nothing is not a fault of the request's.
 func TestAutoNowhere(t *testing.T) {
 	t.Parallel()

@@ -111,6 +111,9 @@ func newPage(d Document) page {
 	if anyImported(d.Matrix) {
 		p.Grades = append(p.Grades, gradeView{"imported", imported, "it did not run here"})
 	}
+	if anyPublished(d.Matrix) {
+		p.Grades = append(p.Grades, gradeView{"atlas", published, "nobody ran it here; it is what was published with Assay"})
+	}
 	for i, n := range d.Matrix.Platforms {
 		p.Columns = append(p.Columns, column(i, n))
 	}

@@ -46,6 +46,13 @@ func squareOf(r matrix.Row, s matrix.Square) squareView {
 	model := matrix.Name(r.Model)
 	v := squareView{Class: string(s.Shown()), Mark: l.mark, Word: l.word(), Model: model, Where: where, Headline: l.word(),
 		Tip: fmt.Sprintf("%s on %s: %s", model, where, l.word())}
+	if p := s.Atlas; p != nil {
+		l := lookOf(p.Shown())
+		v.Class, v.Mark, v.Blank = string(p.Shown()), l.mark, true
+		v.Word = published + ": " + l.word()
+		v.Tip = fmt.Sprintf("%s on %s: nobody ran it here; the atlas says %s, %s, in %s, %s", model, where, l.word(), p.Evidence, p.DType, p.At.Format("2006-01-02"))
+		return v
+	}
 	if s.Verdict == matrix.NotRun {
 		v.Blank = true
 		return v

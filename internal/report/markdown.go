@@ -85,6 +85,9 @@ func legendMarkdown(d Document) string {
 	if anyImported(d.Matrix) && !d.byFamily {
 		fmt.Fprintf(&b, "- `%s` **imported**: it did not run here\n", imported)
 	}
+	if anyPublished(d.Matrix) && !d.byFamily {
+		fmt.Fprintf(&b, "- `%s`: nobody ran it here; it is what was published with Assay, and counts in no total\n", published)
+	}
 	if hosts := lettersOf(d); len(hosts) > 0 && !d.byFamily {
 		b.WriteString("\nThe letter in a cell is the host on which it ran:\n\n")
 		for _, h := range hosts {

@@ -80,6 +80,23 @@ func weightsWord(w string) string {
 // imported marks what did not run here.
 const imported = "imp"
 
+// published marks what the atlas says, where nobody here ran it.
+const published = "atlas"
+
+const publishedNote = published + ": nobody ran it here; it is what was published with Assay, and counts in no total."
+
+func anyPublished(m matrix.Matrix) bool {
+	return anySquare(m, func(s matrix.Square) bool { return s.Atlas != nil })
+}
+
+// inkOf is the verdict whose colour a square has.
+func inkOf(s matrix.Square) cell.Verdict {
+	if s.Atlas != nil {
+		return s.Atlas.Shown()
+	}
+	return s.Shown()
+}
+
 // unstable stands beside a time whose repeats differ too much, and a ratio made of one.
 const unstable = "~"
 
@@ -130,6 +147,9 @@ func departs(s matrix.Square, at matrix.At) string {
 // size, and what departs from plain measurement.
 func short(s matrix.Square, m Metric, hosts letters) string {
 	l := lookOf(s.Shown())
+	if p := s.Atlas; p != nil {
+		return strings.Join(strings.Fields(lookOf(p.Shown()).mark+" "+gradeOf(p.Evidence).short+" "+published), " ")
+	}
 	if !isSet(s) {
 		return l.mark
 	}

@@ -67,6 +67,9 @@ type Options struct {
 	Detail bool           // text has the performance and memory tables too; the other formats always do
 	Models []matrix.Model // rows that are shown though nobody ran them
 	Hosts  []cell.Host    // the machines that the observations name
+	// Atlas is what was published of a type, by platform; nil is nothing. It is shown where
+	// nobody here ran the type.
+	Atlas func(modelType string) map[platform.Name]matrix.Published
 }
 
 // Document is a matrix and the sections around it.
@@ -114,6 +117,9 @@ func NewDocument(observations []matrix.Observation, o Options) Document {
 	d.Fastest = fastest(observations, order)
 	d.Hardware = hardware(observations, o.Hosts)
 	d.Findings = findings(latest)
+	if o.Atlas != nil {
+		d.Matrix.Publish(o.Atlas)
+	}
 	return d
 }
 

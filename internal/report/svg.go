@@ -118,9 +118,9 @@ func (g *drawing) row(r matrix.Row, m Metric) {
 }
 
 func (g *drawing) square(i int, r matrix.Row, s matrix.Square, m Metric) {
-	verdict := html.EscapeString(string(s.Shown()))
+	verdict := html.EscapeString(string(inkOf(s)))
 	x, class := g.middle(i)-g.width/2+svgGap/2, "sq "+verdict
-	if gradeOf(s.Evidence).short != "" {
+	if gradeOf(s.Evidence).short != "" || s.Atlas != nil {
 		class += " weak"
 	}
 	v := squareOf(r, s)
@@ -129,7 +129,7 @@ func (g *drawing) square(i int, r matrix.Row, s matrix.Square, m Metric) {
 	ink := "mid t-" + verdict
 	if number := value(s, m); number != "" {
 		g.text(g.middle(i), g.y+svgRow/2+2.5, ink, strings.TrimSpace(number+" "+importedNumber(s, m)))
-	} else if isSet(s) {
+	} else if isSet(s) || s.Atlas != nil {
 		g.text(g.middle(i), g.y+14, ink+" mark", v.Mark)
 		g.text(g.middle(i), g.y+25, ink+" small", under(s))
 	} else {
@@ -140,6 +140,9 @@ func (g *drawing) square(i int, r matrix.Row, s matrix.Square, m Metric) {
 
 // under is the line under a mark: size and what departs from plain measurement.
 func under(s matrix.Square) string {
+	if s.Atlas != nil {
+		return published
+	}
 	parts := []string{s.Size}
 	if s.Weights != cell.Random {
 		parts = append(parts, weightsWord(s.Weights))
@@ -172,6 +175,10 @@ func (g *drawing) legend(d Document) {
 		if uses(d.Matrix, k.evidence) {
 			notes = append(notes, k.short+" = "+string(k.evidence))
 		}
+	}
+	if anyPublished(d.Matrix) && !d.byFamily {
+		g.y += 24
+		g.text(svgEdge, g.y-4, "soft", publishedNote)
 	}
 	if anyImported(d.Matrix) && !d.byFamily {
 		g.y += 24

@@ -95,7 +95,7 @@ func matrixText(b *strings.Builder, d Document) {
 		}
 		line := pad("  "+label(r), name)
 		for i, s := range r.Squares {
-			line += "  " + pad(ink(s.Shown(), short(s, d.Metric, hosts)), widths[i])
+			line += "  " + pad(ink(inkOf(s), short(s, d.Metric, hosts)), widths[i])
 		}
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
@@ -166,6 +166,9 @@ func legendNotes(d Document) []string {
 	var notes []string
 	if anyImported(d.Matrix) {
 		notes = append(notes, importedNote)
+	}
+	if anyPublished(d.Matrix) {
+		notes = append(notes, publishedNote)
 	}
 	if d.Metric == ByVerdict {
 		notes = append(notes, "Weights are random unless the cell says hub or own.")
