@@ -159,7 +159,7 @@ func (s *Store) read(ctx context.Context, f Filter) (runs []RunRow, out []Stored
 		return nil, nil, fmt.Errorf("read the folder of journals: %w", err)
 	}
 	for _, file := range files {
-		if !isJournal(file) {
+		if !isJournal(file) || len(f.Runs) > 0 && !slices.Contains(f.Runs, strings.TrimSuffix(file.Name(), journal.Extension)) {
 			continue
 		}
 		run, results, problems, err := readJournal(ctx, filepath.Join(s.journals, file.Name()))
