@@ -34,6 +34,7 @@ LAWS         :=
 # What the tests do must not depend on how many cores others leave: two at once.
 GOTEST   := go test -timeout 30m
 
+comma := ,
 say = @printf '\n== %s\n' '$(1)'
 
 .PHONY: help
@@ -122,6 +123,8 @@ unit: ## Go tests with the race detector
 	$(call say,unit and command tests with the race detector)
 	@$(GOTEST) -race $$(go list ./... | grep -vxF $(WITHOUT_RACE:%=-e %))
 	@$(GOTEST) $(WITHOUT_RACE)
+	$(call say,examples of systemd$(comma) Kubernetes and Slurm)
+	@go test -C deploy ./...
 	$(call say,past results without DuckDB)
 	@CGO_ENABLED=0 $(GOTEST) ./internal/store ./internal/history ./internal/home
 
