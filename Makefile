@@ -126,7 +126,7 @@ unit: ## Go tests with the race detector
 	$(call say,examples of systemd$(comma) Kubernetes and Slurm)
 	@go test -C deploy ./...
 	$(call say,past results without DuckDB)
-	@CGO_ENABLED=0 $(GOTEST) ./internal/store ./internal/history ./internal/home
+	@CGO_ENABLED=0 $(GOTEST) ./internal/store ./internal/history ./internal/home ./internal/sides
 
 .PHONY: pytest
 pytest: setup ## the runner's Python tests

@@ -169,11 +169,11 @@ func findRun(ctx context.Context, f Finder, word string) (*compare.Side, error) 
 	case len(found) > 1:
 		return nil, wrong("%q begins the ids of %d runs, such as %s and %s: write more of it", id, len(found), found[0], found[1])
 	}
-	filter := history.Chosen{Runs: found}
+	name, filter := found[0], history.Chosen{Runs: found}
 	if side != "" {
-		filter.Sides, found[0] = []string{side}, found[0]+"#"+side
+		name, filter.Sides = name+"#"+side, []string{side}
 	}
-	return f.stored(ctx, found[0], "run", filter)
+	return f.stored(ctx, name, "run", filter)
 }
 
 func findFile(ctx context.Context, f Finder, word string) (*compare.Side, error) {
