@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // chromium is a tab of Chromium.
@@ -125,9 +126,12 @@ func wrapped(expression string) string {
 	return "(" + expression + ")"
 }
 
+// keys are those that are no characters, as chromedp names them.
+var keys = strings.NewReplacer(Enter, kb.Enter, Escape, kb.Escape, Right, kb.ArrowRight, Down, kb.ArrowDown)
+
 // Type writes into what has the focus.
 func (c *chromium) Type(_ context.Context, text string) error {
-	return chromedp.Do(c.tab, chromedp.KeyEvent(text))
+	return chromedp.Do(c.tab, chromedp.KeyEvent(keys.Replace(text)))
 }
 
 // Shot is a picture.

@@ -28,6 +28,14 @@ import (
 	"assay/internal/environment"
 )
 
+// Keys that are no characters, as WebDriver names them.
+const (
+	Enter  = "\uE006"
+	Escape = "\uE00C"
+	Right  = "\uE014"
+	Down   = "\uE015"
+)
+
 // View is how a page is looked at.
 type View struct {
 	Name          string
@@ -52,7 +60,8 @@ type Tab interface {
 	// Eval runs an expression, waits for it where it is a promise, and gives its
 	// value as JSON.
 	Eval(ctx context.Context, expression string) (json.RawMessage, error)
-	// Type writes into what has the focus, as a keyboard does. "\r" is Enter.
+	// Type writes into what has the focus, as a keyboard does; see Enter and the
+	// other keys.
 	Type(ctx context.Context, text string) error
 	// Shot is a picture of what can be seen, as PNG.
 	Shot(ctx context.Context) ([]byte, error)
