@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,8 +13,10 @@ import (
 	"assay/internal/history"
 	"assay/internal/matrix"
 	"assay/internal/platform"
+	"assay/internal/plots"
 	"assay/internal/report"
 	"assay/internal/session"
+	"assay/internal/trend"
 
 	"github.com/spf13/cobra"
 )
@@ -236,12 +239,38 @@ func modelsOf(entries []catalog.Choice) []matrix.Model {
 func reportCommand(a *app) *cobra.Command {
 	m := &matrixFlags{}
 	c := &cobra.Command{
-		Use: "report", Short: "Write what is known as one HTML file, Markdown, JSON and SVG; run nothing",
+		Use: "report", Short: "Write what is known as one HTML file, Markdown, JSON, SVG and plots; run nothing",
 		Example: `  assay report --out out
   assay report --format md`,
 		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return a.showMatrix(c.Context(), m, nil, false) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := a.showMatrix(c.Context(), m, nil, false); err != nil || m.out == "" {
+				return err
+			}
+			return a.writePlots(c.Context(), filepath.Join(m.out, "plots"))
+		},
 	}
 	m.add(c)
 	return c
+}
+
+// writePlots draws what was measured; where nothing was there is no plot.
+func (a *app) writePlots(ctx context.Context, dir string) error {
+	past, err := a.home().History()
+	if err != nil {
+		return err
+	}
+	observations, _, err := past.Observations(ctx)
+	if err != nil {
+		return err
+	}
+	entries, err := past.Entries(ctx, history.Chosen{})
+	if err != nil {
+		return err
+	}
+	names, err := plots.Write(dir, plots.Of(observations, trend.Of(entries)))
+	if err == nil && len(names) > 0 {
+		a.say(fmt.Sprintf("drew %s in %s", strings.Join(names, ", "), dir))
+	}
+	return err
 }

@@ -123,11 +123,11 @@ func (f *firefox) greet(ctx context.Context, address <-chan string) error {
 		return fmt.Errorf("it ended before it was ready")
 	}
 	var err error
-	if f.conn, _, err = websocket.Dial(ctx, at+"/session", nil); err != nil { //nolint:bodyclose // the library closes it
+	if f.conn, _, err = websocket.Dial(ctx, at+"/session", nil); err != nil {
 		return err
 	}
 	f.conn.SetReadLimit(mostMessage)
-	go f.read()
+	go f.read() //nolint:gosec // the connection outlives the start, whose context that is
 	if err := f.call(ctx, "session.new", map[string]any{"capabilities": map[string]any{}}, nil); err != nil {
 		return err
 	}

@@ -229,3 +229,29 @@ func (p *Page) Audit(where, axe string) {
 		p.t.Errorf("%s: axe: %s (%s): %s: %+v", where, f.ID, f.Impact, f.Help, f.Nodes)
 	}
 }
+
+// Times are how long the parts of opening a page took, in milliseconds since its
+// navigation began.
+type Times struct {
+	Paint  float64 `json:"paint"`  // the first content
+	Ready  float64 `json:"ready"`  // the page can be used; 0 where it has no such mark
+	Filter float64 `json:"filter"` // the slowest filter; 0 where there was none
+}
+
+// Time is what a page says of its own times; mark is what it calls being ready.
+func (p *Page) Time(mark string) Times {
+	p.t.Helper()
+	p.Await("performance.getEntriesByName('first-contentful-paint').length > 0")
+	return Value[Times](p, `({paint: performance.getEntriesByName("first-contentful-paint")[0].startTime, ready: performance.getEntriesByName("`+mark+`")[0]?.startTime ?? 0,
+		filter: Math.max(0, ...performance.getEntriesByName("filter").map((m) => m.duration))})`)
+}
+
+// Judge logs times, and fails the test where one is above its bar and
+// ASSAY_TEST_FULL is set: on a busy machine they say little.
+func (p *Page) Judge(where string, got, bar Times) {
+	p.t.Helper()
+	p.t.Logf("%s: first paint %.0f ms (bar %.0f), usable %.0f ms (bar %.0f), slowest filter %.1f ms (bar %.0f)", where, got.Paint, bar.Paint, got.Ready, bar.Ready, got.Filter, bar.Filter)
+	if os.Getenv("ASSAY_TEST_FULL") != "" && (got.Paint > bar.Paint || got.Ready > bar.Ready || got.Filter > bar.Filter) {
+		p.t.Errorf("%s: %+v is above %+v", where, got, bar)
+	}
+}

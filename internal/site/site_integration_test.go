@@ -83,6 +83,20 @@ func TestIntegrationSiteControls(t *testing.T) {
 	use(t, p, written(t))
 }
 
+// TestIntegrationSiteTimes measures opening pages from a disk, and filters.
+func TestIntegrationSiteTimes(t *testing.T) {
+	p := pagetest.On(t, pagetest.Chromium(t))
+	site := written(t)
+	p.Visit(site+"index.html", pagetest.Desktop) // the browser itself is cold
+	p.Visit(site+"index.html", pagetest.Desktop)
+	p.Judge("front page", p.Time("first-paint"), pagetest.Times{Paint: 1000, Ready: 1000})
+	p.Visit(site+"matrix.html", pagetest.Desktop)
+	p.Do("document.querySelector('.find').focus()")
+	p.Write("transformer")
+	p.Await("location.hash === '#q=transformer'")
+	p.Judge("matrix", p.Time("matrix-ready"), pagetest.Times{Paint: 1000, Ready: 1000, Filter: 100})
+}
+
 // click is a script that clicks the first element of a selector.
 func click(selector string) string { return "document.querySelector(" + quote(selector) + ").click()" }
 
@@ -176,7 +190,7 @@ func details(t *testing.T, p *pagetest.Page, site string) {
 	p.Do("document.activeElement.click()")
 	p.Await("document.querySelector('dialog .ways a') !== null")
 	p.Do(click("dialog .ways a"))
-	p.Await("location.pathname.endsWith('/model/xclip.html') && document.documentElement.dataset.ready === 'yes'")
+	p.Await("location.pathname.endsWith('/model/xclip_text_model.html') && document.documentElement.dataset.ready === 'yes'")
 	p.Do(click("main button.bare"))
 	p.Await("document.querySelector('dialog').open")
 	p.Visit(site+"platform/qnn.html", pagetest.Desktop)

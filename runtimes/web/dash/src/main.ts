@@ -49,8 +49,7 @@ async function start(): Promise<void> {
   const { page, name } = where();
   const main = frame(page);
   listen(main);
-  const show = pages[page];
-  if (show === undefined) return missing(main, page);
+  const show = pages[page] ?? ((m: HTMLElement) => missing(m, page));
   fill(main, h("p", { class: "empty" }, "Loading…"));
   try {
     await show(main, name);

@@ -30,7 +30,7 @@ export async function platform(main: HTMLElement, name: string): Promise<void> {
     picks.querySelectorAll("button").forEach((x) => x.setAttribute("aria-pressed", String(x.dataset["verdict"] === verdict)));
     fill(chosen, lists(b, c.target, rows.filter((r) => r.s.verdict === verdict)));
   };
-  const picks = h("div", { class: "picks", role: "group", "aria-label": "Verdict" }, [...t.verdicts].sort().map(([v, n]) =>
+  const picks = h("div", { class: "picks", role: "group", "aria-label": "Verdict" }, b.verdicts.filter((v) => (t.verdicts.get(v) ?? 0) > 0).map((v): [string, number] => [v, t.verdicts.get(v) ?? 0]).map(([v, n]) =>
     h("button", { type: "button", "data-verdict": v, "aria-pressed": "false", onclick: () => pick(v) }, h("span", { class: `key ${v}`, "aria-hidden": "true" }, look(v).mark), look(v).word, h("b", {}, String(n)))));
   fill(main, h("h1", {}, `What runs on ${c.name}${c.vendor === "" ? "" : ` (${c.vendor})`}`),
     h("p", { class: "sub" }, share(t), t.complete ? " work" : "", ` · ${[...t.evidences].map(([e, n]) => `${n} ${e}`).join(", ") || "no run is published"}`, t.stale > 0 && ` · ${t.stale} stale`),

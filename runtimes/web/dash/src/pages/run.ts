@@ -57,7 +57,7 @@ class Live {
       running && s.running.length > 0 && h("div", { class: "now" }, h("h3", {}, "In progress"), h("ul", { class: "plain" }, s.running.map((c: Cell) => h("li", {}, modelOf(c), h("small", {}, ` ${c.target}, ${settings(c)}`))))),
     ], h("p", { class: "picks" }, [...counts].map(([v, n]) => h("span", {}, badge(v), ` ${n} `))),
     h("p", { class: "picks" }, running && h("button", { type: "button", onclick: () => void this.post("cancel") }, "Cancel"),
-      s !== null && !running && h("button", { type: "button", onclick: () => void this.post("retry") }, "Run all again"),
+      s !== null && !running && h("button", { type: "button", onclick: () => void this.post("retry?only=all") }, "Run all again"),
       s !== null && !running && bad > 0 && h("button", { type: "button", onclick: () => void this.post("retry?only=failed") }, `Retry ${count(bad, "failed cell")}`),
       h("a", { class: "button", href: to("compare", "", `b=${encodeURIComponent(this.id)}`) }, "Compare")));
   }
@@ -110,14 +110,19 @@ class Live {
     on<Sample>("sample", (e) => fill(this.machine, gauges(e)));
     on<unknown>("end", () => {
       events.close();
-      void get<Page>(`/v1/runs/${encodeURIComponent(this.id)}`).then((p) => {
-        this.status = p.live;
-        this.results.splice(0, this.results.length, ...p.results);
-        this.draw();
-        void this.tail();
-        announce("The run is over");
-      });
+      announce("The run is over");
+      void this.again(20);
     });
+  }
+
+  /** Asks again, until all results are stored: only those have pages of their own. */
+  private async again(tries: number): Promise<void> {
+    const p = await get<Page>(`/v1/runs/${encodeURIComponent(this.id)}`);
+    this.status = p.live;
+    this.results.splice(0, this.results.length, ...p.results);
+    this.draw();
+    if (tries > 0 && p.results.some((x) => x.id === "")) setTimeout(() => void this.again(tries - 1), 700);
+    else await this.tail();
   }
 
   private say(line: string): void {
