@@ -27,13 +27,18 @@ import (
 // version is set when the program is built (-ldflags -X).
 var version = "dev"
 
-const help = `assay-worker runs a plan on a machine that has only Python.
+const help = `assay-worker runs cells on a machine that has only Python: a plan, or what a coordinator sends.
 
   assay-worker run --plan FILE --out FILE [--resume] [--python PATH] [--workers N] [--timeout 10m] [--no-setup]
                    [--offline] [--allow-pickle] [--trust-remote-code] [--env NAME] [--policy FILE]
       run the plan's cells and write the results; import them with "assay import FILE".
       With --resume go on with a FILE that was cut short: what it has is not run again. A policy
       limits memory, time and folders of every task, and what may be loaded (docs/confining.md)
+  assay-worker join URL|TICKET [--name NAME] [--label NAME=VALUE] [--workers N] [--python PATH] [--timeout 10m] [--no-setup]
+                    [--allow-hub] [--allow-pickle] [--trust-remote-code] [--env NAME] [--ca FILE] [--policy FILE] [--noop]
+      work for a coordinator until stopped: run the cells that it sends and this machine can run, and nothing else.
+      A TICKET is a file of "assay fleet key add". Weights are loaded only with --allow-hub. With --noop only no-ops
+      are run, to try a fleet out
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
   assay-worker version
@@ -90,6 +95,8 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return runPlan(ctx, args[1:], stderr)
 	case confine.Verb:
 		return confine.Become(args[1:])
+	case "join":
+		return join(ctx, args[1:], stderr)
 	case "detect":
 		return detectHere(ctx, args[1:], nil, stdout, stderr)
 	case "version", "--version":

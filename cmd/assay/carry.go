@@ -9,6 +9,7 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/detect"
+	"assay/internal/fleet/sweep"
 	"assay/internal/hub"
 	"assay/internal/plan"
 	"assay/internal/progress"
@@ -27,6 +28,7 @@ type carryFlags struct {
 	planFile, junit string
 	repro           string // folder for the scripts of broken laws
 	jsonl           bool
+	fleet           fleetCarry
 	flags           *pflag.FlagSet
 }
 
@@ -111,7 +113,16 @@ func (a *app) prepare(ctx context.Context, f *carryFlags, args []string, timing 
 	if err != nil {
 		return nil, cell.Plan{}, err
 	}
-	r, p := f.request(args), a.planner(&f.hubFlags, cat, s)
+	var m plan.Machine = s
+	if f.fleet.at != "" { // what auto and all mean is the fleet's to say
+		office, done, err := a.office(f.fleet.at, "plan")
+		if err != nil {
+			return nil, cell.Plan{}, errors.Join(err, s.Close())
+		}
+		defer done()
+		m = sweep.Machine{Office: office}
+	}
+	r, p := f.request(args), a.planner(&f.hubFlags, cat, m)
 	r.Timing = timing
 	var out cell.Plan
 	if f.planFile == "" {
@@ -193,6 +204,48 @@ func (a *app) carry(ctx context.Context, s *session.Session, plan cell.Plan, com
 		return cell.Report{}, err
 	}
 	return s.CarryInto(ctx, dir, plan, command, on)
+}
+
+// send runs a plan where the flags say: here, or, but for cells that name files of
+// this machine, in a fleet.
+func (a *app) send(ctx context.Context, s *session.Session, f *fleetCarry, h *hubFlags, plan cell.Plan, command string, on progress.Listener) (cell.Report, error) {
+	office, done, err := a.fleetFor(f, command)
+	if err != nil {
+		return cell.Report{}, err
+	}
+	defer done()
+	if office == nil {
+		return a.carry(ctx, s, plan, command, on)
+	}
+	needs, err := f.needs(h)
+	if err != nil {
+		return cell.Report{}, err
+	}
+	dir, err := a.home().JournalsToWrite(ctx)
+	if err != nil {
+		return cell.Report{}, err
+	}
+	travels, stays := sweep.Split(plan)
+	rep, err := a.carryTravels(ctx, travels, sweep.Options{
+		Office: office, Header: s.Header(travels, command), Dir: dir, Command: command, Needs: needs, Priority: f.urgent,
+	}, on)
+	if err != nil || len(stays.Cells) == 0 {
+		return rep, err
+	}
+	a.say(counted(len(stays.Cells), "cell names", "cells name") + " files of this machine and run here")
+	own, err := s.CarryInto(ctx, dir, stays, command, on)
+	if len(travels.Cells) == 0 {
+		return own, err
+	}
+	rep.Results = append(rep.Results, own.Results...)
+	return rep, err
+}
+
+func (a *app) carryTravels(ctx context.Context, plan cell.Plan, o sweep.Options, on progress.Listener) (cell.Report, error) {
+	if len(plan.Cells) == 0 {
+		return cell.Report{Schema: cell.Schema, Run: o.Header.Run}, nil
+	}
+	return sweep.Carry(ctx, plan, o, on)
 }
 
 // carryShowing is carry with nothing on the terminal but how far it is.

@@ -67,6 +67,7 @@ torch's own list of kernels; nothing is run elsewhere in its place.
 		Example: `  assay matrix --key --platform all
   assay matrix --representatives --platform cpu --resume
   assay matrix --key --platform cpu,cuda --bench --metric speedup
+  assay matrix --key --platform all --fleet nats://host:4222
   assay matrix show --by family`,
 		RunE: func(c *cobra.Command, args []string) error {
 			timing := cell.Functional
@@ -78,6 +79,7 @@ torch's own list of kernels; nothing is run elsewhere in its place.
 	}
 	f.add(c, "all")
 	f.addName(c)
+	f.fleet.add(c)
 	m.add(c)
 	c.Flags().BoolVar(&resume, "resume", false, "skip cells that this host has a result of with the same versions and files")
 	c.Flags().BoolVar(&bench, "bench", false, "time every cell that works")
@@ -127,6 +129,9 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	if err := errors.Join(m.check(), f.check()); err != nil {
 		return err
 	}
+	if resume && f.fleet.at != "" {
+		return usage("--resume looks at what this machine has run: it cannot be used with --fleet")
+	}
 	s, plan, err := a.prepare(ctx, f, args, timing)
 	if err != nil {
 		return err
@@ -134,7 +139,7 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	defer s.Close()
 	plan.NoFallback = true
 	rows := matrix.ModelsOf(plan.Cells)
-	ran, err := a.fillMatrix(ctx, s, plan, resume)
+	ran, err := a.fillMatrix(ctx, s, f, plan, resume)
 	if err != nil && len(ran) == 0 {
 		return err
 	}
@@ -143,6 +148,9 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 	}
 	if err != nil {
 		return err
+	}
+	if f.fleet.at != "" {
+		return status(ran, f.Strict || plan.Strict)
 	}
 	h, err := a.home().History()
 	if err != nil {
@@ -156,7 +164,7 @@ func (a *app) runMatrix(ctx context.Context, f *carryFlags, m *matrixFlags, args
 }
 
 // fillMatrix carries out what the plan still lacks.
-func (a *app) fillMatrix(ctx context.Context, s *session.Session, plan cell.Plan, resume bool) ([]cell.Result, error) {
+func (a *app) fillMatrix(ctx context.Context, s *session.Session, f *carryFlags, plan cell.Plan, resume bool) ([]cell.Result, error) {
 	if resume {
 		h, err := a.home().History()
 		if err != nil {
@@ -172,7 +180,9 @@ func (a *app) fillMatrix(ctx context.Context, s *session.Session, plan cell.Plan
 		}
 		plan = left
 	}
-	rep, err := a.carryShowing(ctx, s, plan, "matrix")
+	bar := report.NewProgress(a.stderr, a.terminal, a.environ())
+	defer bar.Close()
+	rep, err := a.send(ctx, s, &f.fleet, &f.hubFlags, plan, "matrix", bar)
 	return rep.Results, err
 }
 

@@ -64,7 +64,7 @@ by running it, and each number carries its evidence.`,
 	f.BoolVar(&a.asJSON, "json", false, "print JSON")
 	for _, make := range []func(*app) *cobra.Command{
 		canIUseCommand, atlasCommand, detectCommand, setupCommand, doctorCommand, modelsCommand, fetchCommand, testCommand, benchCommand, matrixCommand, exportCommand, generateCommand, verifyCommand, tuneCommand,
-		compareCommand, baselineCommand, bisectCommand, queryCommand, reportCommand, serveCommand, importCommand, contributeCommand, dbCommand, cacheCommand, manCommand, versionCommand,
+		compareCommand, baselineCommand, bisectCommand, queryCommand, reportCommand, serveCommand, coordinatorCommand, fleetCommand, importCommand, contributeCommand, dbCommand, cacheCommand, manCommand, versionCommand,
 	} {
 		c := make(a)
 		checkArgs(c)

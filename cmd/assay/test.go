@@ -33,7 +33,8 @@ Times of test runs are not shown: use bench.
   assay test bert --platform cuda --strict
   assay test bert --platform webgpu,webnn,cpu/wasm
   assay test --consistency vit
-  assay test --laws --repro found bert gpt2 --platform cpu`,
+  assay test --laws --repro found bert gpt2 --platform cpu
+  assay test --key --fleet nats://host:4222`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if consistency && (c.Flags().Changed("laws") || f.repro != "") {
 				return usage("--consistency compares platforms with each other and tries no laws: use --laws without it")
@@ -49,6 +50,7 @@ Times of test runs are not shown: use bench.
 	}
 	f.add(c, "auto")
 	f.addName(c)
+	f.fleet.add(c)
 	f.addOutput(c)
 	f.addLaws(c)
 	c.Flags().BoolVar(&consistency, "consistency", false, "compare the outputs of all platforms here with each other, and of a batch with a single input")
@@ -117,6 +119,7 @@ With --baseline the exit status is 3 for a regression and 5 where nothing could 
 	}
 	f.add(c, "auto")
 	f.addName(c)
+	f.fleet.add(c)
 	f.addOutput(c)
 	v.add(c)
 	c.Flags().BoolVar(&quick, "quick", false, "3 repeats of 0.2 s instead of 6 of 1 s: no interval")
@@ -148,7 +151,7 @@ func (a *app) runCells(ctx context.Context, f *carryFlags, args []string, comman
 	defer s.Close()
 	bar := report.NewProgress(a.stderr, a.terminal, a.environ())
 	printer, done := a.printer(f, bar.Above(a.stdout))
-	rep, err := a.carry(ctx, s, plan, command, progress.All(bar, report.Listen(printer)))
+	rep, err := a.send(ctx, s, &f.fleet, &f.hubFlags, plan, command, progress.All(bar, report.Listen(printer)))
 	bar.Close()
 	if err != nil && len(rep.Results) == 0 {
 		return err // nothing was done: there is nothing to sum up

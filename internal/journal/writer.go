@@ -142,6 +142,11 @@ func (w *Writer) append(line wire) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return id, w.settle(b)
+}
+
+// settle makes a batch durable unless that was done.
+func (w *Writer) settle(b *batch) error {
 	w.commit.Lock()
 	defer w.commit.Unlock()
 	if !b.done {
@@ -150,7 +155,32 @@ func (w *Writer) append(line wire) (string, error) {
 		w.mu.Unlock()
 		b.done, b.err = true, w.write(b.data)
 	}
-	return id, b.err
+	return b.err
+}
+
+// AppendAll writes results in this order and returns once all are on the disk: what
+// comes from a fleet comes many at a time.
+func (w *Writer) AppendAll(results []cell.Result) error {
+	var failed error
+	var last *batch
+	for _, r := range results {
+		body, err := compact(r)
+		if err != nil {
+			return fmt.Errorf("result of %s: %w", r.Cell.Model(), err)
+		}
+		_, b, err := w.join(wire{Kind: KindResult, Result: body})
+		if err != nil {
+			return err
+		}
+		if last != nil && last != b {
+			failed = errors.Join(failed, w.settle(last))
+		}
+		last = b
+	}
+	if last == nil {
+		return nil
+	}
+	return errors.Join(failed, w.settle(last))
 }
 
 func (w *Writer) join(line wire) (string, *batch, error) {

@@ -1,5 +1,4 @@
-// Package jetstream is the fleet's queue on NATS JetStream, and the server for those who have
-// none: one stream, a subject for each task, a consumer for each lane.
+// Package jetstream is the fleet's queue on NATS JetStream: one stream, a subject for each task, a consumer for each lane.
 //
 // JetStream has ways of its own that a queue of costly tasks must know. What is
 // done about each (the tests of this package and queuetest show it):

@@ -1,16 +1,18 @@
-package jetstream
+package jetstream_test
 
 import (
 	"testing"
 
 	"assay/internal/fleet"
+	"assay/internal/fleet/embedded"
+	"assay/internal/fleet/jetstream"
 	"assay/internal/fleet/queuetest"
 )
 
 // started is a server of the test's own.
-func started(t *testing.T, dir string) *Server {
+func started(t *testing.T, dir string) *embedded.Server {
 	t.Helper()
-	s, err := Start(ServerOptions{Listen: "127.0.0.1:0", Dir: dir})
+	s, err := embedded.Start(embedded.Options{Listen: "127.0.0.1:0", Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -18,14 +20,14 @@ func started(t *testing.T, dir string) *Server {
 	return s
 }
 
-func opened(t *testing.T, s *Server, l fleet.Limits) *Queue {
+func opened(t *testing.T, s *embedded.Server, l fleet.Limits) *jetstream.Queue {
 	t.Helper()
 	nc, err := s.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
-	q, err := Create(t.Context(), nc, Config{Limits: l})
+	q, err := jetstream.Create(t.Context(), nc, jetstream.Config{Limits: l})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,6 @@ import (
 	"assay/internal/fleet/wire"
 	"assay/internal/wholefile"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
@@ -123,23 +122,29 @@ func (r *Ring) save() error {
 	return wholefile.Write(r.path, append(body, '\n'), wholefile.Options{Mode: 0o600})
 }
 
-// Users are those who may connect, for the server, and one who may do everything:
-// the coordinator itself.
-func (r *Ring) Users(own string) []*server.NkeyUser {
-	users := []*server.NkeyUser{{Nkey: own}}
+// Rights are the subjects that a key may use.
+type Rights struct {
+	Public             string
+	All                bool // the coordinator itself
+	Publish, Subscribe []string
+}
+
+// Rights are those of everybody who may connect, and of the coordinator itself.
+func (r *Ring) Rights(own string) []Rights {
+	out := []Rights{{Public: own, All: true}}
 	for _, k := range r.Keys {
 		if !k.Revoked {
-			users = append(users, &server.NkeyUser{Nkey: k.Public, Permissions: permissions(k)})
+			out = append(out, rights(k))
 		}
 	}
-	return users
+	return out
 }
 
 // Inbox is the prefix of subjects for answers to somebody: nobody else hears them.
 func Inbox(name string) string { return "_INBOX_" + name }
 
-// permissions are the subjects that somebody may use.
-func permissions(k Key) *server.Permissions {
+// rights are what follows from somebody's role.
+func rights(k Key) Rights {
 	stream := jetstream.Stream
 	publish := []string{wire.Office + "*", "$JS.API.INFO"}
 	hear := []string{Inbox(k.Name) + ".>"}
@@ -157,10 +162,7 @@ func permissions(k Key) *server.Permissions {
 		}
 		hear = append(hear, wire.News)
 	}
-	return &server.Permissions{
-		Publish:   &server.SubjectPermission{Allow: append(publish, objects...)},
-		Subscribe: &server.SubjectPermission{Allow: hear},
-	}
+	return Rights{Public: k.Public, Publish: append(publish, objects...), Subscribe: hear}
 }
 
 // Ticket is all that somebody needs to connect.

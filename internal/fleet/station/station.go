@@ -17,11 +17,11 @@ import (
 
 	"assay/internal/fleet"
 	"assay/internal/fleet/coordinator"
+	"assay/internal/fleet/embedded"
 	"assay/internal/fleet/jetstream"
 	"assay/internal/fleet/keys"
 	"assay/internal/fleet/wire"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
 
@@ -49,7 +49,7 @@ type Options struct {
 type Station struct {
 	*coordinator.Coordinator
 	o       Options
-	server  *jetstream.Server
+	server  *embedded.Server
 	nc      *nats.Conn
 	service *wire.Service
 	own     string // the coordinator's own public key
@@ -106,7 +106,7 @@ func alone(ctx context.Context, nc *nats.Conn) error {
 
 // serve starts a server in this process.
 func (s *Station) serve() error {
-	o := jetstream.ServerOptions{Listen: s.o.Listen, Dir: s.o.Dir, Relaxed: s.o.Relaxed, MaxPayload: 1 << 20}
+	o := embedded.Options{Listen: s.o.Listen, Dir: s.o.Dir, Relaxed: s.o.Relaxed, MaxPayload: 1 << 20}
 	var options []nats.Option
 	if !s.o.Open {
 		c, ca, err := keys.Certificate(s.o.Dir, s.o.Cert, s.o.CertKey, s.hosts(), time.Now())
@@ -124,7 +124,7 @@ func (s *Station) serve() error {
 		}
 		options = append(options, option, nats.Secure(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // within this process
 	}
-	server, err := jetstream.Start(o)
+	server, err := embedded.Start(o)
 	if err != nil {
 		return err
 	}
@@ -164,12 +164,12 @@ func (s *Station) connect() error {
 	return err
 }
 
-func (s *Station) users() ([]*server.NkeyUser, error) {
+func (s *Station) users() ([]keys.Rights, error) {
 	ring, err := keys.Open(s.o.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return ring.Users(s.own), nil
+	return ring.Rights(s.own), nil
 }
 
 // URL is where workers and users connect.

@@ -153,3 +153,6 @@ func limitOf(nc *nats.Conn) int {
 	}
 	return mostInline
 }
+
+// Refused says that asking again does not help.
+func (e *RefusedError) Refused() bool { return true }

@@ -1,4 +1,6 @@
-package jetstream
+// Package embedded is a NATS server with JetStream in this process, for those who
+// have no other one. Every task is on the disk before it is acknowledged.
+package embedded
 
 import (
 	"crypto/tls"
@@ -9,19 +11,36 @@ import (
 	"strconv"
 	"time"
 
+	"assay/internal/fleet/keys"
+
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 )
 
-// ServerOptions are those of an embedded server.
-type ServerOptions struct {
+// users are those who may connect, as the server knows them.
+func users(all []keys.Rights) []*server.NkeyUser {
+	var out []*server.NkeyUser
+	for _, r := range all {
+		u := &server.NkeyUser{Nkey: r.Public}
+		if !r.All {
+			u.Permissions = &server.Permissions{
+				Publish: &server.SubjectPermission{Allow: r.Publish}, Subscribe: &server.SubjectPermission{Allow: r.Subscribe},
+			}
+		}
+		out = append(out, u)
+	}
+	return out
+}
+
+// Options are those of an embedded server.
+type Options struct {
 	Listen string // host:port; port 0 is any that is free
 	Dir    string // what it stores
 	// Relaxed leaves it to the system when what is stored reaches the disk; else every
 	// task is there before it is acknowledged.
 	Relaxed bool
 	TLS     *tls.Config
-	Users   []*server.NkeyUser // nil lets everybody in
+	Users   []keys.Rights // nil lets everybody in
 	// MaxPayload is the largest message, in bytes; 0 is 1 MiB.
 	MaxPayload int32
 	Log        server.Logger // nil is silent
@@ -37,7 +56,7 @@ type Server struct {
 const startup = 30 * time.Second
 
 // Start starts a server and returns when it can be connected to.
-func Start(o ServerOptions) (*Server, error) {
+func Start(o Options) (*Server, error) {
 	host, port, err := net.SplitHostPort(o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("address %q: %w", o.Listen, err)
@@ -52,7 +71,7 @@ func Start(o ServerOptions) (*Server, error) {
 	opts := &server.Options{
 		ServerName: "assay", Host: host, Port: n, NoSigs: true, NoLog: o.Log == nil,
 		JetStream: true, StoreDir: filepath.Join(o.Dir, "queue"), SyncAlways: !o.Relaxed,
-		TLSConfig: o.TLS, TLS: o.TLS != nil, Nkeys: o.Users, MaxPayload: o.MaxPayload,
+		TLSConfig: o.TLS, TLS: o.TLS != nil, Nkeys: users(o.Users), MaxPayload: o.MaxPayload,
 		PingInterval: 5 * time.Second, MaxPingsOut: 2, WriteDeadline: 10 * time.Second,
 	}
 	if o.TLS != nil {
@@ -75,9 +94,9 @@ func Start(o ServerOptions) (*Server, error) {
 
 // SetUsers replaces who may connect: those that are connected and no longer
 // among them are cut off.
-func (s *Server) SetUsers(users []*server.NkeyUser) error {
+func (s *Server) SetUsers(all []keys.Rights) error {
 	next := s.options.Clone()
-	next.Nkeys = users
+	next.Nkeys = users(all)
 	if err := s.ReloadOptions(next); err != nil {
 		return fmt.Errorf("change who may connect: %w", err)
 	}

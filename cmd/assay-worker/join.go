@@ -1,0 +1,269 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"assay/internal/catalog"
+	"assay/internal/cell"
+	"assay/internal/environment"
+	"assay/internal/exports"
+	"assay/internal/fleet"
+	"assay/internal/fleet/health"
+	"assay/internal/fleet/jetstream"
+	"assay/internal/fleet/keys"
+	"assay/internal/fleet/wire"
+	fleetworker "assay/internal/fleet/worker"
+	"assay/internal/platform"
+	"assay/internal/progress"
+	"assay/internal/session"
+)
+
+// joinFlags are those of join.
+type joinFlags struct {
+	flags
+	name, ca string
+	labels   map[string]string
+	noops    bool
+	allowHub bool
+}
+
+// parseJoin reads the arguments of join; the first is the coordinator.
+func parseJoin(args []string) (*joinFlags, string, error) {
+	f := &joinFlags{flags: flags{FlagSet: flag.NewFlagSet("join", flag.ContinueOnError)}, labels: map[string]string{}}
+	f.SetOutput(io.Discard)
+	f.StringVar(&f.python, "python", "", "")
+	f.StringVar(&f.name, "name", "", "")
+	f.StringVar(&f.ca, "ca", "", "")
+	f.StringVar(&f.policy, "policy", "", "")
+	f.IntVar(&f.workers, "workers", 0, "")
+	f.DurationVar(&f.timeout, "timeout", 0, "")
+	f.BoolVar(&f.noSetup, "no-setup", false, "")
+	f.BoolVar(&f.noops, "noop", false, "")
+	f.BoolVar(&f.allowHub, "allow-hub", false, "")
+	f.BoolVar(&f.want.Pickle, "allow-pickle", false, "")
+	f.BoolVar(&f.want.Code, "trust-remote-code", false, "")
+	f.Func("env", "", func(name string) error {
+		f.pass = append(f.pass, strings.Split(name, ",")...)
+		return nil
+	})
+	f.Func("label", "", func(text string) error {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return fmt.Errorf("%q is not NAME=VALUE", text)
+		}
+		f.labels[name] = value
+		return nil
+	})
+	var at string
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		at, args = args[0], args[1:]
+	}
+	if err := f.Parse(args); err != nil {
+		return nil, "", usageError{err}
+	}
+	if at == "" && f.NArg() == 1 {
+		at = f.Arg(0)
+	} else if f.NArg() > 0 {
+		return nil, "", usageError{fmt.Errorf("unknown argument %q", f.Arg(0))}
+	}
+	if at == "" {
+		return nil, "", usageError{errors.New("join needs the coordinator: an address (nats://host:4222) or a ticket's file")}
+	}
+	if f.timeout < 0 || f.workers < 0 {
+		return nil, "", usageError{errors.New("--timeout and --workers must not be negative")}
+	}
+	f.offline = !f.allowHub
+	return f, at, nil
+}
+
+// join works for a coordinator until it is stopped.
+func join(ctx context.Context, args []string, stderr io.Writer) error {
+	f, at, err := parseJoin(args)
+	if err != nil {
+		return err
+	}
+	ticket, err := keys.Read(at)
+	if err != nil {
+		return usageError{err}
+	}
+	if f.ca != "" {
+		body, err := os.ReadFile(f.ca)
+		if err != nil {
+			return usageError{err}
+		}
+		ticket.CA = string(body)
+	}
+	cat, err := catalog.Load()
+	if err != nil {
+		return err
+	}
+	s, held, err := f.session(cat, stderr)
+	if err != nil {
+		return err
+	}
+	defer held.Close()
+	defer s.Close()
+	say := sayer(stderr)
+	a, err := f.announce(ctx, s, ticket, say)
+	if err != nil {
+		return err
+	}
+	nc, err := ticket.Connect(wire.Options{Name: "assay-worker " + a.Worker, Keep: true, On: say})
+	if err != nil {
+		return err
+	}
+	defer nc.Close()
+	q, err := jetstream.Open(nc, fleet.Limits{})
+	if err != nil {
+		return err
+	}
+	known, _ := cat.Fingerprint(health.Subject, "")
+	client := wire.NewClient(nc, a.Worker, 5*time.Second)
+	say(fmt.Sprintf("worker %s joins %s with %s, %d at a time", a.Worker, ticket.URL, offered(a), a.Slots))
+	return fleetworker.New(fleetworker.Config{
+		Announcement: a, Desk: client, Queue: q, Carrier: s, Say: say, Hear: client.Hear, Refused: wire.Refused,
+		Check: func(ctx context.Context) (string, []cell.Result) { return healthy(ctx, s, a, known) },
+	}).Run(ctx)
+}
+
+// sayer prints lines from several goroutines.
+func sayer(w io.Writer) func(string) {
+	var mu sync.Mutex
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintln(w, text)
+	}
+}
+
+// session opens what runs cells here.
+func (f *joinFlags) session(cat *catalog.Catalog, stderr io.Writer) (*session.Session, *confined, error) {
+	m, folders, err := maker(&f.flags, stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	limit, err := exports.LimitFrom(os.Getenv)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	held, err := f.underPolicy(folders, stderr)
+	if err != nil {
+		return nil, nil, err
+	}
+	return session.New(session.Options{
+		Environments: session.Chosen{Maker: m, Choice: environment.Choice{Python: f.python, NoSetup: f.noSetup}}, Folders: folders, Confine: held.wrap(),
+		Catalog: cat, Workers: f.workers, Limit: f.timeout, ExportsLimit: limit, Version: version,
+		Weights: session.Weights{Hub: f.hub, Want: f.want, Fresh: true},
+	}), held, nil
+}
+
+// announce is what this machine has to offer.
+func (f *joinFlags) announce(ctx context.Context, s *session.Session, t keys.Ticket, say func(string)) (fleet.Announcement, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "worker"
+	}
+	a := fleet.Announcement{
+		Protocol: fleet.Protocol, Worker: cmp.Or(f.name, t.Name, tidy(host)), Incarnation: rand.Text()[:10], Version: version,
+		Host: s.Host(), Where: where(host), Labels: f.labels, Slots: cmp.Or(f.workers, min(16, runtime.GOMAXPROCS(0))),
+		Allows: fleet.Policy{Hub: !f.offline, Pickle: f.want.Pickle, Code: f.want.Code},
+		Offers: []fleet.Offer{{Target: platform.Target{Platform: platform.CPU, Engine: platform.Noop}.Normal()}},
+	}
+	if err := fleet.CheckName(a.Worker); err != nil {
+		return a, usageError{err}
+	}
+	if t.Seed != "" && a.Worker != t.Name {
+		return a, usageError{fmt.Errorf("the ticket is for a worker called %s: leave --name out", t.Name)}
+	}
+	if f.noops {
+		return a, nil
+	}
+	say("looking at what this machine has")
+	has, err := s.Targets(ctx)
+	if err != nil {
+		return a, err
+	}
+	for _, h := range has {
+		if h.Target.Engine != platform.Noop {
+			a.Offers = append(a.Offers, fleet.Offer{Target: h.Target, Name: h.Name, MemoryBytes: h.Presence.MemoryBytes, Software: h.Presence.Software, DTypes: h.Presence.DTypes})
+		}
+	}
+	a.Versions, err = s.Versions(ctx)
+	return a, err
+}
+
+// offered lists what a worker offers, for people.
+func offered(a fleet.Announcement) string {
+	var out []string
+	for _, o := range a.Offers {
+		out = append(out, o.Target.String())
+	}
+	return strings.Join(out, ", ")
+}
+
+// tidy makes a name of a worker out of a host's.
+func tidy(host string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+		return '-'
+	}, host[:min(len(host), 60)])
+}
+
+// where tells machines apart: all that run under one kernel are one, whatever
+// containers they are in.
+func where(host string) string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		id = []byte(host)
+	}
+	sum := sha256.Sum256(append([]byte("assay/where\n"), id...))
+	return hex.EncodeToString(sum[:6])
+}
+
+// vouched are the targets of a worker that its health cells run on: not those that
+// only convert, and none that needs a browser opened.
+func vouched(a fleet.Announcement) fleet.Announcement {
+	a.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(o fleet.Offer) bool {
+		is := o.Target.Engine.Traits()
+		return is.Anywhere || is.Pages || o.Software
+	})
+	return a
+}
+
+// healthy runs cells whose answers are known.
+func healthy(ctx context.Context, s *session.Session, a fleet.Announcement, known *health.Answer) (wrong string, results []cell.Result) {
+	cells := health.Cells(vouched(a))
+	plan, err := cell.Plan{Timing: cell.Functional, Strict: true, Cells: cells}.Normal()
+	if err != nil {
+		return err.Error(), nil
+	}
+	err = s.Carry(ctx, plan, progress.Func(func(e progress.Event) error {
+		if e.Kind == progress.KindFinished {
+			results = append(results, *e.Result)
+		}
+		return nil
+	}))
+	if err == nil {
+		err = health.Check(cells, results, known)
+	}
+	if err != nil {
+		return strings.ReplaceAll(err.Error(), "\n", "; "), results
+	}
+	return "", results
+}
