@@ -20,6 +20,7 @@ import (
 	"assay/internal/detect"
 	"assay/internal/home"
 	"assay/internal/live"
+	"assay/internal/pool"
 	"assay/internal/site"
 	"assay/internal/weblab"
 	webdash "assay/runtimes/web/dash"
@@ -92,7 +93,7 @@ type serving struct {
 	secure   *tls.Certificate // nil without TLS
 	token    string
 	lab      *servedLab
-	models   *servedModels
+	models   *pool.Pool // that are kept loaded
 	dash     *dash.Server
 	server   *http.Server // nil where the web lab serves
 	webLab   *weblab.Lab  // nil without one

@@ -36,6 +36,7 @@ import (
 	"assay/internal/matrix"
 	"assay/internal/modelpage"
 	"assay/internal/plan"
+	"assay/internal/platform"
 	"assay/internal/pool"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -98,6 +99,8 @@ type Lab interface {
 	Detect(context.Context) (detect.Report, error)
 	// Ask is a model of the catalogue as the atlas is asked about it.
 	Ask(ctx context.Context, name string) (atlas.Model, error)
+	// Visit opens the way to a page of a browser, which leave gives back.
+	Visit(ctx context.Context, t platform.Target) (address string, leave func() error, err error)
 	// Page is everything known about one model. It installs nothing.
 	Page(context.Context, plan.Look) (modelpage.Page, error)
 }
@@ -157,6 +160,7 @@ type Server struct {
 	snapshots snapshots
 	detected  detected
 	files     bodies
+	visits    visits
 	viewers   atomic.Int64
 	asking    chan struct{} // one question in SQL at a time
 }
@@ -189,7 +193,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Close cancels the runs in progress, ends all viewers and waits for both.
 func (s *Server) Close() error {
 	s.cancel()
-	err := s.runs.Close()
+	err := errors.Join(s.runs.Close(), s.visits.close())
 	s.work.Wait()
 	return err
 }

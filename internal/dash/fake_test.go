@@ -113,6 +113,10 @@ func (f *fakeLab) Ask(_ context.Context, name string) (atlas.Model, error) {
 	return atlas.Model{Name: name, Type: name}, nil
 }
 
+func (f *fakeLab) Visit(context.Context, platform.Target) (string, func() error, error) {
+	return "http://127.0.0.1:1/visits/x", func() error { return nil }, nil
+}
+
 func (f *fakeLab) Page(_ context.Context, look plan.Look) (modelpage.Page, error) {
 	return modelpage.Page{Schema: 1, Size: "tiny", Ran: []modelpage.Ran{}}, nil
 }

@@ -74,3 +74,17 @@ func lack(p Platform, name platform.Name) string {
 }
 
 func named(family string) string { return orUnnamed(family, "other") }
+
+// Ranked are all platforms that are here and no emulators, each with its first device,
+// in a family's order of preference.
+func Ranked(r Report, family string) []Choice {
+	var out []Choice
+	for _, name := range platform.Preference(family) {
+		p, _ := r.Get(name)
+		if d, ok := genuine(p); ok {
+			t := target(name, d)
+			out = append(out, Choice{Target: t, Name: t.String(), Device: d})
+		}
+	}
+	return out
+}

@@ -82,6 +82,12 @@ func (a *Admission) Alone(ctx context.Context) (release func(), err error) {
 	return a.acquire(ctx, need{silicon: "cpu", alone: true})
 }
 
+// Share waits until something that is not timed may run beside others, and counts it
+// as one of them until what it returns is called.
+func (a *Admission) Share(ctx context.Context) (release func(), err error) {
+	return a.acquire(ctx, need{silicon: "cpu"})
+}
+
 // acquire waits until the job may run and returns what releases it.
 func (a *Admission) acquire(ctx context.Context, n need) (release func(), err error) {
 	for {

@@ -23,6 +23,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -86,9 +87,8 @@ type Bytes struct {
 type Subject struct {
 	Key   string // the same for the same model, size and weights
 	Name  string
-	Of    any      // the loader's own
-	Share string   // models with the same one share parts; "" shares nothing
-	Parts []string // the parts that can be shared
+	Of    any    // the loader's own
+	Share string // models with the same one may share parts; "" shares nothing
 }
 
 // Place is where a subject may run.
@@ -119,6 +119,8 @@ type Loaded interface {
 	Call(ctx context.Context, op Op, args json.RawMessage) (json.RawMessage, error)
 	// Settings tells what runs where.
 	Settings() json.RawMessage
+	// Parts are those that it shares with models that were loaded before it.
+	Parts() []string
 	// Memory is what it takes now, without what it shares with others; false where
 	// that cannot be told.
 	Memory() (Bytes, bool)
@@ -219,8 +221,23 @@ func (p *Pool) Call(ctx context.Context, r Request) (Answer, error) {
 		p.count(func(c *Counters) { c.Failed++ })
 		return Answer{}, err
 	}
-	a.Settings = h.loaded.Settings()
+	a.Settings = settings(h.loaded.Settings(), r, a.Fallback)
 	return a, nil
+}
+
+// settings are those of a loaded model, with what this request asked for and how it
+// came there: others may have come to the same model by another way.
+func settings(told json.RawMessage, r Request, steps []Step) json.RawMessage {
+	var all map[string]any
+	if json.Unmarshal(told, &all) != nil || all == nil {
+		return told
+	}
+	all["asked"], all["fallback"] = cmp.Or(r.Platform, "auto"), steps
+	text, err := json.Marshal(all)
+	if err != nil {
+		return told
+	}
+	return text
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

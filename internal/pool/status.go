@@ -56,7 +56,7 @@ type LoadedModel struct {
 	Users    int       `json:"users"`
 	Requests int64     `json:"requests"`
 	LastUsed time.Time `json:"last_used"`
-	Parts    []string  `json:"parts"` // that it shares with others that are loaded
+	Parts    []string  `json:"parts"` // that it shares with models that were loaded before it
 }
 
 // Status is the pool now.
@@ -76,7 +76,10 @@ func (p *Pool) Status() Status {
 	for _, h := range p.held {
 		m := LoadedModel{
 			Key: h.key, Model: h.subject.Name, Target: h.place.Target, DType: h.place.DType, State: "idle", Bytes: h.charge, Users: h.users,
-			Requests: h.calls, LastUsed: h.last.UTC(), Parts: p.shared(h),
+			Requests: h.calls, LastUsed: h.last.UTC(), Parts: []string{},
+		}
+		if h.loaded != nil {
+			m.Parts = append(m.Parts, h.loaded.Parts()...)
 		}
 		switch {
 		case h.loaded == nil:
@@ -88,20 +91,6 @@ func (p *Pool) Status() Status {
 	}
 	slices.SortFunc(s.Models, func(a, b LoadedModel) int { return cmp.Or(b.LastUsed.Compare(a.LastUsed), cmp.Compare(a.Key, b.Key)) })
 	return s
-}
-
-// shared are the parts that a model shares with others; the lock is held.
-func (p *Pool) shared(h *held) []string {
-	out := []string{}
-	for _, part := range h.subject.Parts {
-		for _, other := range p.held {
-			if other != h && other.subject.Share == h.subject.Share && h.subject.Share != "" && other.place.Target == h.place.Target && slices.Contains(other.subject.Parts, part) {
-				out = append(out, part)
-				break
-			}
-		}
-	}
-	return out
 }
 
 // Release ends a model that nobody uses.

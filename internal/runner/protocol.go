@@ -27,6 +27,7 @@ const (
 	DeriveJob  JobKind = "derive"  // answer with what follows of the recipe's model on Options["platforms"], which are not here
 	CompareJob JobKind = "compare" // answer with how far kept outputs are from each other
 	PartsJob   JobKind = "parts"   // export the parts of the recipe's model, and answer with what they are
+	HoldJob    JobKind = "hold"    // load models and answer requests to them at Options["address"], until that hangs up
 	NoopJob    JobKind = "noop"    // do what Cell.Task says; see the protocol's last table
 )
 

@@ -1,5 +1,5 @@
 // Package python carries the Python runner inside the program: the sources of
-// assay_runner and the locks of the packages it needs. internal/environment
+// assay_runner and assay, and the locks of the packages it needs. internal/environment
 // unpacks the one and installs the other.
 package python
 
@@ -12,7 +12,7 @@ import (
 // __pycache__ stays behind. A test compares what is embedded with the folder,
 // so a deeper sub-package, or another kind of file, is not forgotten.
 //
-//go:embed assay_runner/*.py assay_runner/*/*.py assay_runner/*/*/*.py assay_runner/*/*.json
+//go:embed assay_runner/*.py assay_runner/*/*.py assay_runner/*/*/*.py assay_runner/*/*.json assay/*.py assay/*.json assay/*/*.py
 var sources embed.FS
 
 //go:embed requirements.lock
@@ -24,7 +24,8 @@ var wanted []byte
 //go:embed boot.lock
 var boot []byte
 
-// Sources returns the tree that holds the package assay_runner.
+// Sources returns the tree that holds the packages assay_runner and assay. The latter
+// lacks the catalogue: whoever starts it sends the recipe.
 func Sources() fs.FS { return sources }
 
 // Requirements returns the lock of the managed environment: exact versions and

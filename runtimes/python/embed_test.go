@@ -25,7 +25,15 @@ func TestSourcesAreTheFolder(t *testing.T) {
 func files(t *testing.T, tree fs.FS) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	err := fs.WalkDir(tree, "assay_runner", func(name string, d fs.DirEntry, err error) error {
+	for _, pkg := range []string{"assay_runner", "assay"} {
+		walk(t, tree, pkg, found)
+	}
+	return found
+}
+
+func walk(t *testing.T, tree fs.FS, pkg string, found map[string]string) {
+	t.Helper()
+	err := fs.WalkDir(tree, pkg, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -35,6 +43,9 @@ func files(t *testing.T, tree fs.FS) map[string]string {
 			}
 			return nil
 		}
+		if d.Name() == "py.typed" { // for those who check types against it
+			return nil
+		}
 		text, err := fs.ReadFile(tree, name)
 		found[name] = string(text)
 		return err
@@ -42,7 +53,6 @@ func files(t *testing.T, tree fs.FS) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
 }
 
 // TestLocksHoldNoAddress keeps every index usable: the user's settings decide

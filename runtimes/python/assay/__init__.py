@@ -9,7 +9,8 @@
 How the parts fit. `subjects` settles which model is meant, at which size and with which weights, by the program's
 catalogue (`catalogue`, `tables`). `loading` finds a platform for it by the program's own order (`platforms`) and notes
 every step away from the requested one. `engines` runs it there with the runner's code (package `assay_runner`):
-torch, or a graph exported for OpenVINO or QNN. `natural` turns texts, images and audio into arrays, and arrays into
+torch, or a graph exported for OpenVINO, QNN or a browser's page (`pages`). `holding` holds models for the program,
+and `sharing` the parts that they have in common. `natural` turns texts, images and audio into arrays, and arrays into
 answers. `model.Model` is all of that together, and `errors` what can go wrong.
 """
 
@@ -51,7 +52,7 @@ def load(
     (`"google-bert/bert-base-uncased"`: its true size, and its own weights where the Hugging Face cache has them) or a
     folder with a config.json. Nothing is loaded from a network.
 
-    `platform` is cpu, cuda, rocm, mps, openvino or qnn, with a device after a colon if there are several; `auto` is the
+    `platform` is cpu, cuda, rocm, mps, openvino, qnn, webnn or webgpu, with a device after a colon if there are several; `auto` is the
     best that is here. Where the asked one is not here, or cannot run the model, the next of its fallbacks is taken: a
     warning says so, and `settings()["fallback"]` has each step. With `fallback=False` that is an error instead.
 

@@ -11,7 +11,7 @@ from assay_runner.errors import AbsentDevice, LibraryAbsent, UnsupportedDType
 
 from . import platforms
 from .engines import Engine
-from .errors import Unavailable, Unsupported, told
+from .errors import Unavailable, told
 from .on_graph import OnGraph
 from .on_torch import OnTorch
 from .platforms import AUTO, Target
@@ -21,6 +21,7 @@ ENGINES: Mapping[str, Callable[[Subject, Target, str], Engine]] = {
     "torch": OnTorch,
     "openvino": OnGraph,
     "qnn": OnGraph,
+    "ort-web": OnGraph,
 }
 """A platform's engine → what runs a model there."""
 
@@ -55,7 +56,7 @@ def place(subject: Subject, asked: str, dtype: str | None, fallback: bool) -> Pl
     for i, target in enumerate(targets):
         chosen = dtype or target.platform.dtypes[0]
         try:
-            return Placed(_opened(subject, target, chosen), target, chosen, tuple(steps))
+            return Placed(opened(subject, target, chosen), target, chosen, tuple(steps))
         except Exception as error:
             raised, reason = told(error)
             if not fallback or not reason or i + 1 == len(targets):
@@ -64,7 +65,8 @@ def place(subject: Subject, asked: str, dtype: str | None, fallback: bool) -> Pl
     raise Unavailable("no platform is here")  # the CPU always is
 
 
-def _opened(subject: Subject, target: Target, dtype: str) -> Engine:
+def opened(subject: Subject, target: Target, dtype: str) -> Engine:
+    """The model on a target."""
     if dtype not in target.platform.dtypes:
         known = ", ".join(target.platform.dtypes)
         raise UnsupportedDType(f"{target.platform.platform} does not run in {dtype}: its dtypes are {known}")
@@ -75,14 +77,7 @@ def _targets(subject: Subject, asked: str) -> list[Target]:
     """The asked platform and its fallbacks; for `auto`, of the family's order those that are here and no emulator."""
     if asked.strip().lower() == AUTO:
         return [target for target in platforms.preferred(subject.family) if _genuine(target)]
-    target = platforms.parse(asked)
-    if target.platform.in_pages:
-        name = target.platform.platform
-        raise Unsupported(
-            f"{name} runs in a browser's page, which only the assay program can drive: "
-            f"assay test {subject.name} --platform {name}"
-        )
-    return platforms.chain(target)
+    return platforms.chain(platforms.parse(asked))
 
 
 def _genuine(target: Target) -> bool:

@@ -72,6 +72,11 @@ class Model:
         words = self._reader.words
         return words.decode(_until(ids, words.end)) if words else ids
 
+    @property
+    def modalities(self) -> tuple[str, ...]:
+        """What a natural input is made of: text, image, video, audio."""
+        return self._reader.modalities
+
     def example(self, batch: int = 1) -> Arrays:
         """The recipe's own inputs by name: `model.run(**model.example())`."""
         return feeding.drawn(self._recipe, {"batch": batch}, SEED)

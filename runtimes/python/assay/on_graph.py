@@ -1,8 +1,8 @@
-"""Models exported to graphs, on OpenVINO or QNN.
+"""Models exported to graphs, on OpenVINO, QNN or in a browser's page.
 
 A graph has fixed shapes, so there is one for each set of sizes that was asked for. Each is checked against torch's
 numbers before it is used, as the program's own checks are, and is kept in the program's folder of exported models: what
-one of them has exported, the other finds.
+one of them has exported, the other finds. A page holds one graph at a time: with another size it is made anew.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from assay_runner.subjects import generation, inputs, models
 from assay_runner.subjects.generation import PROMPT
 from assay_runner.subjects.programs import continuing
 
-from . import feeding
+from . import feeding, pages
 from .engines import Point, Silent
 from .errors import BadInput, Unsupported
 from .feeding import Arrays
+from .pages import Page
 from .platforms import Target
 from .subjects import SEED, Subject
 
@@ -38,6 +39,7 @@ class _Graphs:
     """The graphs of a model in one mode, one for each point that was asked for."""
 
     session: Any
+    page: Page | None = None  # that runs them; None where the engine is in this process
     held: ExitStack = field(default_factory=ExitStack)
     running: dict[tuple[tuple[str, int], ...], Any] = field(default_factory=dict)
 
@@ -48,6 +50,8 @@ class _Graphs:
         if found is not None and found.compiled.any_prompt:
             return found
         if key not in self.running:
+            if self.page is not None:
+                self.drop()
             self.running[key] = self._started(dict(point))
         return self.running[key]
 
@@ -62,6 +66,17 @@ class _Graphs:
         if self.session.limit is not None and (error := self.session.wrong_by(running)) != 0:
             raise WrongNumbers(f"its numbers are not torch's: off by {'infinity' if error is None else f'{error:.2g}'}")
         return running
+
+    def drop(self) -> None:
+        """Ends the graphs that are compiled."""
+        self.running.clear()
+        self.held.close()
+
+    def close(self) -> None:
+        """Ends the graphs, and the page that they were in."""
+        self.drop()
+        if self.page is not None:
+            self.page.close()
 
     def run(self, given: Arrays, point: Point, new: int | None = None) -> Arrays:
         """One inference or generation at a point."""
@@ -101,8 +116,13 @@ class OnGraph:
         self._subject, self._target, self._dtype = subject, target, dtype
         self._inferring = self._graphs(subject)
         self._generating: _Graphs | None = None
-        running = self._inferring.at({"batch": 1})
-        self.device = running.compiled.placement().device
+        try:
+            running = self._inferring.at({"batch": 1})
+        except BaseException:
+            self._inferring.close()
+            raise
+        placement = running.compiled.placement()
+        self.device = placement.device if placement is not None else str(target)
         self.software = running.compiled.evidence == "emulated"
         self.parameters = running.artefact["parameters"]
         self.versions = libraries.installed() | running.compiled.facts()["versions"]
@@ -111,7 +131,11 @@ class OnGraph:
         from assay_runner.engines.graphs import driver  # which imports exporters: only who runs graphs has them
 
         job = subject.job(self._target, self._dtype, **cell)
-        return _Graphs(driver.Session({**job, "options": {"exports": str(exports())}}, Silent()))
+        options: dict[str, Any] = {"exports": str(exports())}
+        page = pages.opened(self._target, 1 if cell else 0) if self._target.platform.in_pages else None
+        if page is not None:
+            options["page"] = page.address
+        return _Graphs(driver.Session({**job, "options": options}, Silent()), page)
 
     def run(self, given: Arrays, point: Point) -> Arrays:
         """One inference."""
@@ -135,8 +159,7 @@ class OnGraph:
     def close(self) -> None:
         """Drops what is compiled."""
         for graphs in filter(None, (self._inferring, self._generating)):
-            graphs.running.clear()
-            graphs.held.close()
+            graphs.close()
         del self._inferring, self._generating
         gc.collect()
 

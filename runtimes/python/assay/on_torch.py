@@ -38,6 +38,11 @@ class OnTorch:
         self.device = placement.seen(built.model, {})
         self.versions = libraries.installed()
 
+    @property
+    def model(self) -> Any:
+        """Torch's own."""
+        return self._model
+
     def run(self, given: Arrays, point: Point) -> Arrays:
         """One inference; what the model draws inside is the same each time, and the caller's generators stay."""
         device = self._session.device.torch

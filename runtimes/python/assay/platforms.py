@@ -31,6 +31,7 @@ class Target:
 
     platform: Platform
     device: str
+    pages: tuple[str, ...] = ()  # addresses of pages that wait for the model; none are asked for when they are needed
 
     def __str__(self) -> str:
         plain = self.device == self.platform.device
@@ -55,9 +56,9 @@ def parse(name: str) -> Target:
 
 
 def chain(target: Target) -> list[Target]:
-    """A target and, in order, where a model goes that it cannot have. Nothing here runs in a browser's page."""
+    """A target and, in order, where a model goes that it cannot have."""
     others = (every()[name] for name in target.platform.fallback)
-    return [target, *(Target(other, other.device) for other in others if not other.in_pages)]
+    return [target, *(Target(other, other.device) for other in others)]
 
 
 def preferred(family: str) -> list[Target]:

@@ -15,8 +15,9 @@ KINDS = {
     "compare": "checking.consistency.answer",
     "parts": "engines.graphs.parts.answer",
     "derive": "derive.answer",
+    "hold": "assay.holding.run",
 }
-"""The jobs that need no engine: kind → module and function of this package."""
+"""The jobs that need no engine: kind → module and function, of this package unless the package `assay` is named."""
 
 ENGINES = {
     "noop": "process.noop.run",

@@ -49,7 +49,7 @@ def _named(error: BaseException) -> BaseException:
 def _find(path: str, emit: Emit) -> Callable[[dict[str, Any], Emit], None]:
     """The function, its module imported now if the zygote did not do so: engines may start threads at import."""
     module, _, name = path.rpartition(".")
-    module = f"assay_runner.{module}"
+    module = module if module.startswith("assay.") else f"assay_runner.{module}"
     with contextlib.nullcontext() if module in sys.modules else emit.in_phase("import"):
         return getattr(importlib.import_module(module), name)
 
