@@ -55,7 +55,7 @@ func TestAnswers(t *testing.T) {
 			map[string]any{"schema": 1, "files": files, "passed": 1, "failed": 2, "skipped": 3, "seconds": 4.5}},
 		"verify":  {verifyAnswer{Schema: 1, Combinations: outcomes, Mutants: mutants}, map[string]any{"schema": 1, "combinations": outcomes, "mutants": mutants}},
 		"serve":   {serveAnswer{Schema: 1, URLs: []string{"u"}, Fingerprint: "f", Dashboard: "d"}, map[string]any{"schema": 1, "urls": []string{"u"}, "fingerprint": "f", "dashboard": "d"}},
-		"version": {versionAnswer{Schema: 1, Version: "v", Go: "g", OS: "o", Arch: "a"}, map[string]any{"schema": 1, "version": "v", "go": "g", "os": "o", "arch": "a"}},
+		"version": {versionAnswer{Schema: 1, Version: "v", Go: "g", OS: "o", Arch: "a", DuckDB: true}, map[string]any{"schema": 1, "version": "v", "go": "g", "os": "o", "arch": "a", "duckdb": true}},
 	} {
 		var got, want bytes.Buffer
 		if err := clean.WriteJSON(&got, tt.answer, "  "); err != nil {

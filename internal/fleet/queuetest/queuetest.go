@@ -259,14 +259,15 @@ func exhausted(t *testing.T, open Make) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	go func() {
+	var asking sync.WaitGroup
+	asking.Go(func() {
 		for ctx.Err() == nil { // some queues notice when they are asked
 			d, err := q.Fetch(ctx, lane)
 			if err == nil {
 				t.Errorf("delivery %d", d.Count())
 			}
 		}
-	}()
+	})
 	select {
 	case key := <-told:
 		if key != Task(1).Key {
@@ -276,6 +277,7 @@ func exhausted(t *testing.T, open Make) {
 		t.Fatal("nobody was told")
 	}
 	cancel()
+	asking.Wait() // else it would fetch the task that is put again below
 	if held, err := q.Waiting(t.Context()); err != nil || held[lane] != 1 {
 		t.Errorf("it holds %v, %v", held, err)
 	}
