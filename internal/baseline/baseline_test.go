@@ -91,9 +91,12 @@ func TestSetRefuses(t *testing.T) {
 	other := xeon
 	other.Machine = &cell.Machine{System: "linux/amd64", CPU: "EPYC", CPUs: 64, MemoryGiB: 256}
 	for want, try := range map[string]func() error{
-		"cannot be a name":            func() error { _, err := f.Set("../main", side(entry(xeon, "bert", 0, 1)), now, "1.0"); return err },
-		"nothing to keep":             func() error { _, err := f.Set("main", side(), now, "1.0"); return err },
-		"results of several machines": func() error { _, err := f.Set("main", side(entry(xeon, "bert", 0, 1), entry(other, "vit", 0, 1)), now, "1.0"); return err },
+		"cannot be a name": func() error { _, err := f.Set("../main", side(entry(xeon, "bert", 0, 1)), now, "1.0"); return err },
+		"nothing to keep":  func() error { _, err := f.Set("main", side(), now, "1.0"); return err },
+		"results of several machines": func() error {
+			_, err := f.Set("main", side(entry(xeon, "bert", 0, 1), entry(other, "vit", 0, 1)), now, "1.0")
+			return err
+		},
 	} {
 		refused := (*RefusedError)(nil)
 		if err := try(); !errors.As(err, &refused) || !strings.Contains(err.Error(), want) {
