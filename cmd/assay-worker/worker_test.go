@@ -26,7 +26,7 @@ import (
 
 // TestMain makes this test binary the worker when it is started under that name.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"assay-worker": main})
+	testscript.Main(m, map[string]func(){"assay-worker": main, "test-coordinator": coordinate})
 }
 
 var python = sync.OnceValues(func() (string, error) {

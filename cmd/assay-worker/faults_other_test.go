@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// coordinate is for tests that stop and kill processes.
+func coordinate() {}
