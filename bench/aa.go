@@ -41,6 +41,7 @@ var plantFile embed.FS
 type aaOptions struct {
 	options
 	comparisons, tries int
+	least              float64 // seconds of a repeat that are timed
 	state, rates       string
 }
 
@@ -50,6 +51,7 @@ func parseAA(args []string, stderr io.Writer) (aaOptions, error) {
 	f.SetOutput(stderr)
 	f.IntVar(&o.comparisons, "n", 5000, "comparisons of a cell with itself")
 	f.IntVar(&o.tries, "planted", 200, "tries of each planted slow-down")
+	f.Float64Var(&o.least, "least", 0.05, "seconds that each repeat times at least, and ten calls; quick benches time for 0.2 s. What is compared is repeats, so shorter ones only vary more")
 	f.StringVar(&o.state, "state", ".cache/aa.jsonl", "what was done is kept in this file, and not done again")
 	f.StringVar(&o.rates, "rates", "", "write the rates here when all is done: internal/compare/rates.json")
 	f.StringVar(&o.assay, "assay", "bin/assay", "the program that made the environment")
@@ -59,7 +61,7 @@ func parseAA(args []string, stderr io.Writer) (aaOptions, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if f.NArg() > 0 || o.comparisons < 0 || o.tries < 0 || o.threads < 0 {
+	if f.NArg() > 0 || o.comparisons < 0 || o.tries < 0 || o.threads < 0 || o.least <= 0 {
 		return o, errors.New("aa takes flags only, and no negative numbers")
 	}
 	return o, nil
@@ -75,7 +77,7 @@ func runAA(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	state, err := openAATallies(o.state, b.setting(), b.say)
+	state, err := openAATallies(o.state, b.setting(o), b.say)
 	if err != nil {
 		return errors.Join(err, b.close())
 	}
@@ -90,10 +92,10 @@ func runAA(ctx context.Context, stdout, stderr io.Writer, args []string) error {
 }
 
 // setting is what all comparisons of a file have in common.
-func (b *bench) setting() aaSetting {
+func (b *bench) setting(o aaOptions) aaSetting {
 	host := b.session().Host()
 	return aaSetting{Schema: 1, Machine: compare.MachineName(host), Key: host.MachineKey(), Torch: b.env.Versions["torch"], Transformers: b.env.Versions["transformers"],
-		Type: subjectType, Batch: subjectBatch, Threads: b.loopThreads(), Timing: string(cell.Quick), Repeats: measure.MinRepeats}
+		Type: subjectType, Batch: subjectBatch, Threads: b.loopThreads(), Timing: string(cell.Quick), LeastS: o.least, Repeats: measure.MinRepeats}
 }
 
 // compareAll makes the comparisons that are not in the file yet, all kinds alike far.
@@ -106,7 +108,10 @@ func (b *bench) compareAll(ctx context.Context, o aaOptions, state *aaTallies) (
 	if err != nil {
 		return err
 	}
-	sides := map[against]*repeater{{}: plain}
+	rule := *plain.job.Timing
+	rule.MinS = o.least
+	plain.job.Timing = &rule
+	sides, began, made := map[against]*repeater{{}: plain}, time.Now(), 0
 	defer func() {
 		for _, r := range sides {
 			err = errors.Join(err, r.close())
@@ -132,8 +137,15 @@ func (b *bench) compareAll(ctx context.Context, o aaOptions, state *aaTallies) (
 		if err := state.add(t); err != nil {
 			return err
 		}
-		b.say(fmt.Sprintf("   %s: %s, ratio %.3f, repeats vary by %.1f %%; %d left", t.against, t.Verdict, t.Ratio, 100*t.Varies, left-1))
+		made++
+		b.say(fmt.Sprintf("   %s: %s, ratio %.3f, repeats vary by %.1f %%; %s", t.against, t.Verdict, t.Ratio, 100*t.Varies, pace(made, left-1, time.Since(began))))
 	}
+}
+
+// pace is how fast comparisons are made, and how long the rest will take at that.
+func pace(made, left int, took time.Duration) string {
+	perHour := float64(made) / took.Hours()
+	return fmt.Sprintf("%.0f an hour, %d left: %s", perHour, left, time.Duration(float64(left)/perHour*float64(time.Hour)).Round(time.Minute))
 }
 
 func (k against) String() string {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"assay/internal/compare"
 
@@ -101,5 +102,13 @@ func TestRates(t *testing.T) {
 		if !strings.Contains(b.String(), line) {
 			t.Errorf("%q is missing:\n%s", line, b.String())
 		}
+	}
+}
+
+// TestPace: what is left takes as long as what was done, share by share.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	if got := pace(30, 900, 2*time.Minute); got != "900 an hour, 900 left: 1h0m0s" {
+		t.Error(got)
 	}
 }

@@ -19,16 +19,17 @@ import (
 
 // aaSetting is the first line of a file of comparisons.
 type aaSetting struct {
-	Schema       int    `json:"schema"`
-	Machine      string `json:"machine"` // in words
-	Key          string `json:"key"`     // of the machine
-	Torch        string `json:"torch"`
-	Transformers string `json:"transformers"`
-	Type         string `json:"type"`
-	Batch        int    `json:"batch"`
-	Threads      int    `json:"threads"`
-	Timing       string `json:"timing"`
-	Repeats      int    `json:"repeats"` // of a side, before confirmation
+	Schema       int     `json:"schema"`
+	Machine      string  `json:"machine"` // in words
+	Key          string  `json:"key"`     // of the machine
+	Torch        string  `json:"torch"`
+	Transformers string  `json:"transformers"`
+	Type         string  `json:"type"`
+	Batch        int     `json:"batch"`
+	Threads      int     `json:"threads"`
+	Timing       string  `json:"timing"`
+	LeastS       float64 `json:"least_s"` // that a repeat times
+	Repeats      int     `json:"repeats"` // of a side, before confirmation
 }
 
 // aaTally is one comparison.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/compare"
 	"assay/internal/history"
 	"assay/internal/matrix"
 	"assay/internal/platform"
@@ -214,8 +216,12 @@ func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Mode
 	if err != nil {
 		return err
 	}
+	trends, err := m.trends(ctx, history.In(st), observations)
+	if err != nil {
+		return err
+	}
 	d := report.NewDocument(observations, report.Options{
-		Now: time.Now().UTC(), Assay: version, Metric: metric, Family: m.by == "family", Models: rows, Hosts: hosts, Atlas: a.published(),
+		Now: time.Now().UTC(), Assay: version, Metric: metric, Family: m.by == "family", Models: rows, Hosts: hosts, Trends: trends, Atlas: a.published(),
 	})
 	if err := report.Write(report.Terminal(a.stdout, a.environ()), a.formatOr(report.Format(m.format)), d); err != nil {
 		return err
@@ -228,6 +234,20 @@ func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Mode
 		a.say("wrote " + filepath.Join(m.out, names[0]) + ", " + strings.Join(names[1:len(names)-1], ", ") + " and " + names[len(names)-1])
 	}
 	return err
+}
+
+// trends are the histories of the cells that are shown, where they will be plotted.
+func (m *matrixFlags) trends(ctx context.Context, h *history.History, shown []matrix.Observation) ([]trend.Series, error) {
+	if m.out == "" && report.Format(m.format) != report.HTML {
+		return nil, nil
+	}
+	type row struct{ modelType, checkpoint string }
+	wanted := map[row]bool{}
+	for _, o := range shown {
+		wanted[row{o.Cell.Type, o.Cell.Checkpoint}] = true
+	}
+	entries, err := h.Entries(ctx, history.Chosen{})
+	return trend.Of(slices.DeleteFunc(entries, func(e compare.Entry) bool { return !wanted[row{e.Result.Cell.Type, e.Result.Cell.Checkpoint}] })), err
 }
 
 // observe is what the store knows; with only, of the named rows alone.

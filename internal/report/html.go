@@ -37,6 +37,7 @@ type page struct {
 	Bars                         []barView
 	One                          string // where the chart's 1× lies, in per cent
 	Tables                       []tableView
+	Plots                        []plotView
 }
 
 type navView struct{ ID, Title string }
@@ -123,6 +124,9 @@ func newPage(d Document) page {
 	if d.byFamily {
 		p.Tables = append(p.Tables, tableOf(section{title: "Families", note: "How many of a family's models have which verdict.", grid: matrixGrid(d)}))
 		p.Nav = slices.Insert(p.Nav, 3, navView{"families", "Families"})
+	}
+	if p.Plots = plots(d.Trends); len(p.Plots) > 0 {
+		p.Nav = append(p.Nav, navView{"trends", "Trends"})
 	}
 	for _, s := range sections(d)[1:] { // the first is drawn as bars
 		p.Tables = append(p.Tables, tableOf(s))

@@ -30,6 +30,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/matrix"
 	"assay/internal/platform"
+	"assay/internal/trend"
 	"assay/internal/wholefile"
 )
 
@@ -67,6 +68,7 @@ type Options struct {
 	Detail bool           // text has the performance and memory tables too; the other formats always do
 	Models []matrix.Model // rows that are shown though nobody ran them
 	Hosts  []cell.Host    // the machines that the observations name
+	Trends []trend.Series // histories of cells, which the page plots
 	// Atlas is what was published of a type, by platform; nil is nothing. It is shown where
 	// nobody here ran the type.
 	Atlas func(modelType string) map[platform.Name]matrix.Published
@@ -91,6 +93,7 @@ type Document struct {
 	Memory      []MemoryUse          `json:"memory"`
 	Hardware    []Hardware           `json:"hardware"`
 	Findings    []Finding            `json:"findings"`
+	Trends      []trend.Series       `json:"trends,omitempty"`
 
 	byFamily, detail bool
 }
@@ -100,7 +103,7 @@ type Document struct {
 func NewDocument(observations []matrix.Observation, o Options) Document {
 	observations = matrix.OfModels(observations)
 	d := Document{Schema: cell.Schema, Title: o.Title, GeneratedAt: o.Now, Assay: o.Assay, Metric: o.Metric,
-		Results: len(observations), byFamily: o.Family, detail: o.Detail}
+		Results: len(observations), Trends: o.Trends, byFamily: o.Family, detail: o.Detail}
 	if d.Title == "" {
 		d.Title = "Compatibility matrix"
 	}
