@@ -6,6 +6,7 @@
 //	go run ./tables full cuda > plan.json     the same of checkpoints at their true size
 //	go run ./tables docs [--check]            write docs/table.md and docs/full.md from the journals in this folder
 //	go run ./tables atlas [--check]           write the atlas, which is embedded in the program, from the same
+//	go run ./tables atlas --because REASON    the same where less is measured than before: the reason is kept in lowered.jsonl
 //
 // The journals here are published with the source: they are what every verdict in
 // the documentation rests on. See internal/table.
@@ -21,7 +22,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"assay/internal/atlas"
 	"assay/internal/atlas/build"
 	"assay/internal/catalog"
 	"assay/internal/cell"
@@ -40,7 +43,7 @@ func main() {
 	}
 }
 
-var errUsage = errors.New("usage: go run ./tables plan TARGET… | left TARGET… | full TARGET… | pack JOURNAL… | docs [--check] | atlas [--check]")
+var errUsage = errors.New("usage: go run ./tables plan TARGET… | left TARGET… | full TARGET… | pack JOURNAL… | docs [--check] | atlas [--check | --because REASON]")
 
 // run carries out one command in the repository at root.
 func run(args []string, root string, stdout io.Writer) error {
@@ -59,7 +62,9 @@ func run(args []string, root string, stdout io.Writer) error {
 	case args[0] == "docs" && (len(rest) == 0 || slices.Equal(rest, []string{"--check"})):
 		return writeDocs(root, len(rest) > 0)
 	case args[0] == "atlas" && (len(rest) == 0 || slices.Equal(rest, []string{"--check"})):
-		return writeAtlas(root, len(rest) > 0)
+		return writeAtlas(root, len(rest) > 0, "")
+	case args[0] == "atlas" && len(rest) == 2 && rest[0] == "--because" && strings.TrimSpace(rest[1]) != "":
+		return writeAtlas(root, false, strings.TrimSpace(rest[1]))
 	}
 	return errUsage
 }
@@ -125,8 +130,9 @@ func writeDocs(root string, check bool) error {
 	return err
 }
 
-// writeAtlas writes internal/atlas/data, which the program embeds.
-func writeAtlas(root string, check bool) error {
+// writeAtlas writes internal/atlas/data, which the program embeds. Where less is
+// measured than in the one before it, a reason must be given, and is kept.
+func writeAtlas(root string, check bool, because string) error {
 	cat, runs, err := journals(root)
 	if err != nil {
 		return err
@@ -139,7 +145,55 @@ func writeAtlas(root string, check bool) error {
 	if err != nil {
 		return err
 	}
-	return put(filepath.Join(root, "internal", "atlas", "data", "atlas.jsonl.br"), file, check, "make atlas")
+	path := filepath.Join(root, "internal", "atlas", "data", "atlas.jsonl.br")
+	if !check {
+		if err := lowered(root, path, file, because); err != nil {
+			return err
+		}
+	}
+	return put(path, file, check, "make atlas")
+}
+
+// lowered refuses an atlas of which less is measured than of the one at the path, unless a
+// reason is given, which it writes down.
+func lowered(root, path string, file []byte, because string) error {
+	have, err := os.ReadFile(path)
+	if err != nil {
+		return nil // there is none to compare with
+	}
+	before, err := quality(have)
+	if err != nil {
+		return nil // what cannot be read measures nothing
+	}
+	after, err := quality(file)
+	if err != nil {
+		return err
+	}
+	less := atlas.Lowered(before, after)
+	switch {
+	case len(less) == 0:
+		return nil
+	case because == "":
+		return fmt.Errorf("less is measured than before (%s): give the reason with --because, or bring the journals back", strings.Join(less, "; "))
+	}
+	row, err := json.Marshal(map[string]any{"lowered": less, "because": because, "newest": after.Newest})
+	if err != nil {
+		return err
+	}
+	list, err := os.OpenFile(filepath.Join(root, "tables", "lowered.jsonl"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = list.Write(append(row, '\n'))
+	return errors.Join(err, list.Close())
+}
+
+func quality(file []byte) (atlas.Quality, error) {
+	book, err := atlas.Open(bytes.NewReader(file))
+	if err != nil {
+		return atlas.Quality{}, err
+	}
+	return book.Quality()
 }
 
 // put writes a file, or says that it is not what the journals say.

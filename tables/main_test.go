@@ -39,6 +39,40 @@ func TestAtlasIsMadeOfTheJournals(t *testing.T) {
 	}
 }
 
+// An atlas of which less is measured than of the one before it is written only with a
+// reason, which is kept.
+func TestLoweredAtlas(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	path := filepath.Join(root, "internal", "atlas", "data", "atlas.jsonl.br")
+	good, err := os.ReadFile("../internal/atlas/data/atlas.jsonl.br")
+	if err = errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o755), os.Mkdir(filepath.Join(root, "tables"), 0o755), os.WriteFile(path, good, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	err = run([]string{"atlas"}, root, nil) // of no journals
+	if err == nil || !strings.Contains(err.Error(), "cuda: measured 0 of") {
+		t.Errorf("nothing is measured any more: %v", err)
+	}
+	if have, err := os.ReadFile(path); err != nil || !bytes.Equal(have, good) {
+		t.Errorf("the refused atlas was written: %v", err)
+	}
+	for _, args := range [][]string{{"atlas", "--because"}, {"atlas", "--because", " "}} {
+		if err := run(args, root, nil); !errors.Is(err, errUsage) {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	if err := run([]string{"atlas", "--because", "the journals were made by a broken machine"}, root, nil); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.ReadFile(filepath.Join(root, "tables", "lowered.jsonl"))
+	if err != nil || !strings.Contains(string(kept), "broken machine") || !strings.Contains(string(kept), "cuda: measured 0 of") {
+		t.Errorf("%s, %v", kept, err)
+	}
+	if err := run([]string{"atlas"}, root, nil); err != nil {
+		t.Errorf("nothing is lost by doing it again: %v", err)
+	}
+}
+
 // A page that somebody typed in is noticed, and so is half a journal.
 func TestCheckFails(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"assay/internal/atlas"
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/report"
@@ -17,10 +16,10 @@ import (
 
 func atlasCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
-		Use: "atlas", Short: "The published results that the program carries",
+		Use: "atlas", Short: "The published results that the program carries, and newer ones",
 		Args: cobra.NoArgs, RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(atlasSite(a))
+	c.AddCommand(atlasInfo(a), atlasQuality(a), atlasUpdate(a), atlasVerify(a), atlasReset(a), atlasDiff(a), atlasExport(a), atlasSite(a))
 	return c
 }
 
@@ -59,7 +58,7 @@ func (a *app) writeSite(dir string) error {
 	if err != nil {
 		return err
 	}
-	book, err := atlas.Embedded()
+	book, err := a.book()
 	if err != nil {
 		return err
 	}

@@ -2,15 +2,36 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"assay/internal/atlas"
 	"assay/internal/cell"
+	"assay/internal/edition"
+	"assay/internal/environment"
 	"assay/internal/matrix"
 	"assay/internal/platform"
 )
 
-// book is the atlas in use.
-func (a *app) book() (*atlas.Book, error) { return atlas.Embedded() }
+// book is the atlas in use: the one that the user installed, else the program's own. What is
+// wrong with an installed one keeps nothing from being answered.
+func (a *app) book() (*atlas.Book, error) {
+	if shelf, err := a.shelf(); err == nil {
+		book, err := shelf.Load()
+		if book != nil {
+			return book, nil
+		}
+		if err != nil && a.log != nil {
+			a.log.Debug("the installed atlas cannot be used", "error", err)
+		}
+	}
+	return atlas.Embedded()
+}
+
+// shelf is the folder of installed atlases. It need not be there.
+func (a *app) shelf() (edition.Shelf, error) {
+	f, err := environment.FindFolders(a.getenv)
+	return edition.Shelf{Dir: filepath.Join(f.Data, "atlas")}, err
+}
 
 // published is what the atlas says of types, by platform; nil where it cannot be
 // read: no other command fails for it.

@@ -26,12 +26,14 @@ type example struct {
 // notRun lists the lines that no test runs, each with its reason. That they
 // can be understood (flags, models, platforms) is tested anyway.
 var notRun = map[string]string{
-	"make run":                              "it runs the matrix that the examples of assay matrix run, and would build this tree again",
-	"make test":                             "it runs this test",
-	"CGO_ENABLED=1 go install ./cmd/assay":  "it would install into somebody's folder; make build builds the same",
-	"CGO_ENABLED=0 go install ./cmd/assay":  "the same; TestIntegrationWithoutStore builds it",
-	"assay coordinator":                     "it serves until it is stopped; TestFleetEndToEnd does the same",
-	"assay coordinator --addr 0.0.0.0:4222": "it serves until it is stopped; TestFleetEndToEnd does the same",
+	"make run":  "it runs the matrix that the examples of assay matrix run, and would build this tree again",
+	"make test": "it runs this test",
+	"assay atlas update atlas.jsonl.br --key publisher.pub": "it needs a publisher's signature: TestAtlasUpdate makes one",
+	"assay atlas verify atlas.jsonl.br --key publisher.pub": "the same",
+	"CGO_ENABLED=1 go install ./cmd/assay":                  "it would install into somebody's folder; make build builds the same",
+	"CGO_ENABLED=0 go install ./cmd/assay":                  "the same; TestIntegrationWithoutStore builds it",
+	"assay coordinator":                                     "it serves until it is stopped; TestFleetEndToEnd does the same",
+	"assay coordinator --addr 0.0.0.0:4222":                 "it serves until it is stopped; TestFleetEndToEnd does the same",
 	"assay coordinator --addr 0.0.0.0:4222 --cert fleet.pem --cert-key fleet-key.pem --metrics 127.0.0.1:9464": "it serves until it is stopped; TestFleetEndToEnd does the same",
 	"assay coordinator --nats nats://nats-1:4222,nats://nats-2:4222 --replicas 3":                              "it serves until it is stopped; TestFleetEndToEnd does the same",
 	"assay fleet status":                                                      "it needs a fleet; TestFleetEndToEnd has one",

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -154,6 +155,9 @@ var Embedded = sync.OnceValues(func() (*Book, error) {
 	}
 	return b, nil
 })
+
+// File is the atlas of the program as it stands in a file.
+func File() []byte { return slices.Clone(embedded) }
 
 // Open opens an atlas file. Half of one is an error.
 func Open(r io.Reader) (*Book, error) {
