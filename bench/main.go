@@ -8,6 +8,7 @@
 //
 //	overhead.go      a cell's cost beyond the model's own work
 //	sweep.go         thousands of no-op cells to queryable rows
+//	fleet.go         the same through a coordinator and eight workers
 //	harness.go       the harness's CPU time while a model is timed
 //	bare.go          Assay's timed loop against the same loop in plain Python
 //	openvino.go      full models on OpenVINO against its own benchmark program

@@ -27,6 +27,7 @@ func sections() []section {
 		{"commands", "commands that must be instant", (*bench).commands},
 		{"overhead", "what a CPU cell costs beyond the model's own work", (*bench).overhead},
 		{"sweep", "no-op cells to queryable rows", (*bench).sweep},
+		{"fleet", "no-op cells through a coordinator and eight workers", (*bench).fleet},
 		{"types", "every model type, tiny, on the CPU", (*bench).types},
 		{"harness-cpu", "the harness's CPU time while a model is timed", (*bench).harness},
 		{"cold", "one cold bench against the bare imports, and each further cell", (*bench).cold},

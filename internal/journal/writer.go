@@ -91,7 +91,7 @@ func begin(f *os.File, h Header) (*Writer, error) {
 }
 
 func headerLine(h Header) wire {
-	return wire{Schema: Schema, Kind: KindRun, Run: &h.Run, Host: &h.Host, Plan: h.Plan}
+	return wire{Schema: Schema, Kind: KindRun, Run: &h.Run, Host: &h.Host, Plan: h.Plan, Imported: h.Imported}
 }
 
 func lock(f *os.File) error {

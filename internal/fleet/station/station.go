@@ -177,11 +177,7 @@ func (s *Station) URL() string {
 	if s.server == nil {
 		return s.o.NATS
 	}
-	url := s.server.ClientURL()
-	if s.own != "" {
-		return "tls" + url[len("nats"):]
-	}
-	return url
+	return s.server.ClientURL() // tls:// where it uses that
 }
 
 // Run works until ctx is done.

@@ -228,7 +228,7 @@ func (s *sender) journal(h cell.Host) (*journal.Writer, error) {
 		return j, nil
 	}
 	head := s.Header
-	head.Host, head.Plan = h, nil
+	head.Host, head.Plan, head.Imported = h, nil, true
 	if n := len(s.journals); n > 0 {
 		head.Run.ID += "-" + strconv.Itoa(n+1)
 	}

@@ -41,13 +41,12 @@ const keep = 24 * time.Hour
 
 // Options are how a connection is made.
 type Options struct {
-	Name   string        // that the server shows
-	Inbox  string        // prefix of subjects for answers; "" is everybody's
-	Wait   time.Duration // for one answer; 0 is ten seconds
-	Nats   []nats.Option // keys, certificates
-	Keep   bool          // go on when the server cannot be reached at first
-	On     func(string)  // hears of cuts and reconnections; nil is nobody
-	Prefix string        // in front of every subject, for tests; "" is none
+	Name  string        // that the server shows
+	Inbox string        // prefix of subjects for answers; "" is everybody's
+	Wait  time.Duration // for one answer; 0 is ten seconds
+	Nats  []nats.Option // keys, certificates
+	Keep  bool          // go on when the server cannot be reached at first
+	On    func(string)  // hears of cuts and reconnections; nil is nobody
 }
 
 // Connect connects to a server. A connection that breaks is made again, within
@@ -65,6 +64,7 @@ func Connect(url string, o Options) (*nats.Conn, error) {
 				say("cut off from the coordinator: " + err.Error())
 			}
 		}),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { say(err.Error()) }),
 		nats.ReconnectHandler(func(*nats.Conn) { say("connected to the coordinator again") }),
 	}, o.Nats...)
 	if o.Inbox != "" {

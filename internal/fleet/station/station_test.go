@@ -1,0 +1,382 @@
+package station
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"assay/internal/cell"
+	"assay/internal/fleet"
+	"assay/internal/fleet/jetstream"
+	"assay/internal/fleet/keys"
+	"assay/internal/fleet/wire"
+	"assay/internal/fleet/worker"
+	"assay/internal/platform"
+	"assay/internal/progress"
+
+	"github.com/nats-io/nats-server/v2/server"
+)
+
+func opened(t *testing.T, o Options) *Station {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = s.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait(); _ = s.Close() })
+	return s
+}
+
+// runs is a worker's machine: each cell gives a result with a log of some size.
+type runs struct {
+	log   int
+	begun chan string
+}
+
+func (r runs) Carry(_ context.Context, plan cell.Plan, on progress.Listener) error {
+	for _, c := range plan.Cells {
+		if r.begun != nil {
+			r.begun <- c.Hash
+		}
+		if err := on.Hear(progress.Finished(cell.Result{Cell: c, Verdict: cell.Works, Evidence: cell.Measured, Note: strings.Repeat("x", r.log), StartedAt: time.Now()})); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// join starts a worker with a ticket.
+func join(t *testing.T, ticket keys.Ticket, name string, carrier worker.Carrier) {
+	t.Helper()
+	nc, err := ticket.Connect(wire.Options{Name: name, Keep: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := jetstream.Open(nc, fleet.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := wire.NewClient(nc, name, 3*time.Second)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = worker.New(worker.Config{
+			Announcement: fleet.Announcement{
+				Protocol: fleet.Protocol, Worker: name, Incarnation: name + "-1", Slots: 1, Where: name, Host: cell.Host{ID: "host-" + name},
+				Offers: []fleet.Offer{{Target: platform.Target{Platform: platform.CPU, Engine: platform.Noop}.Normal()}},
+			},
+			Desk: client, Queue: q, Carrier: carrier, Hear: client.Hear, Refused: wire.Refused, Say: func(s string) { t.Log(name, s) },
+		}).Run(ctx)
+	})
+	t.Cleanup(func() { cancel(); wg.Wait(); nc.Close() })
+}
+
+func office(t *testing.T, ticket keys.Ticket) *wire.Client {
+	t.Helper()
+	nc, err := ticket.Connect(wire.Options{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return wire.NewClient(nc, ticket.Name, 5*time.Second)
+}
+
+func noops(from, n int) []fleet.Task {
+	var out []fleet.Task
+	for i := range n {
+		out = append(out, fleet.NewTask(cell.Cell{Type: "noop", Engine: platform.Noop, Seed: from + i}, cell.Plan{Timing: cell.Functional}, fleet.Needs{}))
+	}
+	return out
+}
+
+// sweep sends no-ops and returns their answers.
+func sweep(t *testing.T, o fleet.Office, id string, tasks []fleet.Task) []fleet.Final {
+	t.Helper()
+	if _, err := o.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: id, Tasks: len(tasks)}, Tasks: tasks}); err != nil {
+		t.Fatal(err)
+	}
+	return follow(t, o, id)
+}
+
+func follow(t *testing.T, o fleet.Office, id string) []fleet.Final {
+	t.Helper()
+	var out []fleet.Final
+	var failed error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		p, err := o.Answers(t.Context(), fleet.Question{Sweep: id, After: len(out), Wait: time.Second})
+		if err != nil {
+			failed = err
+			time.Sleep(200 * time.Millisecond)
+			continue
+		}
+		out = append(out, p.Answers...)
+		if p.Left == 0 {
+			return out
+		}
+	}
+	t.Fatalf("%d answers, and no more came: %v", len(out), failed)
+	return nil
+}
+
+// A result that is larger than a message arrives whole, from the worker and to the user.
+func TestHuge(t *testing.T) {
+	t.Parallel()
+	s := opened(t, Options{Open: true, Lease: 5 * time.Second})
+	ticket := keys.Ticket{URL: s.URL()}
+	join(t, ticket, "a", runs{log: 5 << 20})
+	answers := sweep(t, office(t, ticket), "s1", noops(1, 2))
+	if len(answers) != 2 || len(answers[0].Results[0]) < 5<<20 {
+		t.Errorf("%d answers, the first with %d bytes", len(answers), len(answers[0].Results[0]))
+	}
+}
+
+// Each key opens what its role needs and no more; one that is revoked is cut off.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, Options{Dir: dir, Lease: 3 * time.Second})
+	ticket := func(name string, role keys.Role) keys.Ticket {
+		tk, err := Ticket(dir, s.URL(), name, role, filepath.Join(dir, "tls.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tk
+	}
+	lab, other, anna := ticket("lab", keys.Worker), ticket("other", keys.Worker), ticket("anna", keys.User)
+	if _, err := (keys.Ticket{URL: s.URL(), CA: lab.CA}).Connect(wire.Options{}); err == nil {
+		t.Error("somebody without a key was let in")
+	}
+	if _, err := (keys.Ticket{URL: s.URL(), Seed: lab.Seed, Name: "lab"}).Connect(wire.Options{}); err == nil {
+		t.Error("a server that nobody vouches for was believed")
+	}
+	time.Sleep(1500 * time.Millisecond) // until the server has read the keys
+	join(t, lab, "lab", runs{log: 2 << 20})
+	user := office(t, anna)
+	if n := len(sweep(t, user, "s1", noops(1, 3))); n != 3 {
+		t.Errorf("%d answers", n)
+	}
+	// A worker neither sends sweeps nor speaks for another.
+	nc, err := other.Connect(wire.Options{Name: "other"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	if _, err := wire.NewClient(nc, "other", time.Second).Status(t.Context()); err == nil {
+		t.Error("a worker may ask what users ask")
+	}
+	if _, err := wire.NewClient(nc, "lab", time.Second).Beat(t.Context(), fleet.Beat{Worker: "lab", Incarnation: "lab-1"}); err == nil {
+		t.Error("a worker speaks for another")
+	}
+	// A user runs nothing.
+	if _, err := user.Hello(t.Context(), fleet.Announcement{Worker: "anna"}); err == nil {
+		t.Error("a user joins as a worker")
+	}
+	ring, err := keys.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ring.Revoke("anna"); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		if _, err := user.Status(t.Context()); err != nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("a revoked key still opens")
+		}
+	}
+}
+
+// proxy is a cable that can be cut.
+type proxy struct {
+	to string
+	mu sync.Mutex
+	on []net.Conn
+	no bool
+}
+
+func (p *proxy) serve(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close(); p.cut(true) })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.mu.Lock()
+			far, err := net.Dial("tcp", p.to)
+			if err != nil || p.no {
+				_ = c.Close()
+			} else {
+				p.on = append(p.on, c, far)
+				go func() { _, _ = io.Copy(far, c); _ = far.Close() }()
+				go func() { _, _ = io.Copy(c, far); _ = c.Close() }()
+			}
+			p.mu.Unlock()
+		}
+	}()
+	return "nats://" + l.Addr().String()
+}
+
+func (p *proxy) cut(no bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.no = no
+	for _, c := range p.on {
+		_ = c.Close()
+	}
+	p.on = nil
+}
+
+// A worker that was cut off for longer than its lease works again soon after it is back.
+func TestCutOff(t *testing.T) {
+	t.Parallel()
+	s := opened(t, Options{Open: true, Lease: 2 * time.Second})
+	ticket := keys.Ticket{URL: s.URL()}
+	cable := &proxy{to: strings.TrimPrefix(s.URL(), "nats://")}
+	begun := make(chan string, 100)
+	join(t, keys.Ticket{URL: cable.serve(t)}, "far", runs{begun: begun})
+	user := office(t, ticket)
+	sweep(t, user, "s1", noops(1, 2))
+	cable.cut(true)
+	time.Sleep(5 * time.Second)
+	if st, err := user.Status(t.Context()); err != nil || st.Workers[0].Alive {
+		t.Errorf("%v: %+v", err, st.Workers)
+	}
+	for len(begun) > 0 {
+		<-begun
+	}
+	if _, err := user.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: "s2", Tasks: 2}, Tasks: noops(10, 2)}); err != nil {
+		t.Fatal(err)
+	}
+	cable.cut(false)
+	back := time.Now()
+	select {
+	case <-begun:
+		t.Logf("it began a task %s after it could be reached", time.Since(back))
+	case <-time.After(30 * time.Second):
+		t.Fatal("it does not come back")
+	}
+	if n := len(follow(t, user, "s2")); n != 2 {
+		t.Errorf("%d answers", n)
+	}
+}
+
+// cluster starts three NATS servers that know each other.
+func cluster(t *testing.T) []*server.Server {
+	t.Helper()
+	var routes []string
+	var ports []int
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		routes = append(routes, "nats://"+l.Addr().String())
+		_ = l.Close()
+	}
+	var out []*server.Server
+	for i, port := range ports {
+		s, err := server.NewServer(&server.Options{
+			ServerName: "n" + string(rune('1'+i)), Host: "127.0.0.1", Port: -1, NoSigs: true, NoLog: true, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
+			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: port}, Routes: server.RoutesFromStr(strings.Join(routes, ",")),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Start()
+		t.Cleanup(func() { s.Shutdown(); s.WaitForShutdown() })
+		out = append(out, s)
+	}
+	for _, s := range out {
+		for end := time.Now().Add(30 * time.Second); !s.JetStreamIsCurrent(); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatal("the cluster does not form")
+			}
+		}
+	}
+	return out
+}
+
+// One server of three is lost in the middle of a sweep, and every cell has its result.
+func TestLostServer(t *testing.T) {
+	t.Parallel()
+	servers := cluster(t)
+	var urls []string
+	for _, s := range servers {
+		urls = append(urls, s.ClientURL())
+	}
+	all := strings.Join(urls, ",")
+	var s *Station
+	var err error
+	for range 20 { // until the servers have chosen one that leads
+		if s, err = Open(t.Context(), Options{Dir: t.TempDir(), NATS: all, Replicas: 3, Lease: 3 * time.Second}); err == nil {
+			break
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = s.Run(ctx) })
+	t.Cleanup(func() { cancel(); wg.Wait(); _ = s.Close() })
+	ticket := keys.Ticket{URL: all}
+	begun := make(chan string, 1000)
+	join(t, ticket, "a", runs{begun: begun})
+	join(t, ticket, "b", runs{begun: begun})
+	user := office(t, ticket)
+	if _, err := user.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: "s1", Tasks: 200}, Tasks: noops(1, 200)}); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		<-begun
+	}
+	servers[1].Shutdown()
+	seen := map[string]bool{}
+	for _, f := range follow(t, user, "s1") {
+		if seen[f.Key] {
+			t.Errorf("two results of %s", f.Key)
+		}
+		seen[f.Key] = true
+	}
+	if len(seen) != 200 {
+		t.Errorf("%d cells have a result", len(seen))
+	}
+}
+
+// A second coordinator on the same NATS, or in the same folder, is refused.
+func TestOne(t *testing.T) {
+	t.Parallel()
+	s := opened(t, Options{Open: true})
+	if x, err := Open(t.Context(), Options{Dir: t.TempDir(), NATS: s.URL()}); err == nil {
+		_ = x.Close()
+		t.Error("two coordinators share one NATS")
+	}
+	if x, err := Open(t.Context(), Options{Dir: s.o.Dir, Open: true, Listen: "127.0.0.1:0"}); err == nil {
+		t.Error(errors.Join(errors.New("two coordinators share one folder"), x.Close()))
+	}
+}
