@@ -295,7 +295,6 @@ def test_an_emulator_is_not_chosen_by_itself():
         ({"model": "brt"}, assay.UnknownModel, "bert"),
         ({"model": "../nowhere"}, assay.UnknownModel, "config.json"),
         ({"model": "bert", "platform": "tpu"}, assay.Unsupported, "the platforms are cpu, cuda"),
-        ({"model": "bert", "platform": "webgpu"}, assay.Unsupported, "assay test bert --platform webgpu"),
         ({"model": "bert", "dtype": "fp12"}, assay.Unsupported, "the dtypes are"),
         ({"model": "bert", "platform": "cpu", "dtype": "int8"}, assay.Unsupported, "cpu does not run in int8"),
         ({"model": "bert", "size": "huge"}, assay.Unsupported, "tiny and full"),
