@@ -53,8 +53,9 @@ def load(
     folder with a config.json. Nothing is loaded from a network.
 
     `platform` is cpu, cuda, rocm, mps, openvino, qnn, webnn or webgpu, with a device after a colon if there are
-    several; `auto` is the best that is here. Where the asked one is not here, or cannot run the model, the next of its fallbacks is taken: a
-    warning says so, and `settings()["fallback"]` has each step. With `fallback=False` that is an error instead.
+    several; `auto` is the best that is here. Where the asked one is not here, or cannot run the model, the next of
+    its fallbacks is taken: a warning says so, and `settings()["fallback"]` has each step. With `fallback=False`
+    that is an error instead.
 
     `dtype` is one of the platform's (`"fp16"`); the platform's own default where it is left out. `weights` is
     `"random"`, `"hub"` (the checkpoint's own) or a folder; `size` is `"tiny"` or `"full"`.
