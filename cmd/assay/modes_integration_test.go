@@ -109,3 +109,16 @@ func TestIntegrationScenarios(t *testing.T) {
 		}
 	}
 }
+
+// TestIntegrationRanks: two processes on the processor train a model as one
+// does, and share its layers.
+func TestIntegrationRanks(t *testing.T) {
+	t.Parallel()
+	p, _ := withTorch(t)
+	for _, args := range [][]string{{"--mode", "train", "--parallel", "ddp", "--batch", "2"}, {"--parallel", "tp"}} {
+		r := p.report(t, exitOK, append([]string{"test", "llama", "--procs", "2", "--platform", "cpu"}, args...)...).Results[0]
+		if k := r.Ranks; r.Verdict != cell.Works || k == nil || k.Procs != 2 || k.Backend != "gloo" || r.Numerics.Control == nil || !r.Numerics.Control.Pass {
+			t.Errorf("%v: %s, %+v, %+v, %s", args, r.Verdict, r.Ranks, r.Failure, r.Note)
+		}
+	}
+}

@@ -79,7 +79,7 @@ const childBytes = 300 << 20
 // else the fp32 weights. Software says that an emulator or a software adapter
 // stands for the device: all that it holds is the host's.
 func estimate(c cell.Cell, parameters int64, check, software bool) need {
-	n := need{silicon: silicon(c.Where(), software), hostBytes: childBytes + 4*parameters}
+	n := need{silicon: silicon(c.Where(), software), hostBytes: int64(max(1, c.Procs)) * (childBytes + 4*parameters)}
 	if n.silicon != "cpu" {
 		n.deviceBytes = dtypeBytes[c.DType] * parameters
 	}

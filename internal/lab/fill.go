@@ -29,6 +29,7 @@ func fill(r *cell.Result, runs []pointRun) {
 	r.Generation = generation(r.Generation, runs)
 	r.Training = trained(r.Training, runs)
 	r.Pipeline = requested(r.Pipeline, runs)
+	r.Ranks = ranked(r.Ranks, runs)
 	r.EnergyJ = middle(values(runs, func(p pointRun) *float64 { return p.EnergyJ }))
 }
 

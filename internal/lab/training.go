@@ -105,3 +105,22 @@ func falling(losses []*float64) string {
 	}
 	return strings.Join(words, " → ")
 }
+
+// ranked is how processes shared the work, with what the repeats say of it.
+func ranked(checked *cell.Ranks, runs []pointRun) *cell.Ranks {
+	if checked == nil {
+		return nil
+	}
+	k := *checked
+	of := func(value func(*cell.Ranks) *float64) *float64 {
+		return middle(values(runs, func(p pointRun) *float64 {
+			if p.Ranks == nil {
+				return nil
+			}
+			return value(p.Ranks)
+		}))
+	}
+	k.AloneMS = of(func(k *cell.Ranks) *float64 { return k.AloneMS })
+	k.Efficiency = of(func(k *cell.Ranks) *float64 { return k.Efficiency })
+	return &k
+}

@@ -10,6 +10,7 @@ COMMANDS = {
     "child": ("process.child.after_spawn", "run one job: what a spawning runner starts"),
     "probe": ("probes.main", "look at the hardware through one library: probe NAME"),
     "instructions": ("machine.instructions.main", "try which instruction sets execute: instructions LEVEL…"),
+    "rank": ("engines.torch.rank_main.main", "share a model's work with other processes: rank JOB.json"),
     "version": ("process.libraries.main", "print what is installed as JSON, importing none of it"),
     "catalog": ("catalogue.model_types.main", "print the model types of the installed transformers"),
     "recipes": ("subjects.recipes.on_demand.main", "make recipes of the installed transformers"),

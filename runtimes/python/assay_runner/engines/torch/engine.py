@@ -8,6 +8,7 @@ raised; every exception that reaches the caller is a failure with its own type.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -18,7 +19,7 @@ from assay_runner.checking import placement, reference, tolerances
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import preimporting, timing
-from assay_runner.engines.torch import checks, flying, loops, pipelining, sampling, training
+from assay_runner.engines.torch import checks, flying, loops, pipelining, sampling, splitting, training
 from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
 from assay_runner.machine import context, devices, memory
 from assay_runner.process import linux
@@ -36,6 +37,10 @@ def run(job: Mapping[str, Any], emit: Any) -> None:
     kinds: dict[str, Callable[[Session], None]] = {"check": checks.check, "time": measure}
     if job.get("kind") not in kinds:
         raise BadRecipe(f"the torch engine has no job {job.get('kind')!r}: it has {', '.join(kinds)}")
+    way = (job.get("cell") or {}).get("parallel")
+    if way and way != splitting.LAYERS:
+        importlib.import_module("assay_runner.engines.torch.sharing").run(job, emit)  # by name: it makes sessions too
+        return
     session = Session(job, emit)
     if session.mode == training.MODE and job["kind"] == "check":
         training.check(session)
@@ -72,6 +77,7 @@ class Session:
         with emit.in_phase("import"):  # where the parent did not; late imports are the harness's, not the model's
             preimporting.preload(job)
         self.threads = torch.get_num_threads()
+        self.split: dict[str, Any] | None = None
 
     @property
     def available(self) -> int | None:
@@ -174,13 +180,18 @@ class Session:
 
     def to_device(self, built: building.Built) -> None:
         """Opens the device and moves the model there, in phases of their own."""
+        if self.cell.get("parallel") == splitting.LAYERS:
+            splitting.refuse_one(self.device)
         if self.device.cpu:
             return
         with self.emit.in_phase("device"):
             self.device.open()
             self.watch.opened()
         with self.emit.in_phase("to_device"):
-            built.model.to(self.device.torch)
+            if self.cell.get("parallel") == splitting.LAYERS:
+                self.split = splitting.split(built.model, self.device)
+            else:
+                built.model.to(self.device.torch)
             self.device.synchronize()
 
     def report(self, built: building.Built, point: Mapping[str, Any], found: Tensors) -> dict[str, Any]:
@@ -205,6 +216,7 @@ class Session:
             "weights_unused": built.unused,
             "inputs_inside": INSIDE,
             "energy_j": None,
+            "ranks": self.split,
             "generation": told(built.model),
             "context": self.watch.report(self.threads, self.precision),
         }

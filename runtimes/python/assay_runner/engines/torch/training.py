@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MODE = "train"
 STEPS = 3
 INSIDE = "forward, backward and the optimiser's step; inputs resident on the device"
-_TIMED_RATE = 1e-6  # so small that hundreds of timed steps leave the weights where they are
+TIMED_RATE = 1e-6  # so small that hundreds of timed steps leave the weights where they are
 _HALVINGS = 6
 _HELD = 8  # times the weights in the reference's dtype
 
@@ -120,12 +120,12 @@ def check(session: Session) -> None:
             with emit.in_phase("run"):
                 found = taken(session, model, objective, placed, wanted.rate)
             run_ms = (time.perf_counter_ns() - began) / 1e6 / (STEPS + 1)
-        compared = _compared(session, found, wanted)
+        beside = compared(session, found, wanted)
         report = session.report(built, point, {})
         left = adapters.moved(model, base)
         with emit.in_phase("control"):
-            control = _control(session, model, objective, placed, wanted, compared)
-        report |= _judged(session, objective, found, wanted, compared, control, run_ms)
+            control = _control(session, model, objective, placed, wanted, beside)
+        report |= judged(session, objective, found, wanted, beside, control, run_ms)
         if base:
             seen = _thawed(session, model, objective, placed, wanted, base)
             report["training"]["adapters"] = adapters.report(model, left, seen)
@@ -187,7 +187,8 @@ def precision(session: Session) -> str:
     return session.cell.get("mixed") or session.dtype_name
 
 
-def _compared(session: Session, found: Taken, wanted: Taken) -> gradients.Compared:
+def compared(session: Session, found: Taken, wanted: Taken) -> gradients.Compared:
+    """What was taken, against the reference."""
     pairs = found.gradients, wanted.gradients, found.updates, wanted.updates
     return gradients.compare(*pairs, precision(session))
 
@@ -213,20 +214,21 @@ def _control(
             return {"kind": "frozen", "of": name, "change": None, "pass": True, "note": str(err)[:200]}
         finally:
             frozen.requires_grad_(True)
-    seen = _compared(session, found, wanted)
+    seen = compared(session, found, wanted)
     noticed = not seen.passed and (name in seen.missed or name == seen.worst)
     return {"kind": "frozen", "of": name, "change": min(seen.max_rel, 1e9), "pass": noticed, "note": ""}
 
 
-def _judged(
+def judged(
     session: Session,
     objective: Objective,
     found: Taken,
     wanted: Taken,
-    compared: gradients.Compared,
+    beside: gradients.Compared,
     control: dict[str, Any] | None,
     run_ms: float,
 ) -> dict[str, Any]:
+    """What a report says of the steps."""
     limit = tolerances.of_cell(session.recipe, {**session.cell, "dtype": precision(session)}, precision(session)).most
     largest = max(map(abs, wanted.losses)) or 1.0
     apart = max(abs(a - b) / largest for a, b in zip(found.losses, wanted.losses, strict=True))
@@ -251,7 +253,7 @@ def _judged(
             "losses": [x if abs(x) < float("inf") else None for x in found.losses],
             "reference_losses": wanted.losses,
             "falls": falls,
-            "gradients": compared.report() if finite else None,
+            "gradients": beside.report() if finite else None,
         },
     }
 
@@ -268,7 +270,7 @@ def measure(session: Session, built: building.Built, point: Mapping[str, Any], r
         model.eval()
         objective = objectives.choose(model, given, session.recipe.get("call", {}), session.seed)
         model.train()
-        trainer = stepping.trainer(session, model, objective, given, _TIMED_RATE)
+        trainer = stepping.trainer(session, model, objective, given, TIMED_RATE)
         samples, timed = loops.timed(session, trainer.whole, rule)
         parts = stepping.apart(trainer, device.synchronize, timing.share(samples))
         device.empty_cache()
@@ -283,6 +285,6 @@ def measure(session: Session, built: building.Built, point: Mapping[str, Any], r
         | timed
         | {
             "inputs_inside": INSIDE,
-            "training": {"objective": objective.of, "rate": _TIMED_RATE, "parts_ms": parts},
+            "training": {"objective": objective.of, "rate": TIMED_RATE, "parts_ms": parts},
         }
     )
