@@ -237,8 +237,8 @@ func (a *app) showMatrix(ctx context.Context, m *matrixFlags, rows []matrix.Mode
 }
 
 // trends are the histories of the cells that are shown, where they will be plotted.
-func (m *matrixFlags) trends(ctx context.Context, h *history.History, shown []matrix.Observation) ([]trend.Series, error) {
-	if m.out == "" && report.Format(m.format) != report.HTML {
+func (f *matrixFlags) trends(ctx context.Context, h *history.History, shown []matrix.Observation) ([]trend.Series, error) {
+	if f.out == "" && report.Format(f.format) != report.HTML {
 		return nil, nil
 	}
 	type row struct{ modelType, checkpoint string }
