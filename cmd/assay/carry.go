@@ -85,6 +85,9 @@ func (f *carryFlags) check() error {
 			return usage("--as: %w", err)
 		}
 	}
+	if err := f.fleet.check(); err != nil {
+		return err
+	}
 	if f.workers < 0 {
 		return usage("--workers %d: it must be at least 0", f.workers)
 	}

@@ -360,6 +360,14 @@ func (f *fleetCarry) add(c *cobra.Command) {
 	c.Flags().IntVar(&f.urgent, "urgency", 0, "with --fleet, before others' sweeps (above 0) or after them (below)")
 }
 
+// check refuses what means nothing.
+func (f *fleetCarry) check() error {
+	if f.at == "" && (len(f.labels) > 0 || f.urgent != 0) {
+		return usage("--on and --urgency are for sweeps that are sent with --fleet")
+	}
+	return nil
+}
+
 // needs are what all cells of the sweep need.
 func (f *fleetCarry) needs(h *hubFlags) (fleet.Needs, error) {
 	n := fleet.Needs{Labels: map[string]string{}}
@@ -381,9 +389,6 @@ func (f *fleetCarry) needs(h *hubFlags) (fleet.Needs, error) {
 // fleetFor connects to the fleet that a sweep is to be sent to; nil is none.
 func (a *app) fleetFor(f *fleetCarry, command string) (fleet.Office, func(), error) {
 	if f.at == "" {
-		if len(f.labels) > 0 || f.urgent != 0 {
-			return nil, nil, usage("--on and --urgency are for sweeps that are sent with --fleet")
-		}
 		return nil, func() {}, nil
 	}
 	return a.office(f.at, command)

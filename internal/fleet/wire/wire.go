@@ -67,6 +67,9 @@ func Connect(url string, o Options) (*nats.Conn, error) {
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { say(err.Error()) }),
 		nats.ReconnectHandler(func(*nats.Conn) { say("connected to the coordinator again") }),
 	}, o.Nats...)
+	if o.Keep { // a key may be let in after its holder has tried
+		options = append(options, nats.IgnoreAuthErrorAbort())
+	}
 	if o.Inbox != "" {
 		options = append(options, nats.CustomInboxPrefix(o.Inbox))
 	}
