@@ -99,6 +99,8 @@ test-full: test ## and what takes long: every pipeline and example, trials of th
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers|Bisect)' -count 1 ./cmd/assay
 	$(call say,packages for every system)
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run IntegrationEverySystem -count 1 ./packaging
+	$(call say,how long pages take to open)
+	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Site|Dashboard)Times' -count 1 ./internal/site ./cmd/assay
 	$(call say,faults planted in engines)
 	@scripts/trials $(PYTHON) mutants $(MUTANTS)
 	$(call say,the same on WebNN, and the judge there)
@@ -136,7 +138,7 @@ pytest: setup ## the runner's Python tests
 .PHONY: integration
 integration: setup setup-web ## tests with real torch and real browsers
 	$(call say,the tools of the pages)
-	@scripts/pages "$$(mktemp -d)"
+	@scripts/pages "$$PWD/.cache/pages"
 	$(call say,integration tests with real torch and real browsers)
 	@$(GOTEST) -tags integration -run Integration -count 1 ./...
 

@@ -6,35 +6,10 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
-
-// TestRebuilt: what lies in dist is what the sources give. It is skipped where
-// npm has not installed the tools; make test installs them first.
-func TestRebuilt(t *testing.T) {
-	t.Parallel()
-	if _, err := os.Stat("node_modules/esbuild"); err != nil {
-		t.Skip("the tools of the pages are not installed: make pages does that")
-	}
-	out := t.TempDir()
-	if said, err := exec.Command("node", "build.mjs", out).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	for _, name := range []string{"app.js", "app.css", "charts.js"} {
-		built, err := os.ReadFile(filepath.Join(out, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept, err := fs.ReadFile(Files(), name)
-		if err != nil || !bytes.Equal(built, kept) {
-			t.Errorf("dist/%s is not what the sources give (%v): run make pages", name, err)
-		}
-	}
-}
 
 // TestLimits: the site is at most 300 kB before its data, packed as servers pack
 // it, and no page asks for anything from elsewhere or has a script inside.

@@ -58,20 +58,27 @@ export type Tally = { of: number; known: number; complete: boolean; verdicts: Ma
 
 export function tally(b: Board, column: number, rows: Row[] = b.rows): Tally {
   const t: Tally = { of: 0, known: 0, complete: false, verdicts: new Map(), evidences: new Map(), stale: 0, oldest: 0 };
+  const now = today();
+  const verdicts = new Uint16Array(b.verdicts.length + 1);
+  const evidences = new Uint16Array(b.evidences.length + 1);
+  const notRun = b.verdicts.indexOf("not-run") + 1;
+  const unknown = b.verdicts.indexOf("unknown") + 1;
   for (const r of rows) {
     if (r.t !== undefined) continue; // a checkpoint of the user's own; the planned cells are those of types
     const c = r.c[column] ?? [];
-    const v = verdictOf(b, c);
+    const v = code(c, 0) || notRun;
     t.of++;
-    t.verdicts.set(v, (t.verdicts.get(v) ?? 0) + 1);
-    if (v === "not-run" || v === "unknown") continue;
+    verdicts[v] = (verdicts[v] ?? 0) + 1;
+    if (v === notRun || v === unknown) continue;
     t.known++;
-    const e = evidenceOf(b, c);
-    if (e !== "none") t.evidences.set(e, (t.evidences.get(e) ?? 0) + 1);
-    if (isStale(b, c)) t.stale++;
+    const e = code(c, 1);
+    evidences[e] = (evidences[e] ?? 0) + 1;
+    if (isStale(b, c, now)) t.stale++;
     const at = code(c, 3);
     if (at > 0 && (t.oldest === 0 || at < t.oldest)) t.oldest = at;
   }
+  verdicts.forEach((n, i) => n > 0 && t.verdicts.set(b.verdicts[i - 1] ?? "not-run", n));
+  evidences.forEach((n, i) => n > 0 && i > 0 && b.evidences[i - 1] !== "none" && t.evidences.set(b.evidences[i - 1] ?? "", n));
   t.complete = t.of > 0 && t.known >= b.least * t.of;
   return t;
 }

@@ -41,7 +41,7 @@ function frame(page: string): HTMLElement {
   document.body.prepend(
     h("a", { class: "skip", href: "#main", onclick: (e) => { e.preventDefault(); main.focus(); } }, "Skip to content"),
     h("header", { class: "top" }, h("a", { class: "brand", href: to("home") }, brand(), h("span", {}, "Assay")), nav, !(page === "home" && mode === "site") && search("Search models and targets")),
-    main, h("footer", {}, mode === "dash" ? "Assay on this machine. Nothing is loaded from elsewhere." : "The atlas of Assay. Nothing is loaded from elsewhere."), h("div", { id: "live", class: "quiet", role: "status" }));
+    main, h("footer", {}, mode === "dash" ? ["Assay on this machine. Nothing is loaded from elsewhere. ", a(to("quality"), "Quality of the data"), " · ", a("/openapi.json", "The API")] : "The atlas of Assay. Nothing is loaded from elsewhere."), h("div", { id: "live", class: "quiet", role: "status" }));
   return main;
 }
 

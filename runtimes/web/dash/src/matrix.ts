@@ -14,7 +14,7 @@ export type Filter = { text: string; families: string[]; verdicts: string[]; evi
 type Item = { family: number; rows: Row[] } | { row: Row };
 
 const rowHeight = 34;
-const overscan = 12;
+const overscan = 6;
 
 export class Matrix {
   readonly element: HTMLElement;
@@ -227,10 +227,12 @@ export function tile(s: Square, metric: Metric, where: string, attributes: Recor
   const g = grade(s.evidence);
   const n = number(s, metric);
   const tip = [`${where}: ${l.word}`, s.evidence !== "none" && s.evidence !== "" ? s.evidence : "", s.dtype, s.word, s.stale ? "stale" : "", s.versions].filter((x) => x !== "").join(", ");
-  return h("button", { ...attributes, type: "button", class: `tile ${s.verdict} ${s.evidence}${s.stale ? " stale" : ""}`, title: tip },
-    h("span", { class: "quiet" }, n === "" ? tip : `${tip}, ${n}`),
+  const all = { ...attributes, type: "button", class: `tile ${s.verdict} ${s.evidence}${s.stale ? " stale" : ""}`, title: tip };
+  const starred = s.word !== "" && s.verdict !== "not-run" && s.verdict !== "fails";
+  if (n === "" && g.short === "" && !s.stale && !s.own) return h("button", { ...all, "aria-label": tip }, starred ? `${l.mark} *` : l.mark); // most cells: one element
+  return h("button", all, h("span", { class: "quiet" }, n === "" ? tip : `${tip}, ${n}`),
     h("span", { class: "inner", "aria-hidden": "true" },
-      n !== "" ? h("span", { class: "val" }, n) : [h("span", { class: "mark" }, l.mark), s.word !== "" && s.verdict !== "not-run" && s.verdict !== "fails" && h("span", { class: "star" }, "*")],
+      h("span", { class: n !== "" ? "val" : "mark" }, n !== "" ? n : starred ? `${l.mark} *` : l.mark),
       g.short !== "" && h("span", { class: "grade" }, g.short), s.stale && h("span", { class: "grade old" }, stale.short), s.own && h("span", { class: "dot" }, "•")));
 }
 

@@ -12,7 +12,7 @@ export async function own(main: HTMLElement, model: string, on: string): Promise
   const found = await results(model);
   const list = on === "" ? found : found.filter((x) => x.result.cell.target === on);
   fill(part, on !== "" && h("p", { class: "note" }, `Only ${on}. `, a(to("model", model), "All targets")),
-    list.length === 0 ? section("Your results", h("p", { class: "empty" }, "None of your results are of this model. ", a(to("start", "", `models=${encodeURIComponent(model)}`), "Run it"))) : sections(list));
+    list.length === 0 ? section("Your results", h("p", { class: "empty" }, "None of your results are of this model. ", a(to("start", "", `models=${encodeURIComponent(model)}`), "Run it"))) : sections(model, list));
 }
 
 async function results(model: string): Promise<Listed[]> {
@@ -24,10 +24,10 @@ async function results(model: string): Promise<Listed[]> {
   }
 }
 
-function sections(list: Listed[]): Child[] {
+function sections(model: string, list: Listed[]): Child[] {
   const runs = list.filter((x) => timed(x.result));
   return [
-    section("Latency by target", bars("Median latency", newest(runs).map((x) => bar(x.result)), milliseconds)),
+    section("Latency by target", bars("Median latency", newest(runs).map((x) => bar(x.result)), milliseconds), h("p", { class: "note" }, a(to("trends", "", `model=${encodeURIComponent(model)}`), "Over time, with steps"))),
     runs.length > 0 && section("Percentiles", percentiles(newest(runs))),
     section("Scaling", lines("Items a second by batch", scaling(runs), { name: "batch", log: true }, rate)),
     section("Memory", bars("Peak memory", newest(list).flatMap((x) => { const p = peak(x.result); return p === undefined ? [] : [{ label: label(x.result), value: p.bytes, note: `on the ${p.where}` }]; }), bytes)),

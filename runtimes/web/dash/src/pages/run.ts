@@ -34,6 +34,7 @@ export async function run(main: HTMLElement, id: string): Promise<void> {
 class Live {
   private status: Status | null;
   private readonly results: Listed[];
+  private spoke = false;
 
   constructor(private readonly id: string, page: Page, private readonly head: HTMLElement, private readonly machine: HTMLElement, private readonly list: HTMLElement, private readonly log: HTMLElement) {
     this.status = page.live;
@@ -42,7 +43,7 @@ class Live {
 
   draw(): void {
     this.drawHead();
-    fill(this.list, resultTable([...this.results].reverse(), true));
+    fill(this.list, this.results.length === 0 ? h("p", { class: "empty" }, "None yet.") : resultTable([...this.results].reverse(), true));
   }
 
   private drawHead(): void {
@@ -75,7 +76,9 @@ class Live {
   /** The end of the log. */
   async tail(): Promise<void> {
     try {
-      this.log.textContent = (await text(`/v1/runs/${encodeURIComponent(this.id)}/log?bytes=16384`)) || "It said nothing.";
+      const said = await text(`/v1/runs/${encodeURIComponent(this.id)}/log?bytes=16384`);
+      this.spoke = said !== "";
+      this.log.textContent = said || "It has said nothing yet.";
     } catch (e) {
       this.log.textContent = (e as Error).message;
     }
@@ -126,6 +129,8 @@ class Live {
   }
 
   private say(line: string): void {
+    if (!this.spoke) this.log.textContent = "";
+    this.spoke = true;
     this.log.append(`${line}\n`);
     this.log.scrollTop = this.log.scrollHeight;
   }
