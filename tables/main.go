@@ -63,8 +63,12 @@ func run(args []string, root string, stdout io.Writer) error {
 		return writeDocs(root, len(rest) > 0)
 	case args[0] == "atlas" && (len(rest) == 0 || slices.Equal(rest, []string{"--check"})):
 		return writeAtlas(root, len(rest) > 0, "")
-	case args[0] == "atlas" && len(rest) == 2 && rest[0] == "--because" && strings.TrimSpace(rest[1]) != "":
-		return writeAtlas(root, false, strings.TrimSpace(rest[1]))
+	case args[0] == "atlas" && len(rest) == 2 && rest[0] == "--because":
+		because := strings.TrimSpace(strings.Join(rest[1:], " "))
+		if because == "" {
+			return errUsage
+		}
+		return writeAtlas(root, false, because)
 	}
 	return errUsage
 }
@@ -159,11 +163,11 @@ func writeAtlas(root string, check bool, because string) error {
 func lowered(root, path string, file []byte, because string) error {
 	have, err := os.ReadFile(path)
 	if err != nil {
-		return nil // there is none to compare with
+		return nil //nolint:nilerr // there is none to compare with
 	}
 	before, err := quality(have)
 	if err != nil {
-		return nil // what cannot be read measures nothing
+		return nil //nolint:nilerr // what cannot be read measures nothing
 	}
 	after, err := quality(file)
 	if err != nil {

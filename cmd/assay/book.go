@@ -27,6 +27,24 @@ func (a *app) book() (*atlas.Book, error) {
 	return atlas.Embedded()
 }
 
+// startReading opens the atlas beside what else is read meanwhile; the function waits
+// for it.
+func (a *app) startReading() func() (*atlas.Book, error) {
+	type opened struct {
+		book *atlas.Book
+		err  error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		book, err := a.book()
+		done <- opened{book, err}
+	}()
+	return func() (*atlas.Book, error) {
+		o := <-done
+		return o.book, o.err
+	}
+}
+
 // shelf is the folder of installed atlases. It need not be there.
 func (a *app) shelf() (edition.Shelf, error) {
 	f, err := environment.FindFolders(a.getenv)

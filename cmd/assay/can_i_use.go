@@ -87,11 +87,12 @@ type answers struct {
 }
 
 func (a *app) canIUse(ctx context.Context, q question) error {
+	reading := a.startReading()
 	cat, err := catalog.Load()
 	if err != nil {
 		return err
 	}
-	book, err := a.book()
+	book, err := reading()
 	if err != nil {
 		return err
 	}

@@ -288,7 +288,7 @@ func (a *app) openAtlas(ctx context.Context, name string) (*atlas.Book, error) {
 	return b, nil
 }
 
-func atlasExport(a *app) *cobra.Command {
+func atlasExport(*app) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use: "export", Short: "Write the atlas that the program carries into a file, to sign and to publish",

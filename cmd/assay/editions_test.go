@@ -26,7 +26,7 @@ func TestAtlasUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	make := func(name string, day time.Time) string {
+	signed := func(name string, day time.Time) string {
 		c := atlas.Column{Target: "cuda", DType: platform.FP32}
 		claim := atlas.Claim{Column: c, Verdict: cell.Fails, Evidence: cell.Measured, Class: cell.Crash, Detail: name, Versions: map[string]string{"torch": "9"}, Run: &atlas.Run{ID: "a"}, At: day}
 		file, err := atlas.Atlas{Transformers: "9", Columns: []atlas.Column{c}, Rows: []atlas.Row{{Type: "bert", Claims: []atlas.Claim{claim}}}}.Encode()
@@ -45,7 +45,7 @@ func TestAtlasUpdate(t *testing.T) {
 		}
 		return out.String()
 	}
-	newer, older := make("newer", time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)), make("older", time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
+	newer, older := signed("newer", time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)), signed("older", time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
 	assay(exitOK, "can-i-use", "bert", "--on", "cuda")
 	if said := assay(exitUsage, "atlas", "update", older, "--key", public.String()); !strings.Contains(said, "--older installs it") {
 		t.Errorf("%s", said)

@@ -51,7 +51,7 @@ func (a *app) namedIn(ctx context.Context, cat *catalog.Catalog, dir string) (*p
 		if err != nil {
 			return nil, err
 		}
-		key := n.Model.Checkpoint
+		key := n.Checkpoint
 		if i, ok := seen[key]; ok {
 			p.models[i].add(n, place)
 			continue

@@ -78,17 +78,20 @@ type Line struct {
 	Sourced
 	Others      []Sourced `json:"others,omitempty"`      // in other dtypes
 	Contradicts []string  `json:"contradicts,omitempty"` // claims of the atlas that an own result contradicts
-	Memory      *Memory   `json:"memory,omitempty"`      // of a checkpoint; nil where it was not checked
-	Fallback    string    `json:"fallback,omitempty"`    // where Assay would run it instead, of what is known to work
-	Check       string    `json:"check"`                 // the command that checks it here
+	// Tried are the versions of the target's main library that were tried in this dtype.
+	Tried    []Tried `json:"tried,omitempty"`
+	Memory   *Memory `json:"memory,omitempty"`   // of a checkpoint; nil where it was not checked
+	Fallback string  `json:"fallback,omitempty"` // where Assay would run it instead, of what is known to work
+	Check    string  `json:"check"`              // the command that checks it here
 }
 
 // Sourced is a claim and where it comes from.
 type Sourced struct {
 	Claim
-	Source Source `json:"source"`
-	exact  bool   // it is of the checkpoint itself
-	other  bool   // it contradicts the atlas
+	Source Source       `json:"source"`
+	exact  bool         // it is of the checkpoint itself
+	other  bool         // it contradicts the atlas
+	ran    cell.Verdict // of what ran, also where a checkpoint's weights are too large for the device
 }
 
 // targets are those of the atlas, in its order, and then others of own results.
@@ -178,6 +181,7 @@ func (m Model) line(target string, claims []Claim, own []Sourced) Line {
 		all = []Sourced{{Claim: Unknown(Column{Target: target, DType: defaultDType(target)}, "no run on "+target+" is published"), Source: FromAtlas}}
 	}
 	for i := range all {
+		all[i].ran = all[i].Verdict
 		all[i] = m.fit(all[i])
 	}
 	lead := slices.MaxFunc(all, func(a, b Sourced) int { return better(a, b, target) })
@@ -187,8 +191,17 @@ func (m Model) line(target string, claims []Claim, own []Sourced) Line {
 			l.Others = append(l.Others, s)
 		}
 	}
+	l.Tried = tried(lead, append(atlasOf(claims), own...))
 	l.Memory, l.Check = m.memory(lead), m.command(lead.Column)
 	return l
+}
+
+func atlasOf(claims []Claim) []Sourced {
+	var out []Sourced
+	for _, c := range claims {
+		out = append(out, Sourced{Claim: c, Source: FromAtlas})
+	}
+	return out
 }
 
 // outranks reports whether an own result stands in the place of what is known.

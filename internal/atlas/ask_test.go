@@ -214,7 +214,7 @@ func TestText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"bert, tiny, random weights\n",
-		"\ncuda    works    measured  fp32   2026-11-17  assay test bert --platform cuda  error 1.5e-06; fp16: fails (wrong-output); torch 2.11.0, transformers 5.22.2\n",
+		"\ncuda    works    measured  fp32   2026-11-17  assay test bert --platform cuda  error 1.5e-06; fp16: fails (wrong-output); worked with torch 2.11.0, others not tried; transformers 5.22.2\n",
 		"\nqnn     partial  emulated  fp16   2026-11-17  assay test bert --platform qnn   1 operation ran on cpu; 9 of 10 operations on sm8650; transformers 5.22.2\n",
 		"\nmps     unknown  none                         assay test bert --platform mps   no run on mps is published\n",
 		"\nowner/base: as a bert, tiny, random weights; 110 million parameters, 0.4 GB in fp32, 0.2 GB in fp16 (counted); not compared with a device's memory\n",

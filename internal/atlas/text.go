@@ -101,6 +101,7 @@ func (l Line) why() string {
 	add(l.Memory.String())
 	add(l.placed())
 	add(l.others())
+	add(l.withVersions())
 	add(l.with())
 	if l.Fallback != "" && l.Verdict != cell.Works {
 		add("instead: " + l.Fallback)
@@ -156,7 +157,7 @@ func (l Line) others() string {
 	return strings.Join(parts, "; ")
 }
 
-// with are the versions that matter most on the target, and the device.
+// with are the other versions that matter on the target, and the device.
 func (c Claim) with() string {
 	if !c.Known() {
 		return ""
@@ -171,7 +172,7 @@ func (c Claim) with() string {
 	}
 	var parts []string
 	for _, n := range append(slices.Clone(names), "transformers") {
-		if v := c.Versions[n]; v != "" {
+		if v := c.Versions[n]; v != "" && n != library(c.Target) {
 			parts = append(parts, strings.Replace(n+" "+v, "browser packed ", "Assay's own Chromium ", 1))
 		}
 	}

@@ -201,7 +201,7 @@ func Validate(text []byte, cat *catalog.Catalog) (File, error) {
 			wrong = append(wrong, fmt.Errorf("result %d: the catalogue has no type %q", i+1, r.Type))
 		}
 	}
-	return f, errors.Join(append(wrong, clear(text))...)
+	return f, errors.Join(append(wrong, cleared(text))...)
 }
 
 var day = regexp.MustCompile(`^20\d\d-[01]\d-[0-3]\d$`)

@@ -177,7 +177,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %v, want %q", x.replacement, err, x.want)
 		}
 	}
-	for n := range len(good) {
+	for n := range good {
 		if _, err := Validate(good[:n], cat); err == nil {
 			t.Errorf("%d of %d bytes were taken", n, len(good))
 		}

@@ -86,8 +86,8 @@ func standIn(found, as string) string {
 	return as
 }
 
-// clear says where a document still has something to take out.
-func clear(text []byte) error {
+// cleared says where a document still has something to take out.
+func cleared(text []byte) error {
 	var v any
 	if err := json.Unmarshal(text, &v); err != nil {
 		return err

@@ -56,9 +56,9 @@ func inCalls(all []token) []bool {
 		case t.value == "(":
 			defined := i > 1 && slices.Contains([]string{"def", "function", "lambda"}, all[i-2].value)
 			stack = append(stack, i > 0 && all[i-1].kind == word && !defined)
-		case strings.Contains("[{", t.value):
+		case opens(t):
 			stack = append(stack, false)
-		case strings.Contains(")]}", t.value) && len(stack) > 0:
+		case closing(t) && len(stack) > 0:
 			stack = stack[:len(stack)-1]
 		}
 	}
@@ -111,7 +111,7 @@ func binding(all []token, i int) (name string, value []token, ok bool) {
 
 // begins reports whether a name after this token may be given a value.
 func begins(before token) bool {
-	return before.kind == newline || before.kind == sign && strings.Contains("(,{:", before.value) || slices.Contains([]string{"const", "let", "var", "export"}, before.value)
+	return before.kind == newline || before.kind == sign && slices.Contains([]string{"(", ",", "{", ":"}, before.value) || slices.Contains([]string{"const", "let", "var", "export"}, before.value)
 }
 
 // dotted is a name with its parts, and what follows it.
@@ -137,9 +137,9 @@ func until(all []token, i int, ends ...string) []token {
 			switch {
 			case depth == 0 && slices.Contains(ends, t.value):
 				return all[start:i]
-			case strings.Contains("([{", t.value):
+			case opens(t):
 				depth++
-			case strings.Contains(")]}", t.value):
+			case closing(t):
 				if depth--; depth < 0 {
 					return all[start:i]
 				}
@@ -168,7 +168,7 @@ func (c constants) values(e []token) []string {
 			return c.one(*last)
 		}
 		return nil
-	case e[0].kind == sign && strings.Contains("[{(", e[0].value):
+	case e[0].kind == sign && opens(e[0]):
 		return c.listed(e)
 	}
 	for _, between := range []string{"if", "or"} { // "a" if x else "b", x or "a"
@@ -256,9 +256,9 @@ func (c constants) listed(e []token) []string {
 func closes(e []token) int {
 	depth := 0
 	for i, t := range e {
-		if t.kind == sign && strings.Contains("([{", t.value) {
+		if t.kind == sign && opens(t) {
 			depth++
-		} else if t.kind == sign && strings.Contains(")]}", t.value) {
+		} else if t.kind == sign && closing(t) {
 			if depth--; depth == 0 {
 				return i
 			}
@@ -283,4 +283,12 @@ func lastText(e []token) *token {
 		}
 	}
 	return nil
+}
+
+func opens(t token) bool {
+	return t.kind == sign && (t.value == "(" || t.value == "[" || t.value == "{")
+}
+
+func closing(t token) bool {
+	return t.kind == sign && (t.value == ")" || t.value == "]" || t.value == "}")
 }

@@ -75,7 +75,7 @@ func Find(project fs.FS) (Found, error) {
 			return err
 		case err != nil:
 			f.found.Skipped = append(f.found.Skipped, name)
-			return nil
+			return nil //nolint:nilerr // it is listed, and the search goes on
 		case e.IsDir() && name != "." && f.foreign(name, e.Name()):
 			return fs.SkipDir
 		case f.found.Files >= maxFiles || len(f.found.Mentions)+len(f.found.Untold) >= maxMentions:
@@ -165,18 +165,17 @@ var bareName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,95}$`)
 
 // add adds a mention whose name is one of a model: loaded says that the place loads a
 // model, so that a name without an owner is one too.
-func (f *finder) add(m Mention, loaded bool) bool {
+func (f *finder) add(m Mention, loaded bool) {
 	name := strings.TrimSuffix(m.Name, "/")
 	if local := f.local(name, m.File); local != "" && loaded {
 		m.Name, m.Local = local, true
 	} else if !hubName.MatchString(name) && (!loaded || !bareName.MatchString(name)) {
-		return false
+		return
 	}
 	if !m.Local && hasFileEnding(name) {
-		return false
+		return
 	}
 	f.found.Mentions = append(f.found.Mentions, m)
-	return true
 }
 
 // hasFileEnding tells files from models that have a point in their name.

@@ -169,8 +169,8 @@ func TestBounds(t *testing.T) {
 	if f, err := Find(in(map[string]string{"a.py": many, "b.py": many})); err != nil || !f.More {
 		t.Errorf("%d, %v, %v", len(f.Mentions), f.More, err)
 	}
-	deep := strings.Repeat("(", maxBytes-100) + "AutoModel.from_pretrained("
-	if _, err := Find(in(map[string]string{"a.py": deep, "b.js": strings.Repeat("a=[", maxBytes/3), "c.py": strings.Repeat("a=(", maxBytes/3), "d.py": strings.Repeat("f(", maxBytes/3), "e.py": strings.Repeat("model='a'+", maxBytes/10)})); err != nil {
+	deep := strings.Repeat("(", maxBytes/8) + "AutoModel.from_pretrained("
+	if _, err := Find(in(map[string]string{"a.py": deep, "b.js": strings.Repeat("a=[", maxBytes/24), "c.py": strings.Repeat("a=(", maxBytes/24), "d.py": strings.Repeat("f(", maxBytes/24), "e.py": strings.Repeat("model='a'+", maxBytes/80)})); err != nil {
 		t.Error(err)
 	}
 }

@@ -149,14 +149,14 @@ func (s *scanner) text(prefix string) {
 	s.at += len(quote)
 	start := s.at
 	for s.at < len(s.source) && !strings.HasPrefix(s.rest(), quote) {
-		switch c := s.source[s.at]; {
-		case c == '\\':
+		switch s.source[s.at] {
+		case '\\':
 			t.nothing = t.nothing || !strings.Contains(prefix, "r")
 			s.at++
 			if s.at < len(s.source) && s.source[s.at] == '\n' {
 				s.line++
 			}
-		case c == '\n':
+		case '\n':
 			if len(quote) == 1 && quote != "`" {
 				t.value, t.nothing = s.source[start:s.at], true // it has no end
 				s.out = append(s.out, t)
