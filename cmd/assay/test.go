@@ -101,6 +101,9 @@ With --baseline the exit status is 3 for a regression and 5 where nothing could 
 			if waitQuiet < 0 {
 				return usage("--wait-quiet %s: it must not be negative", waitQuiet)
 			}
+			if f.MaxTempC < 0 || f.MaxTempC > 150 {
+				return usage("--max-temp %g: it must be between 0 and 150 degrees", f.MaxTempC)
+			}
 			if err := lab.Pinnable(f.Pin); err != nil {
 				return usage("--pin: %w", err)
 			}
@@ -124,6 +127,7 @@ With --baseline the exit status is 3 for a regression and 5 where nothing could 
 	v.add(c)
 	c.Flags().BoolVar(&quick, "quick", false, "3 repeats of 0.2 s instead of 6 of 1 s: no interval")
 	c.Flags().DurationVar(&waitQuiet, "wait-quiet", 0, "wait so long for other programs to leave the processor alone, before each round of repeats (default: times are marked, none is waited for)")
+	c.Flags().Float64Var(&f.MaxTempC, "max-temp", 0, "before each round of repeats, wait until the processor, and a GPU that is timed, are no warmer than so many degrees (default: any)")
 	c.Flags().StringVar(&f.Pin, "pin", "", "hold timed children to these processors, such as 0-3,8 (Linux; default: any)")
 	c.Flags().IntVar(&repeats, "repeats", 0, "fresh children per cell (default 6, with --quick 3)")
 	return c

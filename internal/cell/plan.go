@@ -48,6 +48,9 @@ type Plan struct {
 	// processor alone, in seconds, before each round of repeats; 0 does not wait.
 	// What is still busy then is timed, and its times are marked.
 	WaitQuietS float64 `json:"wait_quiet_s,omitempty"`
+	// MaxTempC is how warm the processor and a GPU that is timed may be when a
+	// round of repeats begins, in degrees: hotter ones are waited for. 0 is any.
+	MaxTempC float64 `json:"max_temp_c,omitempty"`
 	// Pin holds timed children to these processors, as Linux lists them: 0-3,8.
 	Pin string `json:"pin,omitempty"`
 	// Repeats overrides the number of fresh children a timed cell gets.
@@ -124,6 +127,9 @@ func (p Plan) Normal() (Plan, error) {
 	}
 	if _, err := ParseCPUs(p.Pin); err != nil {
 		return Plan{}, fmt.Errorf("pin: %w", err)
+	}
+	if p.MaxTempC < 0 || p.MaxTempC > 150 {
+		return Plan{}, errors.New("max_temp_c must be between 0 and 150 degrees")
 	}
 	if p.WaitQuietS < 0 {
 		return Plan{}, errors.New("wait_quiet_s must not be negative")

@@ -46,6 +46,6 @@ func quoted(s string) string {
 func again(p cell.Plan, cells []cell.Cell) plan.Request {
 	return plan.Request{Cells: cells, How: plan.How{
 		Timing: p.Timing, Strict: p.Strict, NoAdapt: p.NoAdapt, NoFallback: p.NoFallback, Laws: p.Laws, Scripts: p.Scripts,
-		TimeoutS: p.TimeoutS, WaitQuietS: p.WaitQuietS, Pin: p.Pin, Repeats: p.Repeats,
+		TimeoutS: p.TimeoutS, WaitQuietS: p.WaitQuietS, MaxTempC: p.MaxTempC, Pin: p.Pin, Repeats: p.Repeats,
 	}}
 }

@@ -100,6 +100,9 @@ type Lab struct {
 	// Others tells what other programs ask of the processor while nothing of
 	// ours runs; nil does not look.
 	Others func(ctx context.Context) Load
+	// Devices tells how warm the machine is and who else uses its GPU, if one is
+	// timed, while nothing of ours runs; nil does not look.
+	Devices func(ctx context.Context, gpu bool) Device
 	// Tables is the folder in which runners keep what they read of their
 	// libraries; "" keeps nothing.
 	Tables string
@@ -150,6 +153,7 @@ type carrying struct {
 	admission *Admission
 	hostBytes int64 // that there are for all plans together; 0 is unknown
 	stop      context.CancelCauseFunc
+	coldSaid  bool // that no temperature is known
 }
 
 // tell hands an event over; a listener that fails stops the plan.

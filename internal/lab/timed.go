@@ -151,10 +151,15 @@ func (c *carrying) timeBlock(ctx context.Context, all []*series) error {
 		for _, s := range all {
 			s.turn = false
 		}
+		hot, used, err := c.cool(ctx)
+		if err != nil {
+			return err
+		}
 		busy, err := c.quiet(ctx)
 		if err != nil {
 			return err
 		}
+		busy = joinNotes(joinNotes(busy, used), hot)
 		if busy != "" {
 			if !warned {
 				c.note("warning: " + busy + "; times taken now are marked as unstable")

@@ -81,7 +81,7 @@ func (p *Planner) Plan(ctx context.Context, r Request) (cell.Plan, error) {
 	out, err := cell.Plan{
 		Cells: cells, Timing: r.Timing, Strict: r.Strict, NoAdapt: r.NoAdapt, NoFallback: r.NoFallback,
 		Laws: r.Laws, Scripts: r.Scripts, TimeoutS: r.TimeoutS, Repeats: r.Repeats,
-		WaitQuietS: r.WaitQuietS, Pin: r.Pin,
+		WaitQuietS: r.WaitQuietS, MaxTempC: r.MaxTempC, Pin: r.Pin,
 	}.Normal()
 	if err != nil {
 		return cell.Plan{}, &RequestError{err}

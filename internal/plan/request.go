@@ -47,6 +47,7 @@ type How struct {
 	Scripts    bool        `json:"scripts,omitempty"`
 	TimeoutS   float64     `json:"timeout_s,omitempty"`
 	WaitQuietS float64     `json:"wait_quiet_s,omitempty"`
+	MaxTempC   float64     `json:"max_temp_c,omitempty"`
 	Pin        string      `json:"pin,omitempty"`
 	Repeats    int         `json:"repeats,omitempty"`
 }
@@ -79,6 +80,9 @@ func (r Request) WithFile(file cell.Plan) (Request, error) {
 	}
 	if how.WaitQuietS == 0 {
 		how.WaitQuietS = file.WaitQuietS
+	}
+	if how.MaxTempC == 0 {
+		how.MaxTempC = file.MaxTempC
 	}
 	if how.Pin == "" {
 		how.Pin = file.Pin

@@ -166,6 +166,14 @@ type place struct {
 	of      string                         // that machine
 }
 
+// devices looks at this machine's devices; nil where the cells run on another.
+func (p place) devices() func(context.Context, bool) lab.Device {
+	if p.others == nil {
+		return nil
+	}
+	return lab.Devices
+}
+
 func (s *Session) carry(ctx context.Context, plan cell.Plan, r *open, at place, on progress.Listener) error {
 	on = progress.OneAtATime(on) // downloads tell of themselves beside the lab
 	note := func(text string) { _ = on.Hear(progress.Note(text)) }
@@ -178,7 +186,7 @@ func (s *Session) lab(r *open, at place, note func(string)) *lab.Lab {
 	return &lab.Lab{
 		Runner: at.runner, Recipes: s.weighted(r, note), Machine: at.machine,
 		Workers: at.workers, Admission: s.admission, Of: at.of, Limit: s.o.Limit,
-		Hush: lab.Hush(os.TempDir()), Others: at.others, Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.cache("tables"), Context: s.context(r), Past: at.past,
+		Hush: lab.Hush(os.TempDir()), Others: at.others, Devices: at.devices(), Exports: s.exports(), Keep: s.o.Keep, Opset: s.o.Opset, Tables: s.cache("tables"), Context: s.context(r), Past: at.past,
 	}
 }
 
