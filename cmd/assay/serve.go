@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"assay/internal/atlas"
 	"assay/internal/cell"
 	"assay/internal/dash"
 	"assay/internal/dash/stored"
@@ -178,7 +177,7 @@ func (s *serving) options() (dash.Options, error) {
 	if err != nil {
 		return dash.Options{}, err
 	}
-	book, err := atlas.Embedded()
+	book, err := a.book()
 	if err != nil {
 		return dash.Options{}, err
 	}
