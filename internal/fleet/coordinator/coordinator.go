@@ -46,8 +46,9 @@ type Config struct {
 type Placer interface {
 	// Order sorts the tasks of one lane: the first is released first.
 	Order(tasks []fleet.Task, now time.Time)
-	// Wait is how long a worker should leave a task to others; 0 is that it runs it now.
-	Wait(t fleet.Task, worker string, able []Able, now time.Time) time.Duration
+	// Wait is how long a worker should leave a task to others; 0 is that it runs it now. able
+	// finds out who else could, which takes a while where there are thousands.
+	Wait(t fleet.Task, worker string, able func() []Able, now time.Time) time.Duration
 	// Learn hears how long a task took.
 	Learn(t fleet.Task, worker string, took time.Duration)
 }

@@ -193,7 +193,7 @@ func (x *Coordinator) busy(w *fleet.Work, worker string) fleet.Grant {
 	if x.c.Place == nil {
 		return fleet.Grant{}
 	}
-	wait := x.c.Place.Wait(w.Task, worker, x.ableFor(w), x.c.Now())
+	wait := x.c.Place.Wait(w.Task, worker, func() []Able { return x.ableFor(w) }, x.c.Now())
 	return fleet.Grant{Wait: min(wait, 2*time.Second), Why: "another worker would finish it sooner"}
 }
 

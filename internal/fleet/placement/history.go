@@ -37,8 +37,9 @@ type place struct {
 // typical is what models take somewhere. Its middle is that of all that is remembered,
 // found when it is asked for.
 type typical struct {
-	seconds []float64
-	sorted  bool
+	seconds []float64 // as they came
+	sorted  []float64 // nil if not up to date
+	mean    float64   // if sorted
 }
 
 // most is how many durations of a target are remembered.
@@ -48,15 +49,18 @@ func (t *typical) learn(seconds float64) {
 	if len(t.seconds) >= most {
 		t.seconds = slices.Delete(t.seconds, 0, most/4)
 	}
-	t.seconds, t.sorted = append(t.seconds, seconds), false
+	t.seconds, t.sorted = append(t.seconds, seconds), nil
+}
+
+func (t *typical) sort() {
+	if t.sorted == nil {
+		t.sorted, t.mean = slices.Sorted(slices.Values(t.seconds)), stat.Mean(t.seconds, nil)
+	}
 }
 
 func (t *typical) quantile(q float64) float64 {
-	if !t.sorted {
-		slices.Sort(t.seconds)
-		t.sorted = true
-	}
-	return t.seconds[min(int(q*float64(len(t.seconds))), len(t.seconds)-1)]
+	t.sort()
+	return t.sorted[min(int(q*float64(len(t.sorted))), len(t.sorted)-1)]
 }
 
 // Learn remembers that a cell took so long on a target of this speed.
@@ -113,7 +117,8 @@ func (h *History) guess(c cell.Cell, timing cell.Timing) float64 {
 	if here == nil {
 		return 0
 	}
-	seconds := stat.Mean(here.seconds, nil)
+	here.sort()
+	seconds := here.mean
 	if ratio, ok := h.elsewhere(c, timing); ok {
 		seconds = max(seconds, here.quantile(0.5)*ratio)
 	}
