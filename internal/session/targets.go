@@ -39,7 +39,11 @@ func (s *Session) Targets(ctx context.Context) ([]Has, error) {
 		row, _ := report.Get(name)
 		devices := map[string]string{p.Device: ""}
 		for _, d := range row.Devices {
-			devices[d.ID] = d.Name
+			if p.Device == "" { // it has one, which targets do not name
+				devices[""] = d.Name
+			} else {
+				devices[d.ID] = d.Name
+			}
 		}
 		for _, engine := range p.Engines {
 			for device, called := range devices {

@@ -136,6 +136,8 @@ func (w *Worker) ask() {
 // beat says at least three times a lease what the worker does, and does what it
 // is told.
 func (w *Worker) beat(ctx, beating context.Context) {
+	var checks sync.WaitGroup
+	defer checks.Wait()
 	for {
 		w.mu.Lock()
 		every := w.orders.Lease / 3
@@ -162,7 +164,7 @@ func (w *Worker) beat(ctx, beating context.Context) {
 			w.obey(o)
 		}
 		if w.due() {
-			w.check(ctx)
+			checks.Go(func() { w.check(ctx) }) // beats go on meanwhile
 		}
 	}
 }
