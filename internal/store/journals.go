@@ -3,6 +3,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -53,7 +54,7 @@ func (r *Rows) Write(io.Writer, string) error { return &MissingError{"printing r
 
 // Results returns the chosen results, newest first.
 func (s *Store) Results(ctx context.Context, f Filter) ([]Stored, error) {
-	_, out, err := s.read(ctx, f)
+	out, err := s.read(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,7 @@ func thin(r *cell.Result, samples bool) {
 
 // Brief returns the chosen results in no order; see the other build.
 func (s *Store) Brief(ctx context.Context, f Filter) ([]cell.Result, error) {
-	_, stored, err := s.read(ctx, f)
+	stored, err := s.read(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (s *Store) Brief(ctx context.Context, f Filter) ([]cell.Result, error) {
 // Comparable returns the chosen results in no order, with the median of each
 // repeat in place of its samples.
 func (s *Store) Comparable(ctx context.Context, f Filter) ([]Stored, error) {
-	_, out, err := s.read(ctx, f)
+	out, err := s.read(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +127,55 @@ func onlyMedians(r *cell.Result) {
 	}
 }
 
-// Runs returns the runs, the newest first.
+// Runs returns the runs, the newest first. Their results are counted, not read.
 func (s *Store) Runs(ctx context.Context) ([]RunRow, error) {
-	runs, _, err := s.read(ctx, Filter{})
+	files, err := os.ReadDir(s.journals)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the folder of journals: %w", err)
+	}
+	var runs []RunRow
+	for _, file := range files {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if !isJournal(file) {
+			continue
+		}
+		path := filepath.Join(s.journals, file.Name())
+		r, _ := openNamed(path)
+		if r == nil {
+			continue // who asks for results hears why
+		}
+		run := rowOf(r.Header())
+		if run.Results, err = countResults(path); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		if err := r.Close(); err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
 	slices.SortFunc(runs, func(a, b RunRow) int {
 		return cmp.Or(b.StartedAt.Compare(a.StartedAt), strings.Compare(b.ID, a.ID))
 	})
-	return runs, err
+	return runs, nil
+}
+
+// countResults counts the lines that begin as results do.
+func countResults(path string) (n int, _ error) {
+	text, err := os.ReadFile(path)
+	for line := range bytes.Lines(text) {
+		if bytes.HasPrefix(line, []byte(`{"kind":"result"`)) {
+			n++
+		}
+	}
+	return n, err
+}
+
+func rowOf(h journal.Header) RunRow {
+	run := RunRow{ID: h.Run.ID, StartedAt: h.Run.StartedAt, Command: h.Run.Command, Name: h.Run.Name, Imported: h.Imported, Host: h.Host}
+	run.Host.ID = hostID(h, h.Imported)
+	return run
 }
 
 // Hosts returns every machine that a run came from, as its newest run saw it.
@@ -153,10 +196,10 @@ func (s *Store) Hosts(ctx context.Context) ([]cell.Host, error) {
 const mostNotes = 3
 
 // read goes through all journals.
-func (s *Store) read(ctx context.Context, f Filter) (runs []RunRow, out []Stored, err error) {
+func (s *Store) read(ctx context.Context, f Filter) (out []Stored, err error) {
 	files, err := os.ReadDir(s.journals)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, fmt.Errorf("read the folder of journals: %w", err)
+		return nil, fmt.Errorf("read the folder of journals: %w", err)
 	}
 	for _, file := range files {
 		if !isJournal(file) || len(f.Runs) > 0 && !slices.Contains(f.Runs, strings.TrimSuffix(file.Name(), journal.Extension)) {
@@ -164,7 +207,7 @@ func (s *Store) read(ctx context.Context, f Filter) (runs []RunRow, out []Stored
 		}
 		run, results, problems, err := readJournal(ctx, filepath.Join(s.journals, file.Name()))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for _, p := range problems[:min(len(problems), mostNotes)] {
 			s.tell([]string{"skipped: " + p.Error()})
@@ -172,41 +215,45 @@ func (s *Store) read(ctx context.Context, f Filter) (runs []RunRow, out []Stored
 		if run == nil {
 			continue
 		}
-		runs = append(runs, *run)
 		for _, x := range results {
 			if f.chooses(x, run.Name) {
 				out = append(out, x)
 			}
 		}
 	}
-	return runs, out, nil
+	return out, nil
 }
 
-// readJournal is the run in a file and its results. What is no journal is a
-// problem, and one that is only empty so far is nothing.
-func readJournal(ctx context.Context, path string) (*RunRow, []Stored, []journal.Problem, error) {
+// openNamed opens a journal. What is none is a problem, and one that is only empty so
+// far is nothing at all.
+func openNamed(path string) (*journal.Reader, []journal.Problem) {
 	r, err := journal.Open(path)
 	if err != nil {
 		r, err = journal.Salvage(path, err)
 	}
 	if errors.Is(err, journal.ErrEmpty) {
-		return nil, nil, nil, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, nil, []journal.Problem{{Path: path, Err: errors.New(strings.ReplaceAll(err.Error(), path, "it"))}}, nil
+		return nil, []journal.Problem{{Path: path, Err: errors.New(strings.ReplaceAll(err.Error(), path, "it"))}}
+	}
+	if want := journal.Path("", r.Header().Run.ID); want != filepath.Base(path) {
+		err := fmt.Errorf("the file is not named after its run, %s: import it with assay import", want)
+		return nil, []journal.Problem{{Path: path, Err: errors.Join(err, r.Close())}}
+	}
+	return r, nil
+}
+
+// readJournal is the run in a file and its results.
+func readJournal(ctx context.Context, path string) (*RunRow, []Stored, []journal.Problem, error) {
+	r, problems := openNamed(path)
+	if r == nil {
+		return nil, nil, problems, nil
 	}
 	defer r.Close()
-	h := r.Header()
-	if want := journal.Path("", h.Run.ID); want != filepath.Base(path) {
-		err := fmt.Errorf("the file is not named after its run, %s: import it with assay import", want)
-		return nil, nil, []journal.Problem{{Path: path, Err: err}}, nil
-	}
+	run := rowOf(r.Header())
 	results, problems, err := readLines(ctx, r, path)
-	run := &RunRow{
-		ID: h.Run.ID, StartedAt: h.Run.StartedAt, Command: h.Run.Command, Name: h.Run.Name, Imported: h.Imported, Results: len(results), Host: h.Host,
-	}
-	run.Host.ID = hostID(h, h.Imported)
-	return run, results, problems, err
+	return &run, results, problems, err
 }
 
 // readLines are the results that are told once and that the run's own detection
@@ -251,7 +298,7 @@ func (f Filter) chooses(x Stored, runName string) bool {
 		value  string
 		values []string
 	}{
-		{x.ID, f.IDs}, {x.RunID, f.Runs}, {runName, f.Names}, {x.HostID, f.Hosts}, {c.Type, f.Types}, {c.Model(), f.Models}, {string(c.Family), f.Families},
+		{x.ID, f.IDs}, {x.RunID, f.Runs}, {runName, f.Names}, {x.HostID, f.Hosts}, {c.Type, f.Types}, {c.Model(), f.Models}, {c.Family, f.Families},
 		{string(c.Platform), f.Platforms}, {c.Target, f.Targets}, {r.Side, f.Sides}, {c.Size, f.Sizes}, {cmp.Or(r.AskedHash(), c.Hash), f.Cells},
 	} {
 		if len(l.values) > 0 && (l.value == "" || !slices.Contains(l.values, l.value)) {

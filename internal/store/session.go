@@ -6,8 +6,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -194,4 +196,28 @@ func (s *session) rows(ctx context.Context, f func(scan func(...any) error) erro
 		}
 	}
 	return explain(s.path, r.Err())
+}
+
+// unnoticed is how long a call may take without anybody asking why.
+const unnoticed = time.Second
+
+func (s *Store) walPath() string { return s.path + ".wal" }
+
+// lock takes the lock beside the database. Closing the file lets it go.
+func (s *Store) lock(ctx context.Context, m filelock.Mode) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return nil, fmt.Errorf("make the database's folder: %w", err)
+	}
+	quiet := min(unnoticed, s.Wait/2)
+	f, err := filelock.Wait(ctx, s.lockPath(), m, quiet, nil)
+	if errors.Is(err, filelock.ErrHeld) {
+		if s.Waiting != nil {
+			s.Waiting("waiting for another assay that is using " + s.path)
+		}
+		f, err = filelock.Wait(ctx, s.lockPath(), m, s.Wait-quiet, nil)
+	}
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, &BusyError{s.path}
+	}
+	return f, err
 }

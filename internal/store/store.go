@@ -23,7 +23,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,8 +30,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"assay/internal/filelock"
 )
 
 // Store is a database and the folder of journals it indexes. It holds no open
@@ -51,9 +48,6 @@ type Store struct {
 	// enough to be noticed.
 	Waiting func(message string)
 }
-
-// unnoticed is how long a call may take without anybody asking why.
-const unnoticed = time.Second
 
 // DefaultWait is long enough for a large sync by another process.
 const DefaultWait = 15 * time.Second
@@ -92,26 +86,6 @@ func (s *Store) Empty() (bool, error) {
 }
 
 func (s *Store) lockPath() string { return s.path + ".lock" }
-func (s *Store) walPath() string  { return s.path + ".wal" }
-
-// lock takes the lock beside the database. Closing the file lets it go.
-func (s *Store) lock(ctx context.Context, m filelock.Mode) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
-		return nil, fmt.Errorf("make the database's folder: %w", err)
-	}
-	quiet := min(unnoticed, s.Wait/2)
-	f, err := filelock.Wait(ctx, s.lockPath(), m, quiet, nil)
-	if errors.Is(err, filelock.ErrHeld) {
-		if s.Waiting != nil {
-			s.Waiting("waiting for another assay that is using " + s.path)
-		}
-		f, err = filelock.Wait(ctx, s.lockPath(), m, s.Wait-quiet, nil)
-	}
-	if errors.Is(err, filelock.ErrHeld) {
-		return nil, &BusyError{s.path}
-	}
-	return f, err
-}
 
 func (s *Store) tell(notes []string) {
 	if s.Notice == nil {
