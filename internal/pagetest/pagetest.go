@@ -130,7 +130,7 @@ type Page struct {
 func On(t testing.TB, tab Tab) *Page { return &Page{tab, t} }
 
 // patience is for what a page on a busy machine must do soon.
-const patience = 60 * time.Second
+const patience = 4 * time.Minute
 
 // Visit opens an address and waits until the page says that it is ready.
 func (p *Page) Visit(address string, v View) {
