@@ -16,6 +16,7 @@
 //	aa.go            the same with both stages, thousands of times: `make aa`
 //	placement.go     how well a fleet would place tasks: `go run ./bench placement`
 //	fleetload.go     a coordinator under load: `go run ./bench load`
+//	serve.go         assay serve under load, and viewers of a run: `go run ./bench serve`
 //	cold.go          one cold bench against the bare imports; further cells
 //	commands.go      commands that must be instant
 //	derived.go       derived verdicts against measured ones, scored (score.go)
@@ -63,7 +64,7 @@ func main() {
 
 // others measure one thing and are run by name: they take hours, or need no environment.
 var others = map[string]func(ctx context.Context, stdout, stderr io.Writer, args []string) error{
-	"aa": runAA, "placement": runPlacement, "load": runFleet,
+	"aa": runAA, "placement": runPlacement, "load": runFleet, "serve": runServe,
 }
 
 // options are what the command line says.

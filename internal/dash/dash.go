@@ -181,6 +181,7 @@ func New(o Options) *Server {
 		s.work.Go(func() { o.Gauge.Tell(s.context, sampleEvery, s.runs.Logs) })
 	}
 	s.work.Go(s.watchJournals)
+	s.work.Go(func() { _, _ = s.snapshots.get(s.context) }) // so that the first asker does not wait; whoever asks is told what is wrong
 	return s
 }
 
