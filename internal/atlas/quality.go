@@ -116,13 +116,13 @@ func (p *PlatformQuality) share() {
 	}
 }
 
-// kinds are the kinds of evidence in the order in which they are shown; none is what
+// kinds are the kinds of evidence in the order in which they are shown; none is what fails before it runs, or
 // cannot be run there.
 var kinds = []cell.Evidence{cell.Measured, cell.Emulated, cell.Compiled, cell.Derived, cell.None}
 
 func kindWord(e cell.Evidence) string {
 	if e == cell.None {
-		return "unavailable"
+		return "could not be run"
 	}
 	return string(e)
 }
