@@ -47,7 +47,9 @@ func TestWait(t *testing.T) {
 		p.Learn(x, "fast", 10*time.Second)
 		p.Learn(x, "slow", 100*time.Second)
 	}
-	of := func(all ...coordinator.Able) func() []coordinator.Able { return func() []coordinator.Able { return all } }
+	of := func(all ...coordinator.Able) func() []coordinator.Able {
+		return func() []coordinator.Able { return all }
+	}
 	idle, busy := coordinator.Able{Worker: "fast", Slots: 1}, coordinator.Able{Worker: "fast", Slots: 1, Busy: []coordinator.Busy{{Task: x}}}
 	slow := coordinator.Able{Worker: "slow", Slots: 1}
 	if got := p.Wait(x, "slow", of(busy, slow), now); got != 0 {
