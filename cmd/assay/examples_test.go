@@ -59,7 +59,7 @@ var notRun = map[string]string{
 	"assay fleet key revoke lab-3":                                            "it needs a fleet; TestFleetEndToEnd has one",
 	"assay test --key --fleet nats://host:4222":                               "it needs a fleet; TestFleetEndToEnd has one",
 	"assay matrix --key --platform all --fleet nats://host:4222":              "it needs a fleet; TestFleetEndToEnd has one",
-	"assay serve":                               "it serves until it is stopped; TestServe does the same",
+	"assay serve":                               "it serves until it is stopped; TestIntegrationPool does the same",
 	"assay serve --open":                        "it serves until it is stopped, and opens a browser on somebody's screen",
 	"assay serve --addr 0.0.0.0:8443 --tls":     "it serves until it is stopped, to the whole network",
 	"assay serve --web-lab":                     "it serves until it is stopped; TestIntegrationWebLab does the same",
