@@ -17,6 +17,7 @@
 //	placement.go     how well a fleet would place tasks: `go run ./bench placement`
 //	fleetload.go     a coordinator under load: `go run ./bench load`
 //	serve.go         assay serve under load, and viewers of a run: `go run ./bench serve`
+//	ranks.go         --quick against the full mode: the order of the key models
 //	cold.go          one cold bench against the bare imports; further cells
 //	commands.go      commands that must be instant
 //	derived.go       derived verdicts against measured ones, scored (score.go)

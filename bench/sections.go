@@ -34,6 +34,7 @@ func sections() []section {
 		{"bare", "Assay's timed loop against the same loop in plain Python", (*bench).bare},
 		{"openvino", "full models on OpenVINO: the cache, and its own benchmark program", (*bench).openvino},
 		{"a-against-a", "a cell compared with itself", (*bench).same},
+		{"ranks", "the order in which --quick and the full mode put the key models", (*bench).ranks},
 		{"derived", "what is derived from torch's tables against what was measured", (*bench).derived},
 		{"gpu", "the key models on a GPU, from a worker's journal", (*bench).gpu},
 	}
