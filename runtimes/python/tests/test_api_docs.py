@@ -28,9 +28,11 @@ def test_the_tables_name_what_there_is():
     with assay.load("bert", "cpu") as model:
         settings = list(model.settings())
     errors = [name for name, kind in vars(assay).items() if isinstance(kind, type) and issubclass(kind, Exception)]
-    methods = [name for name in vars(assay.Model) if not name.startswith("_")]
+    public = {name: kind for name, kind in vars(assay.Model).items() if not name.startswith("_")}
+    methods = [name for name, kind in public.items() if callable(kind)]
+    properties = [name for name in public if name not in methods]
     arguments = [name for name in assay.load.__annotations__ if name != "return"]
-    for name in [*settings, *errors, *arguments]:
+    for name in [*settings, *errors, *arguments, *properties]:
         assert f"`{name}`" in TEXT, name
     for name in methods:
         assert re.search(rf"`{name}\(", TEXT), name
