@@ -12,7 +12,7 @@ func TestChosen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"commands", "overhead", "sweep", "fleet", "types", "harness-cpu", "cold", "bare", "openvino", "a-against-a", "derived"}, all); diff != "" {
+	if diff := cmp.Diff([]string{"commands", "overhead", "sweep", "fleet", "types", "harness-cpu", "cold", "bare", "openvino", "a-against-a", "ranks", "derived"}, all); diff != "" {
 		t.Errorf("without --only (-want +got):\n%s", diff)
 	}
 	for _, c := range []struct {

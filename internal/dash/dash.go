@@ -208,12 +208,17 @@ const (
 	mostHeader  = 32 << 10
 )
 
-// Serve answers on a listener until Close is called on what it returns.
-func (s *Server) Serve(l net.Listener) *http.Server {
-	server := &http.Server{
+// server is a server of the pages and the API with every limit set.
+func (s *Server) server() *http.Server {
+	return &http.Server{
 		Handler: s.handler, ReadHeaderTimeout: headerLimit, ReadTimeout: readLimit, IdleTimeout: idleLimit, MaxHeaderBytes: mostHeader,
 		BaseContext: func(net.Listener) context.Context { return s.context },
 	}
+}
+
+// Serve answers on a listener until Close is called on what it returns.
+func (s *Server) Serve(l net.Listener) *http.Server {
+	server := s.server()
 	s.work.Go(func() {
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) && s.o.Say != nil {
 			s.o.Say("the server ended: " + err.Error())
