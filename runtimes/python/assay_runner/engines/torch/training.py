@@ -199,10 +199,10 @@ def _control(
     objective: Objective,
     placed: Tensors,
     wanted: Taken,
-    compared: gradients.Compared,
+    beside: gradients.Compared,
 ) -> dict[str, Any] | None:
     """One parameter is frozen for a step: the comparison must say so."""
-    name = gradients.weakest(wanted.gradients, compared.judged)
+    name = gradients.weakest(wanted.gradients, beside.judged)
     if not name:
         return None
     with stepping.kept(model):
