@@ -13,7 +13,7 @@ from torch_emit import Emit, job
 from assay_runner.engines.torch import engine, ranks, sharing, splitting
 from assay_runner.errors import AbsentDevice, LostRank, Unsuited
 
-LATER = pytest.mark.skipif(not os.environ.get("ASSAY_TEST_FULL"), reason="fresh processes take seconds: make test-full")
+LATER = pytest.mark.full  # fresh processes take seconds
 
 
 @pytest.fixture(autouse=True)
