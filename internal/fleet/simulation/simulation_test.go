@@ -52,7 +52,7 @@ func TestPlacement(t *testing.T) {
 			}
 			got := Summarise(outcomes)
 			t.Logf("%+v", got)
-			if got.Median > 1.15 || got.Worse > 0 && s.New == 0 || got.Worse > workloads/25 {
+			if got.Median > 1.15 || got.Worse > 0 && s.New == 0 || got.Worse > max(1, workloads/25) {
 				t.Errorf("%s: median %.3f of the bound, later than first come, first served on %d of %d", s, got.Median, got.Worse, got.Workloads)
 			}
 		})
