@@ -51,10 +51,9 @@ func canIUseCommand(a *app) *cobra.Command {
   assay can-i-use llava-1.5-7b --on cuda --memory 24GB
   assay can-i-use --in . --on cuda,webgpu`,
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if len(args) == 0 && q.folder == "" {
+			if q.names = plan.Names(args); len(q.names) == 0 && q.folder == "" {
 				return usage("name a model, or a project with --in")
 			}
-			q.names = plan.Names(args)
 			if q.memory, err = parseMemory(memory); err != nil {
 				return err
 			}

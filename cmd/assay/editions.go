@@ -69,9 +69,6 @@ func (a *app) updateAtlas(ctx context.Context, place, key string, older bool) er
 	if err != nil {
 		return err
 	}
-	if edition.IsAddress(place) && (a.noSetup || environment.On(a.getenv("ASSAY_OFFLINE"))) {
-		return usage("%s is on the network, which --no-setup and ASSAY_OFFLINE forbid: name a file", place)
-	}
 	v, err := a.verifiedAtlas(ctx, place, keys)
 	if err != nil {
 		return err
@@ -108,6 +105,9 @@ func (a *app) updateAtlas(ctx context.Context, place, key string, older bool) er
 func (a *app) verifiedAtlas(ctx context.Context, place string, keys []edition.Key) (edition.Verified, error) {
 	if len(keys) == 0 {
 		return edition.Verified{}, usage("%w", &edition.SignatureError{})
+	}
+	if edition.IsAddress(place) && (a.noSetup || environment.On(a.getenv("ASSAY_OFFLINE"))) {
+		return edition.Verified{}, usage("%s is on the network, which --no-setup and ASSAY_OFFLINE forbid: name a file", place)
 	}
 	file, signature, err := edition.Fetch(ctx, place)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -111,6 +111,9 @@ With --baseline the exit status is 3 for a regression and 5 where nothing could 
 			if err := v.check(a, c.Flags()); err != nil {
 				return err
 			}
+			if v.asked() && (f.fleet.at != "" || len(f.fleet.labels) > 0 || f.fleet.urgent != 0) {
+				return usage("--ab and --baseline time both sides on this machine: they cannot be used with --fleet")
+			}
 			switch {
 			case len(v.ab) > 0:
 				return a.benchAB(c.Context(), f, v, args, timing)

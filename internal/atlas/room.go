@@ -37,7 +37,7 @@ func (m Model) fit(s Sourced) Sourced {
 	if x == nil || x.Fits || s.exact || s.Verdict == cell.Fails || s.Verdict == cell.Unavailable {
 		return s
 	}
-	if s.Basis == "" {
+	if s.Basis == "" && s.Evidence != cell.None {
 		s.Basis = s.Evidence
 	}
 	s.Verdict, s.Evidence, s.Class, s.other = cell.Fails, cell.Predicted, cell.OutOfMemory, false

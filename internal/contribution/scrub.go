@@ -42,7 +42,7 @@ var forms = []struct {
 	{regexp.MustCompile(`\\\\[^"'<>|\n]+`), "(path)"},             // \\server\share
 	{regexp.MustCompile(`\b[A-Za-z]:[\\/][^"'<>|\n]*`), "(path)"}, // C:\…
 	{regexp.MustCompile(`["'][^"'\n]*[/\\][^"'\n]*["']`), "(path)"},
-	{regexp.MustCompile(`[\w.+-]+@[\w-]+\.[\w.-]+`), "(address)"},
+	{regexp.MustCompile(`[\w.+-]+@[\w.-]*\w`), "(address)"},
 	{regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(:\d+)?\b`), "(address)"},
 	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}`), "(address)"},
 	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "(id)"},

@@ -45,10 +45,13 @@ const Ending = ".minisig"
 // Key is a publisher's.
 type Key = minisign.PublicKey
 
+// mostKey is how large a file with a public key may be.
+const mostKey = 4 << 10
+
 // ParseKey reads a public key: its text, or the file that minisign writes.
 func ParseKey(text string) (Key, error) {
 	var k Key
-	if b, err := os.ReadFile(text); err == nil {
+	if b, err := read(text, mostKey); err == nil {
 		text = string(b)
 	}
 	if err := k.UnmarshalText([]byte(strings.TrimSpace(text))); err != nil {

@@ -122,8 +122,14 @@ func (p *Pool) in(ctx context.Context, s Subject, place Place) (*held, error) {
 	p.mu.Lock()
 	h.loaded = loaded
 	p.counts.Loads++
+	closed := p.closed
 	p.wake()
 	p.mu.Unlock()
+	if closed { // Close did not see it
+		p.give(h)
+		p.lose(h)
+		return nil, errClosed
+	}
 	if over := p.measure(h); over != nil {
 		p.give(h)
 		p.lose(h)

@@ -250,9 +250,21 @@ func (p *Pool) ask(h *held, r Request) (json.RawMessage, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), p.limits.Call)
 	defer cancel()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-p.stop: // whoever closes the pool does not wait for minutes
+			cancel()
+		case <-over:
+		}
+	}()
 	out, err := h.loaded.Call(ctx, r.Op, r.Args)
 	if ctx.Err() != nil {
 		p.lose(h)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return nil, errClosed
+		}
 		return nil, &RefusedError{Slow, errors.New("the model took longer than " + p.limits.Call.String() + ", and was ended")}
 	}
 	if refused := (*RefusedError)(nil); err != nil && (!errors.As(err, &refused) || refused.Kind == Broke) {

@@ -16,7 +16,7 @@ func OfConfig(config []byte) Size {
 		return Size{}
 	}
 	form, ok := forms[kind.Type]
-	if !ok {
+	if !ok || c.raw["quantization_config"] != nil { // packed weights are as large as they are stored
 		return Size{}
 	}
 	n := form(&c)

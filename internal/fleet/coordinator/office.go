@@ -115,7 +115,7 @@ func (x *Coordinator) Answers(ctx context.Context, q fleet.Question) (fleet.Page
 func (x *Coordinator) page(ctx context.Context, q fleet.Question) (fleet.Page, error) {
 	x.mu.Lock()
 	c := x.board.Sweep(q.Sweep)
-	refs := slices.Clone(c.Answers[min(q.After, len(c.Answers)):])
+	refs := slices.Clone(c.Answers[min(max(0, q.After), len(c.Answers)):])
 	page := fleet.Page{Left: c.Left(), Cancelled: c.Cancelled, Stranded: x.stranded(q.Sweep), Answers: []fleet.Final{}}
 	for key := range x.heard {
 		if slices.Contains(x.board.Work(key).Sweeps, q.Sweep) {
@@ -237,7 +237,7 @@ func (x *Coordinator) Tasks(_ context.Context, q fleet.TaskQuestion) ([]fleet.Ta
 			return cmp.Or(a.Queued.Compare(b.Queued), cmp.Compare(a.Key, b.Key))
 		})
 	}
-	return out[:min(len(out), cmp.Or(q.Most, mostTasks))], nil
+	return out[:min(len(out), cmp.Or(max(0, q.Most), mostTasks))], nil
 }
 
 // Steer does what a person wants.

@@ -193,10 +193,7 @@ func (s *Station) Run(ctx context.Context) error {
 // watch lets in whoever gets a key, and cuts off whose key is revoked.
 func (s *Station) watch(ctx context.Context) {
 	path := filepath.Join(s.o.Dir, "keys.json")
-	var last time.Time
-	if info, err := os.Stat(path); err == nil {
-		last = info.ModTime()
-	}
+	var last time.Time // of the keys that are in force: unknown at first, since they may have changed since the start
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -209,14 +206,15 @@ func (s *Station) watch(ctx context.Context) {
 		if err != nil || info.ModTime().Equal(last) {
 			continue
 		}
-		last = info.ModTime()
 		users, err := s.users()
 		if err == nil {
 			err = s.server.SetUsers(users)
 		}
-		if err != nil {
+		if err != nil { // it is tried again: a revoked key must not stay
 			s.o.Log.Error("who may connect could not be changed", "error", err)
+			continue
 		}
+		last = info.ModTime()
 	}
 }
 

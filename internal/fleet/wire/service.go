@@ -52,6 +52,9 @@ func Serve(ctx context.Context, nc *nats.Conn, replicas int, desk fleet.Desk, of
 // on answers the requests of one subject.
 func on[In, Out any](s *Service, subject string, answer func(context.Context, In) (Out, error)) error {
 	sub, err := s.nc.Subscribe(subject, func(m *nats.Msg) {
+		if !meant(subject, m) {
+			return
+		}
 		// Waiting for answers may take half a minute, and must not keep workers.
 		if !strings.HasPrefix(subject, Office) {
 			s.slots <- struct{}{}
@@ -95,6 +98,16 @@ func (s *Service) respond(m *nats.Msg, answer func() (any, error)) {
 		out.Header.Set(failed, strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	_ = s.nc.PublishMsg(out) // who asked asks again
+}
+
+// meant reports whether a message was published to a subject, with an inbox to
+// answer to. A stream's consumer may deliver anything anywhere, past the rights of who
+// made it, and would leave its own subject in the message; and an answer goes out with the
+// coordinator's rights: to a subject of JetStream's API it would be an order.
+func meant(subject string, m *nats.Msg) bool {
+	prefix, star := strings.CutSuffix(subject, "*")
+	published := m.Subject == subject || star && strings.HasPrefix(m.Subject, prefix)
+	return published && strings.HasPrefix(m.Reply, "_INBOX")
 }
 
 // speaksForItself refuses a worker that speaks in another one's name: the server
