@@ -32,7 +32,7 @@ FALSE_ALARMS :=
 JUDGE        :=
 LAWS         :=
 # What the tests do must not depend on how many cores others leave: two at once.
-GOTEST   := go test -timeout 30m
+GOTEST   := go test -timeout 50m
 
 comma := ,
 say = @printf '\n== %s\n' '$(1)'

@@ -411,3 +411,16 @@ func TestNoResult(t *testing.T) {
 		t.Errorf("%+v", r.Failure)
 	}
 }
+
+// Questions come from outside: numbers below zero end nothing.
+func TestNegativeQuestions(t *testing.T) {
+	t.Parallel()
+	g := newGround(t, Config{})
+	g.send("s1", noops(3, cell.Plan{}, fleet.Needs{})...)
+	if tasks, err := g.Tasks(t.Context(), fleet.TaskQuestion{Most: -1}); err != nil || len(tasks) != 3 {
+		t.Errorf("%d tasks, %v", len(tasks), err)
+	}
+	if page, err := g.Answers(t.Context(), fleet.Question{Sweep: "s1", After: -5, Wait: -1}); err != nil || page.Left != 3 {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
