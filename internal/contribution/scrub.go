@@ -42,6 +42,11 @@ var forms = []struct {
 	{regexp.MustCompile(`\\\\[^"'<>|\n]+`), "(path)"},             // \\server\share
 	{regexp.MustCompile(`\b[A-Za-z]:[\\/][^"'<>|\n]*`), "(path)"}, // C:\…
 	{regexp.MustCompile(`["'][^"'\n]*[/\\][^"'\n]*["']`), "(path)"},
+	{regexp.MustCompile(`[^\s"'(),;:=\[\]{}<>]*/` + libraries), "(path)"},                             // before the next one: what fails is told
+	{regexp.MustCompile(`[^\s"'(),;:=\[\]{}<>]*/(?:[^\s"'(),;:=\[\]{}<>/]+/)+[^"'<>|\n]*`), "(path)"}, // /home/a b/c d
+	{regexp.MustCompile(`\b(?:hf_|sk-|ghp_|github_pat_|glpat-|xox[bp]-)[\w-]{8,}`), "(secret)"},
+	{regexp.MustCompile(`(?i)\b(?:[a-z0-9-]+\.)+(?:local|internal|lan|corp|home|cluster|intranet|localdomain)\b(?::\d+)?`), "(address)"},
+	{regexp.MustCompile(`(?i)\bhost(?:name)?\s?[=:]\s?[\w.-]+`), "(name)"},
 	{regexp.MustCompile(`[\w.+-]+@[\w.-]*\w`), "(address)"},
 	{regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(:\d+)?\b`), "(address)"},
 	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}`), "(address)"},
@@ -54,7 +59,9 @@ var forms = []struct {
 var ratio = regexp.MustCompile(`^\(?\d+(\.\d+)?/\d+(\.\d+)?[.,;)]*$`)
 
 // library is a file of a library, whose name tells where a model failed.
-var library = regexp.MustCompile(`^(modeling|modular|configuration|image_processing|processing|masking|activations|cache)_?\w*\.py(:\d+)?$`)
+var library = regexp.MustCompile(`^` + libraries + `$`)
+
+const libraries = `(?:modeling|modular|configuration|image_processing|processing|masking|activations|cache)_?\w*\.py(?::\d+)?`
 
 // Line is a text on one line, without what tells a machine, a person or a folder.
 // Done twice it changes nothing.

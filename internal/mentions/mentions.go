@@ -169,10 +169,10 @@ func (f *finder) add(m Mention, loaded bool) {
 	name := strings.TrimSuffix(m.Name, "/")
 	if local := f.local(name, m.File); local != "" && loaded {
 		m.Name, m.Local = local, true
-	} else if !hubName.MatchString(name) && (!loaded || !bareName.MatchString(name)) {
-		return
-	}
-	if !m.Local && hasFileEnding(name) {
+	} else if !hubName.MatchString(name) && (!loaded || !bareName.MatchString(name)) || hasFileEnding(name) {
+		if loaded { // a folder or a file that is not here
+			f.found.Untold = append(f.found.Untold, m)
+		}
 		return
 	}
 	f.found.Mentions = append(f.found.Mentions, m)

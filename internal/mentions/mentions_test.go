@@ -60,7 +60,7 @@ func TestPython(t *testing.T) {
 		"an option":            {"p.add_argument('--model-name', '-m', default='a/b')\nAutoModel.from_pretrained(args.model_name)", "2 a/b", ""},
 		"not told":             {"AutoModel.from_pretrained(args.model)\nAutoModel.from_pretrained(f'{x}/y')", "", "2 \"{x}/y\"\n1 args.model"},
 		"another's argument":   {"f(thing='a/b')\nAutoModel.from_pretrained(thing)", "", "2 thing"},
-		"a path":               {"AutoModel.from_pretrained('./out')\nAutoModel.from_pretrained('/models/x')\nAutoModel.from_pretrained(\"C:\\\\x\")", "", `3 "C:\\\\x"`},
+		"a path":               {"AutoModel.from_pretrained('./out')\nAutoModel.from_pretrained('/models/x')\nAutoModel.from_pretrained(\"C:\\\\x\")", "", "3 \"C:\\\\\\\\x\"\n1 ./out\n2 /models/x"},
 		"a pipeline":           {`p = pipeline("fill-mask", model="a/b")`, "1 a/b", ""},
 		"by place":             {`p = transformers.pipeline("fill-mask", "a/b")`, "1 a/b", ""},
 		"its default":          {`p = pipeline("sentiment-analysis")` + "\n" + `pipeline(task="fill-mask", device=0)`, "1 distilbert/distilbert-base-uncased-finetuned-sst-2-english\n2 distilbert/distilroberta-base", ""},
