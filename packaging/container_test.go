@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +20,8 @@ func TestContainerfile(t *testing.T) {
 	}
 	for _, damage := range [][2]string{
 		{"/out/assay ./cmd/assay", "/out/other ./cmd/assay"}, {"COPY LICENSE", "COPY LICENCE"}, {"--from=build", "--from=made"},
-		{`ENTRYPOINT ["/usr/local/bin/assay"]`, `ENTRYPOINT ["/bin/assay"]`}, {"./cmd/assay\n", "./cmd/assai\n"},
+		{`ENTRYPOINT ["/usr/local/bin/assay"]`, `ENTRYPOINT ["/bin/assay"]`}, {"./cmd/assay &&", "./cmd/assai &&"},
+		{"./cmd/assay-worker\n", "./cmd/assay-walker\n"}, {"/out/assay-worker /usr", "/out/assay-walker /usr"},
 	} {
 		if changed := strings.Replace(text, damage[0], damage[1], 1); changed == text || len(containerProblems(changed, "..")) == 0 {
 			t.Errorf("%q in place of %q is not noticed", damage[1], damage[0])
@@ -30,7 +32,7 @@ func TestContainerfile(t *testing.T) {
 // containerProblems is what is wrong with a Containerfile, as far as its words tell.
 func containerProblems(text, root string) (problems []string) {
 	stages, made, copied := map[string]bool{}, map[string]bool{}, []string{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		words := strings.Fields(line)
 		if len(words) < 2 || words[0] == "#" {
 			continue
@@ -45,10 +47,12 @@ func containerProblems(text, root string) (problems []string) {
 		case "COPY":
 			sources, to := words[1:len(words)-1], words[len(words)-1]
 			if stage, ok := strings.CutPrefix(words[1], "--from="); ok {
-				if !stages[stage] || !made[words[2]] {
-					problems = append(problems, "nothing makes what is copied: "+line)
+				for _, source := range sources[1:] {
+					if !stages[stage] || !made[source] {
+						problems = append(problems, "nothing makes what is copied: "+line)
+					}
+					copied = append(copied, to, path.Join(to, path.Base(source)))
 				}
-				copied = append(copied, to)
 				continue
 			}
 			for _, source := range sources {
@@ -67,7 +71,10 @@ func containerProblems(text, root string) (problems []string) {
 
 // builtBy notes what a line builds, and that the package is there.
 func builtBy(words []string, root string, made map[string]bool) (problems []string) {
-	if i := slices.Index(words, "-o"); i >= 0 && i+2 < len(words) {
+	for i, word := range words {
+		if word != "-o" || i+2 >= len(words) {
+			continue
+		}
 		made[words[i+1]] = true
 		if _, err := os.Stat(filepath.Join(root, words[i+2])); err != nil {
 			problems = append(problems, err.Error())
