@@ -179,6 +179,7 @@ func start(t *testing.T, change func(*Options)) *tester {
 		change(&o)
 	}
 	s := New(o)
+	_, _ = s.snapshots.get(t.Context()) // what New reads by itself is read: tests change the past
 	server := httptest.NewServer(s.Handler())
 	t.Cleanup(func() {
 		server.CloseClientConnections()
