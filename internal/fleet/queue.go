@@ -42,8 +42,7 @@ type Delivery interface {
 	Count() int
 	// Renew starts the lease anew.
 	Renew(ctx context.Context) error
-	// Done takes the task out of the queue. Whoever puts it again at once may still
-	// find it known.
+	// Done takes the task out of the queue. When it returns, the task may be put again.
 	Done(ctx context.Context) error
 	// Return gives the task back, to be delivered again after a while.
 	Return(ctx context.Context, after time.Duration) error

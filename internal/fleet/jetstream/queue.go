@@ -407,10 +407,10 @@ func newDelivery(m jetstream.Msg) (fleet.Delivery, error) {
 	return d, nil
 }
 
-func (d *delivery) Task() fleet.Task            { return d.task }
-func (d *delivery) Count() int                  { return d.count }
-func (d *delivery) Renew(context.Context) error { return d.InProgress() }
-func (d *delivery) Done(context.Context) error  { return d.Ack() }
+func (d *delivery) Task() fleet.Task               { return d.task }
+func (d *delivery) Count() int                     { return d.count }
+func (d *delivery) Renew(context.Context) error    { return d.InProgress() }
+func (d *delivery) Done(ctx context.Context) error { return d.DoubleAck(ctx) }
 func (d *delivery) Return(_ context.Context, after time.Duration) error {
 	return d.NakWithDelay(max(after, time.Millisecond))
 }
