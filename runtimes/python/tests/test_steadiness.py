@@ -94,6 +94,25 @@ def test_two_trials_find_every_tie(count):
             assert not steadiness.steady(steadiness.moved(model, run, expected), 1e-3)
 
 
+class Near(torch.nn.Module):
+    """Chooses by a score that is some roundings above what it is compared with."""
+
+    def __init__(self, gap):
+        super().__init__()
+        self.score, self.gap = torch.nn.Identity(), gap
+
+    def forward(self, x):
+        return {"y": (self.score(x) > 1.0 - self.gap).float()}
+
+
+@pytest.mark.parametrize(("gap", "meant"), [(3.5e-7, True), (1e-4, False)])
+def test_a_choice_that_is_only_near_is_found_before_anybody_is_blamed(gap, meant):
+    """By two trials it is not, with this gap."""
+    model, x = Near(gap), torch.tensor([1.0])
+    assert steadiness.steady(steadiness.moved(model, lambda: model(x), model(x)), 1e-3)
+    assert steadiness.doubtful(model, lambda: model(x), model(x), 1e-3) == meant
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [

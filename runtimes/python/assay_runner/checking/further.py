@@ -53,6 +53,11 @@ class Further:
         visible = self.sample.visible
         return steadiness.moved(model, lambda: visible(run(self.sample.tensors)), visible(given), dtype)
 
+    def doubtful(self, model: torch.nn.Module, run: Run, given: Tensors, limit: float) -> bool:
+        """Whether the last bit may decide what a model gives of it, in float32."""
+        visible = self.sample.visible
+        return steadiness.doubtful(model, lambda: visible(run(self.sample.tensors)), visible(given), limit)
+
     def rounded(self, exact: Tensors) -> Further:
         """The same with what float32 is off by, given what float64 makes of it."""
         visible = self.sample.visible

@@ -45,8 +45,9 @@ def _judged(case: Case, pair: Pair) -> Row | None:
         moved = steadiness.moved(case.model, pair.again, pair.expected)
         limit = limit.moved(moved)
         if compared.times(limit) > 1:
-            steady = steadiness.steady(moved, case.tolerance.most)
-            status, why = (BROKEN, pair.what) if steady else (UNKNOWN, further.TIES)
+            about = case.model, pair.again, pair.expected, case.tolerance.most
+            ties = not steadiness.steady(moved, case.tolerance.most) or steadiness.doubtful(*about)
+            status, why = (UNKNOWN, further.TIES) if ties else (BROKEN, pair.what)
     told = compared.report(limit, "")
     return {"status": status, "why": why, **{key: told[key] for key in ("max_rel", "tolerance", "output")}}
 
