@@ -19,6 +19,7 @@ from assay_runner.exporting.following import known
 _COUNTS = frozenset({torch.Tensor.numel, torch.numel, torch.Tensor.nelement})
 _GET = torch.Tensor.__getitem__
 _OTHERS = ("torch.", "transformers.exporters.")
+_HANDLER = "__torch_function__"
 _SELECTED = "_assay_selected"  # on what a traced mask selects
 
 
@@ -49,8 +50,11 @@ class Checked(TorchFunctionMode):
 
 
 def _asked_by_model() -> bool:
-    """Whether a model asks, and not what carries out or exports its functions."""
-    return not sys._getframe(2).f_globals.get("__name__", "").startswith(_OTHERS)
+    """Whether a model asks, and not what carries out or exports its functions. Other modes may stand between."""
+    frame = sys._getframe(2)
+    while frame.f_code.co_name == _HANDLER and frame.f_back is not None:
+        frame = frame.f_back
+    return not frame.f_globals.get("__name__", "").startswith(_OTHERS)
 
 
 def _masks(index: Any) -> bool:
