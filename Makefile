@@ -180,11 +180,11 @@ bench: setup ## measure Assay itself
 	$(call say,Assay measured)
 	@go run ./bench
 
-# Options of the comparisons of a cell with itself: AA='-n 100 -planted 20 -rates out.json'.
+# Options of the comparisons of a cell with itself: AA='-n 100 -planted 20 -lanes 1 -noisy -rates out.json'.
 AA ?= -rates internal/compare/rates.json
 
 .PHONY: aa
-aa: setup ## how often comparisons are wrong: hours; what was done is kept, and not done again
+aa: setup ## how often comparisons are wrong: an hour or more; what was done is kept, and not done again
 	$(call say,a cell against itself, and against itself made slower)
 	@go run ./bench aa $(AA)
 

@@ -2,19 +2,19 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"assay/internal/compare"
-	"assay/internal/measure"
+	"assay/internal/filelock"
 )
 
 // aaSetting is the first line of a file of comparisons.
@@ -35,173 +35,195 @@ type aaSetting struct {
 // aaTally is one comparison.
 type aaTally struct {
 	against
+	ID      uint64               `json:"id,string"` // by which a merged file's are known
 	At      time.Time            `json:"at"`
 	Verdict compare.SpeedVerdict `json:"verdict"`
 	Ratio   float64              `json:"ratio"`
 	Finds   *float64             `json:"finds"`   // the smallest change that it could have found
 	Varies  float64              `json:"varies"`  // side a's repeats, as a share
 	Repeats int                  `json:"repeats"` // of a side, with those of the confirmation
+	Lanes   int                  `json:"lanes"`   // comparisons at a time
+	Load    *float64             `json:"load"`    // runnable processes over the last minute; null where the system does not tell
 }
 
 // steady is how much the repeats of a cell may vary whose slow-downs must be found.
 const steady = 0.015
 
-// aaTallies are the comparisons of a file.
+// aaTallies are the comparisons of a file. Several lanes may add to it.
 type aaTallies struct {
 	setting aaSetting
-	list    []aaTally
-	file    *os.File
+
+	mu   sync.Mutex
+	list []aaTally
+	has  map[uint64]bool // by ID
+	runs map[against]int // under way
+	file *os.File
+	lost error // a line was not written whole, and none may follow it
 }
 
 // openAATallies opens a file of comparisons, or begins one. A last line that was cut
-// short goes; anything else that cannot be read, and another setting, is an error.
+// short goes; anything else that cannot be read, another setting, and another run that
+// adds to the same file, is an error.
 func openAATallies(path string, now aaSetting, say func(string)) (*aaTallies, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	t := &aaTallies{setting: now}
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	t := &aaTallies{setting: now, has: map[uint64]bool{}, runs: map[against]int{}}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+	if err != nil {
 		return nil, err
+	}
+	if err := filelock.Try(file, filelock.Exclusive); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: another run adds to it, or its lock could not be taken: wait for that run, or name another file with -state and merge it later: %w", path, err), file.Close())
+	}
+	t.file = file
+	text, err := io.ReadAll(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
 	}
 	whole := bytes.LastIndexByte(text, '\n') + 1
-	if err := t.read(text[:whole]); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	found, err := t.read(text[:whole])
+	if err == nil {
+		t.keep(found)
+		err = file.Truncate(int64(whole))
 	}
-	if t.file, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644); err != nil {
-		return nil, err
+	if err == nil && whole == 0 {
+		err = t.line(now)
 	}
-	_, seek := t.file.Seek(int64(whole), io.SeekStart)
-	if err := errors.Join(t.file.Truncate(int64(whole)), seek); err != nil {
-		return nil, errors.Join(err, t.file.Close())
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), file.Close())
 	}
-	if whole == 0 {
-		return t, t.line(now)
+	if len(t.list) > 0 {
+		say(fmt.Sprintf("%d comparisons are in %s", len(t.list), path))
 	}
-	say(fmt.Sprintf("%d comparisons are in %s", len(t.list), path))
 	return t, nil
 }
 
-func (t *aaTallies) read(text []byte) error {
+// read are the comparisons of a file of the same setting.
+func (t *aaTallies) read(text []byte) (out []aaTally, err error) {
 	for i, line := range slices.Collect(bytes.Lines(text)) {
 		if i > 0 {
 			var one aaTally
 			if err := json.Unmarshal(line, &one); err != nil {
-				return fmt.Errorf("line %d is no comparison: %w", i+1, err)
+				return nil, fmt.Errorf("line %d is no comparison: %w", i+1, err)
 			}
-			t.list = append(t.list, one)
+			out = append(out, one)
 			continue
 		}
 		var is aaSetting
 		if err := json.Unmarshal(line, &is); err != nil {
-			return fmt.Errorf("the first line is no setting: %w", err)
+			return nil, fmt.Errorf("the first line is no setting: %w", err)
 		}
 		if is != t.setting {
-			return fmt.Errorf("its comparisons are of %+v, and these would be of %+v: name another file with -state", is, t.setting)
+			return nil, fmt.Errorf("its comparisons are of %+v, and these would be of %+v: name another file with -state", is, t.setting)
 		}
+	}
+	return out, nil
+}
+
+// keep takes note of those that are not there yet.
+func (t *aaTallies) keep(list []aaTally) (added []aaTally) {
+	for _, x := range list {
+		if !t.has[x.ID] {
+			t.has[x.ID] = true
+			t.list, added = append(t.list, x), append(added, x)
+		}
+	}
+	return added
+}
+
+// merge adds what other files hold. A comparison that is there already is not counted twice.
+func (t *aaTallies) merge(paths []string, say func(string)) error {
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		found, err := t.read(text[:bytes.LastIndexByte(text, '\n')+1])
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		added := t.keep(found)
+		for _, x := range added {
+			if err := t.line(x); err != nil {
+				return err
+			}
+		}
+		say(fmt.Sprintf("%d of the %d comparisons in %s are new", len(added), len(found), path))
 	}
 	return nil
 }
 
 func (t *aaTallies) line(v any) error {
 	text, err := json.Marshal(v)
-	if err == nil {
-		_, err = t.file.Write(append(text, '\n'))
+	if err != nil || t.lost != nil {
+		return errors.Join(err, t.lost)
 	}
-	return err
+	_, t.lost = t.file.Write(append(text, '\n'))
+	return t.lost
 }
 
-func (t *aaTallies) add(one aaTally) error {
-	t.list = append(t.list, one)
-	return t.line(one)
+// add keeps a comparison that was taken, and says how many there are and how many are left.
+func (t *aaTallies) add(one aaTally, wanted map[against]int) (made, left int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.runs[one.against]--
+	t.keep([]aaTally{one})
+	for _, n := range t.lacking(wanted) {
+		left += n
+	}
+	return len(t.list), left, t.line(one)
+}
+
+// drop gives up a comparison that was taken.
+func (t *aaTallies) drop(kind against) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.runs[kind]--
 }
 
 func (t *aaTallies) close() error { return t.file.Close() }
+
+func (t *aaTallies) count() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.list)
+}
 
 func (t *aaTallies) of(kind against) []aaTally {
 	return slices.DeleteFunc(slices.Clone(t.list), func(x aaTally) bool { return x.against != kind })
 }
 
-// next is the kind of comparison that is furthest behind, and how many are left in all.
-func (t *aaTallies) next(wanted map[against]int) (kind against, left int) {
-	done := map[against]int{}
+// left is how many comparisons of each kind there are to make.
+func (t *aaTallies) left(wanted map[against]int) map[against]int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lacking(wanted)
+}
+
+func (t *aaTallies) lacking(wanted map[against]int) map[against]int {
+	out := maps.Clone(wanted)
 	for _, x := range t.list {
-		done[x.against]++
+		out[x.against]--
 	}
-	least := 1.0
+	maps.DeleteFunc(out, func(_ against, n int) bool { return n <= 0 })
+	return out
+}
+
+// take is the kind of comparison that is furthest behind, those under way counted; false when
+// none is left.
+func (t *aaTallies) take(wanted map[against]int) (kind against, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lacking, most := t.lacking(wanted), 0.0
 	for _, k := range append([]against{{}}, plants...) {
-		if wanted[k] <= done[k] {
-			continue
-		}
-		left += wanted[k] - done[k]
-		if share := float64(done[k]) / float64(wanted[k]); share < least {
-			kind, least = k, share
+		if share := float64(lacking[k]-t.runs[k]) / float64(max(wanted[k], 1)); share > most {
+			kind, most = k, share
 		}
 	}
-	return kind, left
-}
-
-// rates are what the comparisons say together.
-func (t *aaTallies) rates() compare.Rates {
-	r := compare.Rates{Machine: t.setting.Machine, Found: []compare.Found{}}
-	for _, x := range t.of(against{}) {
-		r.Comparisons++
-		switch x.Verdict {
-		case compare.Slower:
-			r.Slower++
-		case compare.Faster:
-			r.Faster++
-		}
+	if most == 0 {
+		return kind, false
 	}
-	r.Lo, r.Hi = measure.ShareInterval(r.Slower+r.Faster, r.Comparisons)
-	for _, p := range plants {
-		found := map[bool]*compare.Found{true: {Steady: true}, false: {}}
-		for _, x := range t.of(p) {
-			f := found[x.Varies <= steady]
-			f.Tries++
-			if x.Verdict == compare.Slower {
-				f.Found++
-			}
-		}
-		for _, is := range []bool{true, false} {
-			if f := found[is]; f.Tries > 0 {
-				f.Planted, f.Change = p.How, p.Change
-				r.Found = append(r.Found, *f)
-			}
-		}
-	}
-	return r
-}
-
-func marshalRates(r compare.Rates) ([]byte, error) {
-	text, err := json.MarshalIndent(r, "", "  ")
-	return append(text, '\n'), err
-}
-
-// aaBars are what must be reached: false verdicts at most, and slow-downs found at least.
-const aaBar = 0.001
-
-var foundBars = map[float64]float64{0.05: 0.80, 0.10: 0.95}
-
-// writeTables prints both tables, for docs/benchmarks.md.
-func writeTables(w io.Writer, r compare.Rates) {
-	n := r.Slower + r.Faster
-	fmt.Fprintf(w, "On %s:\n\n| a cell against itself | false verdicts | slower | faster | in 1,000, with 95 %% | bar |\n| --- | --- | --- | --- | --- | --- |\n", cmp.Or(r.Machine, "this machine"))
-	fmt.Fprintf(w, "| %d | %d | %d | %d | %.2f (%.2f to %.2f) | ≤ %.0f |\n\n", r.Comparisons, n, r.Slower, r.Faster, 1000*fraction(n, r.Comparisons), 1000*r.Lo, 1000*r.Hi, 1000*aaBar)
-	fmt.Fprint(w, "| planted | slower by | repeats vary by | found | with 95 % | bar |\n| --- | --- | --- | --- | --- | --- |\n")
-	for _, f := range r.Found {
-		lo, hi := measure.ShareInterval(f.Found, f.Tries)
-		varies, bar := "more", ""
-		if f.Steady {
-			varies, bar = fmt.Sprintf("≤ %.1f %%", 100*steady), fmt.Sprintf("≥ %.0f %%", 100*foundBars[f.Change])
-		}
-		fmt.Fprintf(w, "| %s | %.0f %% | %s | %d of %d (%.0f %%) | %.0f to %.0f %% | %s |\n", f.Planted, 100*f.Change, varies, f.Found, f.Tries, 100*fraction(f.Found, f.Tries), 100*lo, 100*hi, bar)
-	}
-}
-
-func fraction(k, n int) float64 {
-	if n == 0 {
-		return 0
-	}
-	return float64(k) / float64(n)
+	t.runs[kind]++
+	return kind, true
 }

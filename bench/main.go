@@ -13,7 +13,7 @@
 //	bare.go          Assay's timed loop against the same loop in plain Python
 //	openvino.go      full models on OpenVINO against its own benchmark program
 //	same.go          a cell against itself: how often is a difference seen?
-//	aa.go            the same with both stages, thousands of times: `make aa`
+//	aa.go            the same with both stages, thousands of times, in lanes: `make aa`
 //	placement.go     how well a fleet would place tasks: `go run ./bench placement`
 //	fleetload.go     a coordinator under load: `go run ./bench load`
 //	serve.go         assay serve under load, and viewers of a run: `go run ./bench serve`

@@ -41,12 +41,18 @@ type repeater struct {
 
 // repeater starts a zygote, and asks other programs of ours for silence.
 func (b *bench) repeater(ctx context.Context) (*repeater, error) {
-	recipe, err := b.catalog.Recipe(subjectType, "", cell.Tiny, "")
+	release, err := lab.Hush(os.TempDir())(ctx, true, b.say)
 	if err != nil {
 		return nil, err
 	}
-	release, err := lab.Hush(os.TempDir())(ctx, true, b.say)
+	return b.repeaterWith(ctx, release)
+}
+
+// repeaterWith starts a zygote, and calls release when it is closed or cannot be.
+func (b *bench) repeaterWith(ctx context.Context, release func()) (*repeater, error) {
+	recipe, err := b.catalog.Recipe(subjectType, "", cell.Tiny, "")
 	if err != nil {
+		release()
 		return nil, err
 	}
 	r, err := python.Runner{Python: b.env.Python, Env: b.env.Environ(ctx)}.StartRestarting(ctx)

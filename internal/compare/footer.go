@@ -28,11 +28,23 @@ type Footer struct {
 type Rates struct {
 	Machine     string  `json:"machine"`
 	Comparisons int     `json:"comparisons"` // of a cell with itself
+	Wanted      int     `json:"wanted"`      // of which so many are asked for
 	Slower      int     `json:"slower"`      // false verdicts
 	Faster      int     `json:"faster"`
 	Lo          float64 `json:"lo"` // Lo and Hi hold the true share of false verdicts
 	Hi          float64 `json:"hi"`
 	Found       []Found `json:"found"`
+	WantedTries int     `json:"wanted_tries"` // of each planted slow-down, steady or not
+}
+
+// Tries is how often a slow-down was planted, in cells that vary little and in others.
+func (r Rates) Tries(planted string, change float64) (n int) {
+	for _, x := range r.Found {
+		if x.Planted == planted && x.Change == change {
+			n += x.Tries
+		}
+	}
+	return n
 }
 
 // Found is how often a planted slow-down was found.

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,24 +18,37 @@ func Pinnable(list string) error {
 	if err != nil || len(cpus) == 0 {
 		return err
 	}
-	var may unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &may); err != nil {
-		return fmt.Errorf("which processors there are is unknown: %w", err)
+	may, err := Processors()
+	if err != nil {
+		return err
 	}
 	for _, n := range cpus {
-		if !may.IsSet(n) {
+		if !slices.Contains(may, n) {
 			return fmt.Errorf("processor %d is not one that this program may run on: those are %s", n, listed(may))
 		}
 	}
 	return nil
 }
 
-func listed(set unix.CPUSet) string {
-	var out []string
-	for n, left := 0, set.Count(); left > 0; n++ {
-		if set.IsSet(n) {
-			out, left = append(out, strconv.Itoa(n)), left-1
+// Processors are those that this program may run on and hold its children to, in order.
+func Processors() ([]int, error) {
+	var may unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &may); err != nil {
+		return nil, fmt.Errorf("which processors there are is unknown: %w", err)
+	}
+	var out []int
+	for n := 0; len(out) < may.Count(); n++ {
+		if may.IsSet(n) {
+			out = append(out, n)
 		}
+	}
+	return out, nil
+}
+
+func listed(cpus []int) string {
+	var out []string
+	for _, n := range cpus {
+		out = append(out, strconv.Itoa(n))
 	}
 	return strings.Join(out, ", ")
 }

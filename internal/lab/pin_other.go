@@ -17,3 +17,7 @@ func Pinnable(list string) error {
 	}
 	return errors.New("only Linux lets a program choose its processors: leave it out")
 }
+
+// Processors are those that this program may hold its children to: elsewhere than on
+// Linux there are none.
+func Processors() ([]int, error) { return nil, nil }

@@ -171,9 +171,15 @@ func RatesText(r compare.Rates) string {
 	n := r.Slower + r.Faster
 	text := fmt.Sprintf("%d of %d comparisons of a cell with itself after confirmation (%.2f to %.2f in 1,000; %d slower, %d faster), on %s",
 		n, r.Comparisons, 1000*r.Lo, 1000*r.Hi, r.Slower, r.Faster, r.Machine)
+	if r.Comparisons < r.Wanted {
+		text += fmt.Sprintf("; incomplete, %d of %d", r.Comparisons, r.Wanted)
+	}
 	for _, x := range r.Found {
 		if x.Steady && x.Tries > 0 {
 			text += fmt.Sprintf("; %+.0f %% (%s) found in %d of %d", 100*x.Change, x.Planted, x.Found, x.Tries)
+			if n := r.Tries(x.Planted, x.Change); n < r.WantedTries {
+				text += fmt.Sprintf(" (incomplete, %d of %d tries)", n, r.WantedTries)
+			}
 		}
 	}
 	return text
