@@ -252,7 +252,10 @@ for _ in range(2):
         emit = Emit()
         engine.run({{**job(torch_recipes.BERT), "threads": 2}}, emit)
         late = [m for m in set(sys.modules) - before if m.startswith(("torch.", "transformers."))]
-        os._exit(0 if emit.reports[0]["numerics"]["pass"] and len(late) < 5 else 3)
+        ours = [m for m in set(sys.modules) - before if m.startswith("assay_runner.")]
+        if ours:
+            print("imported by each child:", sorted(ours), flush=True)
+        os._exit(0 if emit.reports[0]["numerics"]["pass"] and len(late) < 5 and not ours else 3)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 """
 

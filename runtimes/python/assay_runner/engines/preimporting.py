@@ -28,6 +28,7 @@ _PREIMPORT = (
     "transformers.masking_utils",
     "transformers.integrations.sdpa_attention",
     "assay_runner.engines.torch.engine",
+    "assay_runner.subjects.programs.table",
 )
 # What nearly every modelling module imports.
 _SHARED = ("transformers.modeling_layers", "transformers.generation.utils", "transformers.models.auto.modeling_auto")
