@@ -50,6 +50,9 @@ func (f *finder) script(file string, source []byte) {
 
 func (f *finder) code(file string, all []token, l language) {
 	known := collect(all)
+	f.uses = slices.ContainsFunc(all, func(t token) bool {
+		return t.value == "transformers" || t.kind == text && strings.Contains(t.value, "/transformers")
+	})
 	for i := 1; i < len(all); i++ {
 		if all[i].kind == sign && all[i].value == "(" && all[i-1].kind == word {
 			f.call(file, parse(all, i, l), known)
@@ -133,29 +136,27 @@ func (f *finder) loaded(m Mention, value []token, known constants) {
 
 // pipeline adds a pipeline's model, or its task's default.
 func (f *finder) pipeline(m Mention, c call, known constants) {
-	task, model := known.values(c.get(0, "task")), c.get(1, "model")
+	given, model := c.get(0, "task"), c.get(1, "model")
+	task := known.values(given)
 	if len(task) == 1 {
 		m.Task = task[0]
 	}
-	if _, told := defaults[canonical(m.Task)]; !told && model == nil || task == nil && c.get(0, "task") != nil && model == nil {
-		return // another library's, or a step of its own
-	}
-	m.How = "pipeline"
-	if model != nil && !isNone(model) {
-		if c.language.block && len(model) > 0 && model[0].value == "{" {
-			return // options of transformers.js
-		}
+	usual, told := c.language.standards.of(m.Task)
+	none := model == nil || isNone(model)
+	switch m.How = "pipeline"; {
+	case !told && none && (given == nil || m.Task != "" || !f.uses):
+		// another library's, or a step of its own
+	case !none && c.language.block && model[0].value == "{":
+		// options where the model should be: an error of the program's
+	case !none:
 		f.named(m, model, known)
-		return
-	}
-	if c.language.block { // transformers.js has its own
-		m.Name = fmt.Sprintf("pipeline(%q)", m.Task)
-		f.found.Untold = append(f.found.Untold, m)
-		return
-	}
-	if d := defaults[canonical(m.Task)]; d.Name != "" {
-		m.Name, m.Type, m.How = d.Name, d.Type, fmt.Sprintf("the default of pipeline(%q)", m.Task)
+	case usual.Name != "":
+		m.Name, m.Type = usual.Name, usual.Type
+		m.How = fmt.Sprintf("the default of pipeline(%q) in %s %s", m.Task, c.language.standards.library, c.language.standards.release)
 		f.add(m, true)
+	default: // a task of another release, or one that nobody can tell
+		m.Name = fmt.Sprintf("pipeline(%s)", shown(given))
+		f.found.Untold = append(f.found.Untold, m)
 	}
 }
 
@@ -167,7 +168,9 @@ func (f *finder) named(m Mention, value []token, known constants) {
 	}
 }
 
-func isNone(e []token) bool { return len(e) == 1 && (e[0].value == "None" || e[0].value == "null") }
+func isNone(e []token) bool {
+	return len(e) == 1 && slices.Contains([]string{"None", "null", "undefined"}, e[0].value)
+}
 
 // shown is source as it stands there, on one line and not too long.
 func shown(e []token) string {

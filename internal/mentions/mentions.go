@@ -7,7 +7,7 @@
 // somewhere in the same file is followed to it (MODEL = "a/b", a loop over a list of names,
 // a default of an environment variable, a text of parts); what cannot be followed is listed as
 // Untold, with what stands there. A pipeline without a model is the task's default, as
-// transformers has it. Tokenizers, processors and configurations alone name no model
+// transformers has it for Python and transformers.js for JavaScript. Tokenizers, processors and configurations alone name no model
 // that runs, and are passed over.
 //
 // What is looked at is bounded: folders of other people's code (vendored, installed,
@@ -34,6 +34,8 @@ const (
 	maxTokens     = 400_000 // of a file
 	maxExpression = 500     // tokens
 	maxFollowing  = 16      // values of one name
+	maxPattern    = 2_000   // bytes of a regular expression
+	maxNested     = 50      // texts with programs in them, inside of each other
 )
 
 // Mention is a model that a project names.
@@ -94,6 +96,7 @@ func Find(project fs.FS) (Found, error) {
 type finder struct {
 	project fs.FS
 	found   Found
+	uses    bool // the file that is looked at names transformers or transformers.js
 }
 
 func (f *finder) foreign(name, base string) bool {

@@ -1,12 +1,18 @@
 package mentions
 
 import (
+	"encoding/json"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"assay/internal/catalog"
+	"assay/runtimes/web"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -64,6 +70,8 @@ func TestPython(t *testing.T) {
 		"a pipeline":           {`p = pipeline("fill-mask", model="a/b")`, "1 a/b", ""},
 		"by place":             {`p = transformers.pipeline("fill-mask", "a/b")`, "1 a/b", ""},
 		"its default":          {`p = pipeline("sentiment-analysis")` + "\n" + `pipeline(task="fill-mask", device=0)`, "1 distilbert/distilbert-base-uncased-finetuned-sst-2-english\n2 distilbert/distilroberta-base", ""},
+		"a former task":        {"pipeline('translation_en_to_fr')\npipeline('summarization', model='a/b')", "2 a/b", `1 pipeline("translation_en_to_fr")`},
+		"a task not told":      {"from transformers import pipeline\npipeline(args.task)\npipeline('no-such-task')", "", "2 pipeline(args.task)"},
 		"a loaded model":       {`p = pipeline("fill-mask", model=model, tokenizer=t)`, "", ""},
 		"other pipelines":      {"redis.pipeline()\npipeline(x)\nmake_pipeline('fill-mask')\npipeline('no-such-task')", "", ""},
 		"sentences":            {`SentenceTransformer("all-MiniLM-L6-v2")`, "1 all-MiniLM-L6-v2", ""},
@@ -79,6 +87,42 @@ func TestPython(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+}
+
+// What stands before a model on its line hides it no more than what stands elsewhere: a slash may begin a
+// regular expression, with quotes and brackets in it, or divide.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	const load = "pipeline('fill-mask', 'a/b')"
+	for name, before := range map[string]string{
+		"a quote in a pattern":        `s = s.replace(/'/g, "").match(/"/); `,
+		"a template's in a pattern":   "s.split(/`/i); ",
+		"slashes in a pattern":        `if (/^https?:\/\//.test(url)) `,
+		"a comment's start":           `x = /[/*]/; `,
+		"a class in a pattern":        `x = [/[/'"]/, /\//]; `,
+		"brackets in a pattern":       `f(/[(]\(/, `,
+		"after a word":                `return /'/.test(s) || `,
+		"after a condition":           `if (x) /'/.test(s) && `,
+		"after a block":               `function f() {} /'/.test(s); `,
+		"division":                    `const r = a / 2 + (b) / c[0] / 'x'.length; `,
+		"division after a step":       `r = i++ / 'ab'.length + 1 / 2; `,
+		"a tag":                       `<p>{a}</p><br/><X y={1}/><b title="'">x</b>; `,
+		"a pattern in a text":         `x = "/'"; `,
+		"a text in a template's part": "x = `it's ${a ? `'` : \"`\"} 'one`; ",
+		"no end":                      `x = a < b / c; `,
+	} {
+		if said, _ := find(t, map[string]string{"x.tsx": before + load}); len(said) != 1 || said[0] != "x.tsx:1 a/b" {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+	if said, _ := find(t, map[string]string{"x.js": "x = /pipeline('fill-mask', 'a\\/b')/; // " + load + "\n/* " + load + " */"}); len(said) != 0 {
+		t.Errorf("patterns and comments: %q", said)
+	}
+	inside := "x = `first\n${await " + load + "} then ${`${" + load + "}`}`"
+	if said, _ := find(t, map[string]string{"x.js": inside}); len(said) != 1 || said[0] != "x.js:2 a/b" {
+		t.Errorf("in a template: %q", said)
+	}
+	find(t, map[string]string{"x.js": strings.Repeat("`${", maxBytes/3), "y.js": strings.Repeat("=/[", maxBytes/3)})
 }
 
 const notebook = `{
@@ -107,7 +151,7 @@ func TestFiles(t *testing.T) {
 	said, untold := find(t, map[string]string{
 		"nb.ipynb":          notebook,
 		"broken.ipynb":      "{",
-		"app.ts":            "import { pipeline } from '@huggingface/transformers'; // pipeline('x', 'no/no')\nconst MODEL = `a/js`;\nconst p = await pipeline('fill-mask', MODEL);\nconst q = await pipeline('fill-mask');\nconst c = { model: 'a/object' };\n",
+		"app.ts":            "import { pipeline } from '@huggingface/transformers'; // pipeline('x', 'no/no')\nconst MODEL = `a/js`;\nconst p = await pipeline('fill-mask', MODEL);\nconst q = await pipeline('fill-mask');\nawait pipeline('asr', null, {device: 'webgpu'}); await pipeline(task);\nconst c = { model: 'a/object' };\n",
 		"conf/a.yaml":       "# model: no/no\nmodel_id: a/yaml  # the one\nimage: no/no\nmodels:\n  - a/item1\n  - \"a/item2\"\nothers:\n  - no/no\nurl: https://x/y\nmodel_path: out/model.bin\n",
 		"conf/b.json":       `{"base_model": "a/json", "dataset": "no/no", "train": {"model_name_or_path": "a/nested"}}`,
 		"pyproject.toml":    "[tool.x]\nembedding-model = \"a/toml\"\n",
@@ -118,7 +162,7 @@ func TestFiles(t *testing.T) {
 		"other/config.json": `{"model": "a/other"}`,
 		"README.md":         "AutoModel.from_pretrained('no/no')",
 	})
-	want := []string{"run.sh:2 a/flag", "run.sh:3 a/serve", "run.sh:4 a/var", "Dockerfile:2 a/docker", "Dockerfile:3 a/cli", "app.ts:3 a/js", "app.ts:2 a/js", "app.ts:5 a/object",
+	want := []string{"run.sh:2 a/flag", "run.sh:3 a/serve", "run.sh:4 a/var", "Dockerfile:2 a/docker", "Dockerfile:3 a/cli", "app.ts:3 a/js", "app.ts:2 a/js", "app.ts:4 onnx-community/ettin-encoder-32m-ONNX", "app.ts:5 Xenova/whisper-tiny.en", "app.ts:6 a/object",
 		"conf/a.yaml:2 a/yaml", "conf/a.yaml:5 a/item1", "conf/a.yaml:6 a/item2", "conf/b.json:1 a/json", "conf/b.json:1 a/nested", "pyproject.toml:2 a/toml",
 		"nb.ipynb:15 a/b", "nb.ipynb:18 c/d", "mine/config.json:1 mine/config.json", "load.py:1 mine", "load.py:2 mine", "other/config.json:1 a/other"}
 	has := map[string]bool{}
@@ -130,7 +174,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("no %s", w)
 		}
 	}
-	if len(said) != len(want) || len(untold) != 1 || untold[0] != `app.ts:4 pipeline("fill-mask")` {
+	if len(said) != len(want) || len(untold) != 1 || untold[0] != "app.ts:5 pipeline(task)" {
 		t.Errorf("%d mentions, want %d, untold %q: %s", len(said), len(want), untold, strings.Join(said, "\n"))
 	}
 }
@@ -142,13 +186,34 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for task, d := range defaults {
-		if _, ok := cat.Get(d.Type); !ok || !hubName.MatchString(d.Name) {
+	all := maps.Clone(pythonStandards.models)
+	for task, d := range scriptStandards.models {
+		all["transformers.js: "+task] = d
+	}
+	for task, d := range all {
+		if _, ok := cat.Get(d.Type); !ok && d.Type != "" || !hubName.MatchString(d.Name) {
 			t.Errorf("%s: %+v", task, d)
 		}
 		if r, err := cat.Resolve(d.Name); err == nil && r.Entry.Type != d.Type {
 			t.Errorf("%s is a %s here and a %s in the catalogue", d.Name, d.Type, r.Entry.Type)
 		}
+	}
+}
+
+// The releases whose defaults these are, are those that Assay installs.
+func TestReleases(t *testing.T) {
+	t.Parallel()
+	var list struct{ Dependencies map[string]string }
+	text, err := fs.ReadFile(web.Packages(), "package.json")
+	if err == nil {
+		err = json.Unmarshal(text, &list)
+	}
+	if err != nil || list.Dependencies["@huggingface/transformers"] != scriptStandards.release {
+		t.Errorf("transformers.js %s is installed, %v: take its defaults over", list.Dependencies["@huggingface/transformers"], err)
+	}
+	lock, err := os.ReadFile(filepath.Join("..", "..", "runtimes", "python", "requirements.lock"))
+	if err != nil || !strings.Contains(string(lock), "\ntransformers=="+pythonStandards.release+" ") {
+		t.Errorf("%v: another release of transformers is installed: take its defaults over", err)
 	}
 }
 

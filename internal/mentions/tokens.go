@@ -30,14 +30,16 @@ type token struct {
 type language struct {
 	comment    string
 	block      bool   // /* … */
+	patterns   bool   // /…/ where a value may stand
 	triple     bool   // """…"""
 	quotes     string // that begin a text
 	terminator bool   // a line's end ends a statement outside of brackets
+	standards  *standards
 }
 
 var (
-	pythonLanguage = language{comment: "#", triple: true, quotes: `"'`, terminator: true}
-	scriptLanguage = language{comment: "//", block: true, quotes: "\"'`", terminator: true}
+	pythonLanguage = language{comment: "#", triple: true, quotes: `"'`, terminator: true, standards: &pythonStandards}
+	scriptLanguage = language{comment: "//", block: true, patterns: true, quotes: "\"'`", terminator: true, standards: &scriptStandards}
 )
 
 // scanner cuts source into tokens. It takes anything: what it does not understand
@@ -49,6 +51,8 @@ type scanner struct {
 	line   int
 	depth  int
 	out    []token
+	later  []token // programs inside of texts, after what they stand in
+	nested int
 }
 
 // tokens cuts source that begins on a line.
@@ -58,7 +62,7 @@ func tokens(source string, l language, line int) []token {
 		s.next()
 	}
 	s.add(newline, "\n")
-	return s.out
+	return append(s.out, s.later...)
 }
 
 func (s *scanner) add(k kind, value string) {
@@ -88,6 +92,7 @@ func (s *scanner) next() {
 		s.skip("*/", 2)
 	case strings.IndexByte(s.quotes, c) >= 0:
 		s.text("")
+	case c == '/' && s.patterns && s.pattern():
 	case isWord(c):
 		s.word()
 	default:
@@ -156,6 +161,11 @@ func (s *scanner) text(prefix string) {
 			if s.at < len(s.source) && s.source[s.at] == '\n' {
 				s.line++
 			}
+		case '$':
+			if quote == "`" && s.nested < maxNested && strings.HasPrefix(s.rest(), "${") {
+				s.program()
+				continue
+			}
 		case '\n':
 			if len(quote) == 1 && quote != "`" {
 				t.value, t.nothing = s.source[start:s.at], true // it has no end
@@ -172,4 +182,19 @@ func (s *scanner) text(prefix string) {
 	t.formed = (strings.Contains(prefix, "f") || quote == "`") && strings.Contains(t.value, "{")
 	t.nothing = t.nothing || strings.Contains(prefix, "b")
 	s.out = append(s.out, t)
+}
+
+// program reads what stands in a text between ${ and }.
+func (s *scanner) program() {
+	out, depth := s.out, s.depth
+	s.out, s.depth = nil, 1
+	s.at += len("${")
+	s.nested++
+	for s.at < len(s.source) && s.depth > 0 && len(s.out) < maxTokens {
+		s.next()
+	}
+	s.nested--
+	s.add(newline, "\n")
+	s.later = append(s.later, s.out...)
+	s.out, s.depth = out, depth
 }
