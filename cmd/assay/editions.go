@@ -220,8 +220,8 @@ func atlasQuality(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "quality", Short: "How well the atlas is founded, platform by platform",
 		Long: `Quality counts the types of each platform by the strongest evidence that is known of each (measured, emulated, compiled, derived;
-unknown is the rest), with the age of the results. A share stands with its denominator, and only where 90 % of the types
-have an answer; else the row says incomplete, and how many of how many.` + atlasStatuses,
+unknown is the rest), with the age of the results. A share stands with its denominator, and only where 90 % of the types that
+can be planned, those with a known recipe, have an answer; else the row says incomplete, and how many of how many. Unknown is no answer.` + atlasStatuses,
 		Example: `  assay atlas quality`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {

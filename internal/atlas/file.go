@@ -231,7 +231,8 @@ func (b *Book) Claims(modelType string) ([]Claim, error) {
 func (b *Book) unpack(modelType string, column Column, e entry) (Claim, error) {
 	if e.Verdict == "" {
 		why, err := at(b.Reasons, e.Reason)
-		return Unknown(column, why), err
+		c := Unknown(column, why)
+		return c, errors.Join(err, c.check(column))
 	}
 	c := Claim{Column: column, Verdict: e.Verdict, Evidence: e.Evidence, Of: subject(cell.Cell{Type: modelType, Size: cell.Tiny, Weights: cell.Random}),
 		Note: e.Note, Class: e.Class, Detail: e.Detail, Placement: e.Placement, LeftOver: e.LeftOver,

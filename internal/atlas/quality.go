@@ -12,7 +12,7 @@ import (
 	"assay/internal/platform"
 )
 
-// complete is the share of planned answers from which on shares are shown: below it
+// complete is the share of planned types with an answer from which on shares are shown: below it
 // they would say more about what was run than about what works.
 const complete = 0.9
 
@@ -20,7 +20,8 @@ const complete = 0.9
 type Quality struct {
 	Transformers string            `json:"transformers"`
 	Types        int               `json:"types"`
-	Claims       int               `json:"claims"` // types x columns, unknown among them
+	NoRecipe     int               `json:"no_recipe"` // of them: unknown everywhere, because nobody knows how to run these
+	Claims       int               `json:"claims"`    // types x columns, unknown among them
 	Known        int               `json:"known"`
 	Oldest       time.Time         `json:"oldest,omitzero"`
 	Newest       time.Time         `json:"newest,omitzero"`
@@ -31,11 +32,11 @@ type Quality struct {
 // each, whatever its verdict, engine and dtype.
 type PlatformQuality struct {
 	Platform   platform.Name         `json:"platform"`
-	Types      int                   `json:"types"`    // planned: all of them
-	Answered   int                   `json:"answered"` // known, or known to have no recipe
+	Types      int                   `json:"types"`
+	Planned    int                   `json:"planned"`  // all but those that nobody knows how to run
+	Answered   int                   `json:"answered"` // with a verdict: unknown is none, whatever its reason
 	ByEvidence map[cell.Evidence]int `json:"by_evidence"`
-	NoRecipe   int                   `json:"no_recipe"` // nobody knows how to run these
-	// Shares are of Types, and there only where Answered is nine tenths of them.
+	// Shares are of Types, and there only where Answered is nine tenths of Planned.
 	Shares map[cell.Evidence]float64 `json:"shares,omitempty"`
 	Oldest time.Time                 `json:"oldest,omitzero"`
 	Newest time.Time                 `json:"newest,omitzero"`
@@ -58,14 +59,14 @@ func (b *Book) Quality() (Quality, error) {
 		q.count(claims)
 	}
 	for i := range q.Platforms {
-		q.Platforms[i].share()
+		q.Platforms[i].share(q.NoRecipe)
 	}
 	return q, nil
 }
 
 // count adds the claims of a type.
 func (q *Quality) count(claims []Claim) {
-	best, without := map[platform.Name]cell.Evidence{}, map[platform.Name]bool{}
+	best, without := map[platform.Name]cell.Evidence{}, false
 	for _, c := range claims {
 		q.Claims++
 		t, err := platform.ParseTarget(c.Target)
@@ -73,7 +74,7 @@ func (q *Quality) count(claims []Claim) {
 			continue // check refuses such columns
 		}
 		if !c.Known() {
-			without[t.Platform] = without[t.Platform] || strings.HasPrefix(c.Note, NoRecipe)
+			without = without || strings.HasPrefix(c.Note, NoRecipe)
 			continue
 		}
 		q.Known++
@@ -84,14 +85,12 @@ func (q *Quality) count(claims []Claim) {
 			best[t.Platform] = c.Evidence
 		}
 	}
+	if len(best) == 0 && without {
+		q.NoRecipe++
+	}
 	for i, p := range q.Platforms {
-		e, ok := best[p.Platform]
-		switch {
-		case ok:
+		if e, ok := best[p.Platform]; ok {
 			p.ByEvidence[e]++
-			q.Platforms[i].Answered++
-		case without[p.Platform]:
-			q.Platforms[i].NoRecipe++
 			q.Platforms[i].Answered++
 		}
 	}
@@ -106,8 +105,9 @@ func span(oldest, newest *time.Time, at time.Time) {
 	}
 }
 
-func (p *PlatformQuality) share() {
-	if p.Types == 0 || float64(p.Answered) < complete*float64(p.Types) {
+func (p *PlatformQuality) share(noRecipe int) {
+	p.Planned = p.Types - noRecipe
+	if p.Planned == 0 || float64(p.Answered) < complete*float64(p.Planned) {
 		return
 	}
 	p.Shares = map[cell.Evidence]float64{}
@@ -130,7 +130,7 @@ func kindWord(e cell.Evidence) string {
 // String is the platform's row for people.
 func (p PlatformQuality) String() string {
 	if p.Shares == nil {
-		return fmt.Sprintf("incomplete, %d of %d", p.Answered, p.Types)
+		return fmt.Sprintf("incomplete, %d of %d", p.Answered, p.Planned)
 	}
 	var parts []string
 	for _, e := range kinds {
@@ -138,7 +138,7 @@ func (p PlatformQuality) String() string {
 			parts = append(parts, fmt.Sprintf("%s %.1f %% (%d of %d)", kindWord(e), 100*p.Shares[e], n, p.Types))
 		}
 	}
-	if rest := p.Types - p.Answered + p.NoRecipe; rest > 0 {
+	if rest := p.Types - p.Answered; rest > 0 {
 		parts = append(parts, fmt.Sprintf("unknown %.1f %% (%d of %d)", 100*float64(rest)/float64(p.Types), rest, p.Types))
 	}
 	return strings.Join(parts, ", ")
@@ -154,7 +154,8 @@ func (q Quality) WriteText(w io.Writer, now time.Time) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d of %d claims are known; a share is shown where 90 %% of the types have an answer\n", q.Known, q.Claims)
+	_, err := fmt.Fprintf(w, "%d of %d claims are known. For %d types no recipe is known: they are unknown everywhere.\nA share is shown where 90 %% of the other %d have an answer; unknown is none.\n",
+		q.Known, q.Claims, q.NoRecipe, q.Types-q.NoRecipe)
 	return err
 }
 
