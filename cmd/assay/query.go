@@ -71,7 +71,7 @@ Times are seconds, memory is megabytes; inference_time is null unless bench meas
 	fs.IntVar(&q.Limit, "limit", 50, "maximum number of rows, newest first")
 	fs.StringVar(&format, "format", "", "text, json, csv; with --out also parquet")
 	fs.StringVar(&out, "out", "", "write to this file: .csv or .parquet")
-	c.AddCommand(queryHistory(a))
+	c.AddCommand(queryHistory(a), queryLimited(a))
 	return c
 }
 

@@ -18,7 +18,6 @@ import (
 	"assay/internal/dash/stored"
 	"assay/internal/detect"
 	"assay/internal/home"
-	"assay/internal/live"
 	"assay/internal/pool"
 	"assay/internal/site"
 	"assay/internal/weblab"
@@ -183,8 +182,8 @@ func (s *serving) options() (dash.Options, error) {
 	}
 	data := site.Server(s.lab.catalog, book, version)
 	return dash.Options{
-		Version: version, Catalog: s.lab.catalog, Past: stored.Past{Home: a.home(), Baselines: baselines, Now: time.Now}, Lab: s.lab, Models: s.models,
-		Gauge: &live.Gauge{Root: detect.Live().Root, Now: time.Now}, Site: webdash.Files(), Data: data, Reports: filepath.Join(folders.Data, "reports"),
+		Version: version, Catalog: s.lab.catalog, Past: stored.Past{Home: a.home(), Baselines: baselines, Now: time.Now, Asker: asker(a)}, Lab: s.lab, Models: s.models,
+		Gauge: gauge(detect.Live()), Site: webdash.Files(), Data: data, Reports: filepath.Join(folders.Data, "reports"),
 		Token: s.token, Names: weblab.Names(s.own), Now: time.Now, Say: a.say,
 	}, nil
 }

@@ -12,13 +12,26 @@ import (
 // wrongSQL are the errors of a statement itself.
 var wrongSQL = map[duckdb.ErrorType]bool{
 	duckdb.ErrorTypeParser: true, duckdb.ErrorTypeSyntax: true, duckdb.ErrorTypeBinder: true, duckdb.ErrorTypeCatalog: true,
-	duckdb.ErrorTypeConversion: true, duckdb.ErrorTypeInvalidInput: true,
+	duckdb.ErrorTypeConversion: true, duckdb.ErrorTypeInvalidInput: true, duckdb.ErrorTypeOutOfRange: true, duckdb.ErrorTypeNotImplemented: true,
+	duckdb.ErrorTypeExpression: true, duckdb.ErrorTypeMismatchType: true, duckdb.ErrorTypeDivideByZero: true, duckdb.ErrorTypeInvalidType: true,
+	duckdb.ErrorTypeParameterNotResolved: true, duckdb.ErrorTypeParameterNotAllowed: true, duckdb.ErrorTypeMissingExtension: true,
+	duckdb.ErrorTypeSequence: true, duckdb.ErrorTypeSettings: true, duckdb.ErrorTypeTransaction: true, duckdb.ErrorTypeInvalidConfiguration: true,
 }
 
 // ofQuestion tells what is wrong with a question from a database that cannot
 // answer it.
 func ofQuestion(err error) error {
-	if e := (*duckdb.Error)(nil); errors.As(err, &e) && wrongSQL[e.Type] {
+	e := (*duckdb.Error)(nil)
+	switch {
+	case err != nil && strings.Contains(err.Error(), "unsupported data type"): // the driver's own words, which have no type
+		return &SQLError{errors.New("the answer has a column of a type that cannot be shown: cast it, such as with ::VARCHAR")}
+	case !errors.As(err, &e):
+		return err
+	case e.Type == duckdb.ErrorTypePermission:
+		return &StatementError{"SQL may read and write no file but the database"}
+	case e.Type == duckdb.ErrorTypeOutOfMemory:
+		return &LimitError{"the question takes more memory than it may have"}
+	case wrongSQL[e.Type]:
 		return &SQLError{err}
 	}
 	return err

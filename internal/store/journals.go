@@ -30,6 +30,11 @@ func (s *Store) Query(context.Context, string, ...any) (*Rows, error) {
 	return nil, &MissingError{"asking in SQL"}
 }
 
+// Answer needs DuckDB.
+func (s *Store) Answer(context.Context, string, Limits) ([]byte, error) {
+	return nil, &MissingError{"asking in SQL"}
+}
+
 // Export needs DuckDB.
 func (s *Store) Export(context.Context, string, Format, string) error {
 	return &MissingError{"writing an answer to a file"}

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"strings"
 )
 
 // checkOwner asks the file itself, read-only. One that cannot be asked is not
@@ -20,14 +21,14 @@ func (s *Store) checkOwner(ctx context.Context) error {
 
 // readInMemory makes the database in memory, from the journals: where nothing
 // may be written they can still be asked.
-func (s *Store) readInMemory(ctx context.Context) (*session, []string, error) {
+func (s *Store) readInMemory(ctx context.Context, change func(settings) settings) (*session, []string, error) {
 	ses, err := openOnce(ctx, "", inMemory())
 	if err != nil {
 		return nil, nil, err
 	}
 	_, err = s.load(ctx, ses)
 	if err == nil {
-		err = ses.exec(ctx, "SET enable_external_access = false; SET lock_configuration = true")
+		err = ses.exec(ctx, strings.Join(change(settings{sets: []string{"SET enable_external_access = false", "SET lock_configuration = true"}}).sets, "; "))
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, ses.Close())

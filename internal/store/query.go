@@ -45,7 +45,7 @@ func (s *Store) ask(ctx context.Context, query string, f func(ses *session, note
 		return err
 	}
 	defer func() { err = errors.Join(err, ses.Close()) }()
-	if err := ses.checkKind(query); err != nil {
+	if _, err := ses.check(query); err != nil {
 		return ofQuestion(err)
 	}
 	return ofQuestion(f(ses, notes))
@@ -55,9 +55,14 @@ func (s *Store) ask(ctx context.Context, query string, f func(ses *session, note
 // others keep reading it, what it holds is better than nothing, and a note says
 // so.
 func (s *Store) read(ctx context.Context) (*session, []string, error) {
-	ses, err := s.readFresh(ctx)
+	return s.readWith(ctx, func(set settings) settings { return set })
+}
+
+// readWith reads with settings that are changed before the database is opened.
+func (s *Store) readWith(ctx context.Context, change func(settings) settings) (*session, []string, error) {
+	ses, err := s.readFresh(ctx, change(reading()))
 	if IsReadOnly(err) {
-		return s.readInMemory(ctx)
+		return s.readInMemory(ctx, change)
 	}
 	if ses != nil {
 		return s.withNotes(ctx, ses, nil)
@@ -70,11 +75,11 @@ func (s *Store) read(ctx context.Context) (*session, []string, error) {
 	if busy := (*BusyError)(nil); errors.As(err, &busy) && exists(s.path) {
 		notes = append(notes, "the newest results are not in this answer: other programs are using the database")
 	} else if IsReadOnly(err) {
-		return s.readInMemory(ctx)
+		return s.readInMemory(ctx, change)
 	} else if err != nil {
 		return nil, nil, err
 	}
-	if ses, err = s.openLocked(ctx, filelock.Shared, reading()); err != nil {
+	if ses, err = s.openLocked(ctx, filelock.Shared, change(reading())); err != nil {
 		return nil, nil, err
 	}
 	return s.withNotes(ctx, ses, notes)
@@ -107,11 +112,11 @@ func (s *Store) withNotes(ctx context.Context, ses *session, notes []string) (*s
 // readFresh opens the database for reading if it needs no sync, and returns
 // nil if it does. Most questions find nothing new, and so never lock others
 // out.
-func (s *Store) readFresh(ctx context.Context) (*session, error) {
+func (s *Store) readFresh(ctx context.Context, set settings) (*session, error) {
 	if !exists(s.path) || s.empty() || exists(s.walPath()) {
 		return nil, nil
 	}
-	ses, err := s.openLocked(ctx, filelock.Shared, reading())
+	ses, err := s.openLocked(ctx, filelock.Shared, set)
 	if busy := (*BusyError)(nil); errors.As(err, &busy) || err != nil && !exists(s.path) {
 		return nil, nil
 	}
@@ -145,7 +150,7 @@ var questions = map[string]bool{
 }
 
 // checkWords looks at the first word only, for the sake of a clear sentence;
-// DuckDB's parser has the last word in checkKind.
+// DuckDB's parser has the last word in check.
 func checkWords(query string) error {
 	word := firstWord(query)
 	if word == "" {
@@ -179,25 +184,28 @@ func firstWord(query string) string {
 	}
 }
 
-// checkKind lets DuckDB's own parser say whether it is one statement, and of
-// which kind.
-func (s *session) checkKind(query string) error {
-	return s.conn.Raw(func(c any) error {
+// check lets DuckDB's own parser say whether it is one statement, and of which
+// kind. It returns the names of the answer's columns.
+func (s *session) check(query string) (names []string, err error) {
+	err = s.conn.Raw(func(c any) error {
 		// Unlike PrepareContext, Prepare takes one statement only and runs none.
-		stmt, err := c.(*duckdb.Conn).Prepare(query)
+		prepared, err := c.(*duckdb.Conn).Prepare(query)
 		if err != nil {
 			return explainQuestion(err)
 		}
-		defer stmt.Close()
-		kind, err := stmt.(*duckdb.Stmt).StatementType()
+		defer prepared.Close()
+		stmt := prepared.(*duckdb.Stmt)
+		kind, err := stmt.StatementType()
 		if err != nil {
 			return err
 		}
 		if kind != duckdb.STATEMENT_TYPE_SELECT && kind != duckdb.STATEMENT_TYPE_EXPLAIN {
 			return &StatementError{"this statement would change something"}
 		}
+		names = columns(stmt)
 		return nil
 	})
+	return names, err
 }
 
 func explainQuestion(err error) error {
@@ -205,9 +213,6 @@ func explainQuestion(err error) error {
 	if !errors.As(err, &e) {
 		// The driver's own refusal of several statements has no type.
 		return &StatementError{"there must be exactly one statement"}
-	}
-	if e.Type == duckdb.ErrorTypePermission {
-		return &StatementError{"SQL may read and write no file but the database"}
 	}
 	return err
 }

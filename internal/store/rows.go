@@ -60,17 +60,22 @@ func (r *Rows) WriteJSON(w io.Writer) error {
 			b.WriteByte(',')
 		}
 		b.WriteByte('\n')
-		var o object
-		for j, v := range values {
-			o.add(r.Columns[j], jsonValue(v, r.types[j]))
-		}
-		b.Write(o.bytes())
+		b.Write(r.line(values))
 	}
 	if len(r.Values) > 0 {
 		b.WriteByte('\n')
 	}
 	b.WriteString("]}\n")
 	return b.Flush()
+}
+
+// line is a row as a JSON object.
+func (r *Rows) line(values []any) []byte {
+	var o object
+	for j, v := range values {
+		o.add(r.Columns[j], jsonValue(v, r.types[j]))
+	}
+	return o.bytes()
 }
 
 // WriteCSV writes a line of names and one for each row; null is an empty

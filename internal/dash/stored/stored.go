@@ -3,12 +3,12 @@
 package stored
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +21,6 @@ import (
 	"assay/internal/home"
 	"assay/internal/journal"
 	"assay/internal/sides"
-	"assay/internal/store"
 )
 
 // Past are the results in a user's home.
@@ -29,6 +28,8 @@ type Past struct {
 	Home      home.Home
 	Baselines baseline.Folder
 	Now       func() time.Time
+	// Asker is this program as a process that calls Answer.
+	Asker func(context.Context) (*exec.Cmd, error)
 }
 
 var _ dash.Past = Past{}
@@ -146,30 +147,4 @@ func (p Past) two(ctx context.Context, c dash.Comparison) (was, is compare.Side,
 	}
 	is, err = find.Find(ctx, c.B)
 	return was, is, err
-}
-
-// mostRows is how many rows a question in SQL may have.
-const mostRows = 10_000
-
-// Query answers one SELECT. The store opens the database read-only and without
-// access to files or networks.
-func (p Past) Query(ctx context.Context, sql string) ([]byte, error) {
-	st, err := p.Home.Store()
-	if err != nil {
-		return nil, err
-	}
-	rows, err := st.Query(ctx, sql)
-	bad, wrong, without := (*store.StatementError)(nil), (*store.SQLError)(nil), (*store.MissingError)(nil)
-	if errors.As(err, &bad) || errors.As(err, &wrong) || errors.As(err, &without) {
-		return nil, &dash.WrongError{Err: err}
-	}
-	if err != nil {
-		return nil, err
-	}
-	if n := len(rows.Values); n > mostRows {
-		return nil, &dash.WrongError{Err: fmt.Errorf("the answer has %d rows, more than %d: add a limit", n, mostRows)}
-	}
-	var b bytes.Buffer
-	err = rows.Write(&b, "json")
-	return b.Bytes(), err
 }

@@ -1,0 +1,85 @@
+//go:build cgo
+
+package stored
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"assay/internal/dash"
+	"assay/internal/home"
+)
+
+// asks makes this test program the process that answers.
+const asks = "ASSAY_TEST_ANSWERS"
+
+func TestMain(m *testing.M) {
+	if db := os.Getenv(asks); db != "" {
+		if err := (Past{Home: home.Home{Getenv: os.Getenv, DB: db}}).Answer(context.Background(), os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func past(t *testing.T) Past {
+	t.Helper()
+	db := filepath.Join(t.TempDir(), "a.duckdb")
+	return Past{Home: home.Home{Getenv: os.Getenv, DB: db}, Now: time.Now, Asker: func(ctx context.Context) (*exec.Cmd, error) {
+		cmd := exec.CommandContext(ctx, os.Args[0])
+		cmd.Env = append(os.Environ(), asks+"="+db)
+		return cmd, nil
+	}}
+}
+
+// TestQueryHasLimits: whatever is asked, the answer is small, or the asker is told to ask for less.
+func TestQueryHasLimits(t *testing.T) {
+	t.Parallel()
+	p := past(t)
+	if text, err := p.Query(t.Context(), "SELECT count(*) AS n FROM results"); err != nil || string(text) != "{\"schema\":1,\"rows\":[\n{\"n\":0}\n]}\n" {
+		t.Errorf("%s, %v", text, err)
+	}
+	wrong := map[string]string{
+		"SELECT a.range FROM range(100000) a, range(100000) b": "more than 10000 rows",
+		"SELECT repeat('x', 10000) FROM range(5000)":           "more than 16 MiB",
+		"SELECT count(DISTINCT range) FROM range(1000000000)":  "more memory",
+		"FROM duckdb_secrets()":                                "no file but the database",
+		"DROP TABLE results":                                   "only read-only",
+		"SELECT nothing":                                       "nothing",
+	}
+	if runtime.GOOS == "linux" { // what DuckDB's own limit does not see
+		wrong["SELECT repeat('x', 50000000) FROM range(5000)"] = "more memory"
+		wrong["WITH RECURSIVE x AS (SELECT 'xxxxxxxxxxxxxxxx' AS s, 0 AS n UNION ALL SELECT s || s, n + 1 FROM x WHERE n < 27) SELECT length(s) FROM x"] = "more memory"
+	}
+	for query, words := range wrong {
+		t.Run(query, func(t *testing.T) {
+			t.Parallel()
+			text, err := p.Query(t.Context(), query)
+			if bad := (*dash.WrongError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), words) {
+				t.Errorf("%.100s, %v", text, err)
+			}
+		})
+	}
+}
+
+// TestQueryEndsInTime: a question that cannot be interrupted ends all the same.
+func TestQueryEndsInTime(t *testing.T) {
+	t.Parallel()
+	p := past(t)
+	if _, err := p.Query(t.Context(), "SELECT 1"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := p.Query(ctx, "SELECT count(*) FROM range(100000000) a, range(100000000) b WHERE a.range * 3 = b.range + 1"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
