@@ -163,11 +163,12 @@ type Server struct {
 	visits    visits
 	viewers   atomic.Int64
 	asking    chan struct{} // one question in SQL at a time
+	answerIn  time.Duration // how long one may take
 }
 
 // New makes a server; it listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{o: o, runs: live.NewRuns(o.Now), started: o.Now().UTC(), asking: make(chan struct{}, 1)}
+	s := &Server{o: o, runs: live.NewRuns(o.Now), started: o.Now().UTC(), asking: make(chan struct{}, 1), answerIn: queryLimit}
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.snapshots.past, s.snapshots.now = o.Past, o.Now
 	mux := http.NewServeMux()

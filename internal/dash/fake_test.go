@@ -33,6 +33,7 @@ type fakePast struct {
 	runs    []Run
 	stamp   atomic.Int64
 	reads   atomic.Int64
+	query   func(context.Context) error // what a question waits for; nil is nothing
 }
 
 func (f *fakePast) Stamp() (string, error) { return fmt.Sprint(f.stamp.Load()), nil }
@@ -65,9 +66,17 @@ func (f *fakePast) Compare(context.Context, Comparison) (compare.Report, error) 
 	return compare.Report{Schema: 1, Outcome: compare.Same}, nil
 }
 
-func (f *fakePast) Query(_ context.Context, sql string) ([]byte, error) {
+func (f *fakePast) Query(ctx context.Context, sql string) ([]byte, error) {
+	if f.query != nil {
+		if err := f.query(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if !strings.HasPrefix(strings.ToLower(sql), "select") {
 		return nil, &WrongError{errors.New("not a question")}
+	}
+	if strings.Contains(sql, "<script>") {
+		return []byte(`{"schema":1,"rows":[{"x":"<script>"}]}`), nil
 	}
 	return []byte(`{"schema":1,"rows":[{"x":1}]}`), nil
 }

@@ -2,6 +2,8 @@ package dash
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -38,6 +40,9 @@ func TestGuards(t *testing.T) {
 		{"a form writes", "POST", "/v1/query", `{"sql":"select 1"}`, []string{"Content-Type", "text/plain"}, 415},
 		{"rebound name", "GET", "/v1/overview", "", []string{"Host", "evil.example"}, 403},
 		{"rebound name with its own origin", "GET", "/v1/overview", "", []string{"Host", "evil.example:80", "Origin", "http://evil.example:80"}, 403},
+		{"a link that writes", "POST", "/matrix", "", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"a form cancels", "POST", "/v1/runs/b/cancel", "a=b", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415},
+		{"a form without a type retries", "POST", "/v1/runs/b/retry", "a=b", []string{"Content-Type", ""}, 415},
 		{"localhost", "GET", "/v1/overview", "", []string{"Host", "localhost:" + own[strings.LastIndex(own, ":")+1:]}, 200},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,6 +50,44 @@ func TestGuards(t *testing.T) {
 			x := &tester{x.Server, x.url, x.past, x.lab, x.pool, t}
 			x.must(c.want, c.method, c.path, c.body, c.headers...)
 		})
+	}
+}
+
+// TestOneOrigin: several origins are nobody's, though each of them is ours.
+func TestOneOrigin(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	for n, want := range map[int]int{0: 200, 1: 200, 2: 403} {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, x.url+"/v1/overview", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range n {
+			r.Header.Add("Origin", x.url)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("%d origins: %s", n, answer.Status)
+		}
+	}
+}
+
+// TestNames: a name is the whole of a name, and a certificate's star one label.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	names := []string{"localhost", "lab.example", "*.lab.example"}
+	for host, want := range map[string]bool{
+		"localhost": true, "LOCALHOST:80": true, "localhost.": true, "127.0.0.1:1": true, "[::1]:1": true, "192.168.1.7": true, "lab.example:443": true, "a.lab.example": true, "A.Lab.Example": true,
+		"evillocalhost": false, "localhost.evil.example": false, "evil.localhost": false, "evillab.example": false, "a.b.lab.example": false, ".lab.example": false, "": false, "127.0.0.1.evil.example": false,
+		"2130706433.evil": false, "lab.example.evil": false,
+	} {
+		if isHome(names, host) != want {
+			t.Errorf("%q: %v", host, !want)
+		}
 	}
 }
 
@@ -87,8 +130,15 @@ func TestPolicy(t *testing.T) {
 				t.Errorf("%s: the policy %q lacks %s", path, policy, want)
 			}
 		}
-		if strings.Contains(policy, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" {
+		if strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %v", path, h)
+		}
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := h.Get(name); got != want {
+				t.Errorf("%s: %s is %q", path, name, got)
+			}
 		}
 	}
 	_, h, _ := x.ask("GET", "/v1/reports/preview?format=html", "")
@@ -104,7 +154,7 @@ func TestTraversal(t *testing.T) {
 	for _, path := range []string{
 		"/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/..%2f..%2fetc%2fpasswd", "/data/..%2f..%2fetc%2fpasswd", "/v1/reports/..%2f..%2fetc/passwd",
 		"/v1/reports/%2e%2e/passwd", "/v1/reports/x/..%2f..%2fpasswd", "/v1/results/..%2f..%2fetc%2fpasswd", "/v1/models/..%2f..%2fetc%2fpasswd", "/v1/models/%2Fetc%2Fpasswd",
-		"/v1/compare?a=file:/etc/passwd&b=latest", "/v1/compare?a=/etc/passwd&b=latest", "/model/../../etc/passwd",
+		"/v1/compare?a=file:/etc/passwd&b=latest", "/v1/compare?a=latest&b=file:passwd", "/v1/compare?a=/etc/passwd&b=latest", "/model/../../etc/passwd",
 	} {
 		status, _, text := x.ask("GET", path, "")
 		if strings.Contains(text, "root:") || status == 200 && !strings.Contains(text, "<title>page</title>") || status >= 500 {
@@ -140,6 +190,9 @@ func TestHTMLInNames(t *testing.T) {
 			t.Errorf("%s is not escaped: %s", path, text)
 		}
 	}
+	if text := x.must(200, "POST", "/v1/query", `{"sql":"select '<script>' as x"}`); strings.Contains(text, "<script") || !strings.Contains(text, `\u003cscript`) {
+		t.Errorf("an answer in SQL is not escaped: %s", text)
+	}
 	page := x.must(200, "GET", "/v1/reports/preview?format=html", "")
 	if strings.Contains(page, "<script>alert(1)") {
 		t.Error("a report has a model's name as markup")
@@ -160,7 +213,10 @@ func TestLargeBodies(t *testing.T) {
 	t.Parallel()
 	x := start(t, nil)
 	for _, told := range []bool{true, false} {
-		for _, path := range []string{"/v1/query", "/v1/models/bert/run", "/v1/runs"} {
+		for _, path := range []string{"/v1/query", "/v1/models/bert/run", "/v1/runs", "/v1/runs/b/cancel"} { // the last one takes none
+			if path == "/v1/runs/b/cancel" && !told {
+				continue // it is answered, and the connection ends: nothing of the body is read
+			}
 			body := &endless{}
 			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, x.url+path, io.LimitReader(body, 1<<30))
 			if err != nil {
@@ -181,6 +237,22 @@ func TestLargeBodies(t *testing.T) {
 				t.Errorf("%s, told %v: %d bytes were taken", path, told, taken)
 			}
 		}
+	}
+}
+
+// TestBodiesEnd: no operation can read more than any may take, whatever limits of its own it has.
+func TestBodiesEnd(t *testing.T) {
+	t.Parallel()
+	body := &endless{}
+	var got int64
+	var failed error
+	h := start(t, nil).bounded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got, failed = io.Copy(io.Discard, r.Body) }))
+	r := httptest.NewRequest(http.MethodPost, "/v1/query", io.LimitReader(body, 1<<30))
+	r.Header.Set("Content-Type", "application/json")
+	r.ContentLength = -1
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	if large := (*http.MaxBytesError)(nil); !errors.As(failed, &large) || got > mostBody {
+		t.Errorf("%d bytes were read, %v", got, failed)
 	}
 }
 
@@ -211,17 +283,74 @@ func TestSlowClients(t *testing.T) {
 	}
 }
 
-// TestWritesHaveALimit: every write renews the limit, also that of events.
+// TestWritesHaveALimit: every write renews the limit, also that of events, whatever is asked for.
 func TestWritesHaveALimit(t *testing.T) {
 	t.Parallel()
 	limits := 0
 	h := paced(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("a"))
 		_, _ = w.Write([]byte("b"))
+		_ = http.NewResponseController(w).Flush()
 	}))
 	h.ServeHTTP(&limited{httptest.NewRecorder(), &limits}, httptest.NewRequest(http.MethodGet, "/", nil))
-	if limits != 2 {
-		t.Errorf("%d limits for two writes", limits)
+	if limits != 3 {
+		t.Errorf("%d limits for two writes and a flush", limits)
+	}
+	x := start(t, nil)
+	for _, path := range []string{"/", "/v1/overview", "/v1/nothing", "/app.css"} {
+		limits = 0
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host = "localhost"
+		x.Handler().ServeHTTP(&limited{httptest.NewRecorder(), &limits}, r)
+		if limits == 0 {
+			t.Errorf("%s may be read as slowly as the client likes", path)
+		}
+	}
+}
+
+// TestQueriesWait: a question in SQL may take the memory that questions have: there is one at a time,
+// and none takes longer than it may.
+func TestQueriesWait(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	var begun atomic.Int64
+	inside, release := make(chan struct{}, 2), make(chan struct{})
+	x.past.query = func(ctx context.Context) error {
+		begun.Add(1)
+		inside <- struct{}{}
+		select {
+		case <-release:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	first := make(chan string, 1)
+	go func() { _, _, text := x.ask("POST", "/v1/query", `{"sql":"select 1"}`); first <- text }()
+	<-inside
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, x.url+"/v1/query", strings.NewReader(`{"sql":"select 2"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if answer, err := http.DefaultClient.Do(r); err == nil {
+		_ = answer.Body.Close()
+		t.Errorf("the second one was answered: %s", answer.Status)
+	}
+	if n := begun.Load(); n != 1 {
+		t.Errorf("%d questions at a time", n)
+	}
+	close(release)
+	if text := <-first; !strings.Contains(text, `"rows"`) {
+		t.Error(text)
+	}
+	y := start(t, nil)
+	y.answerIn = 50 * time.Millisecond
+	y.past.query = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
+	if text := y.must(422, "POST", "/v1/query", `{"sql":"select 1"}`); !strings.Contains(text, "longer than 50ms") {
+		t.Error(text)
 	}
 }
 

@@ -107,16 +107,16 @@ func (s *Server) query(o operation) {
 	described := o.huma(s.api, reflect.TypeFor[Rows](), jsonKind)
 	huma.Register(s.api, described, func(ctx context.Context, q *SQL) (*streamed, error) {
 		select {
-		case s.asking <- struct{}{}: // a question may use all memory that it is given: one at a time
+		case s.asking <- struct{}{}: // each may take the memory that questions have
 			defer func() { <-s.asking }()
 		case <-ctx.Done():
 			return nil, asProblem(context.Cause(ctx))
 		}
-		ctx, cancel := context.WithTimeout(ctx, queryLimit)
+		ctx, cancel := context.WithTimeout(ctx, s.answerIn)
 		defer cancel()
 		text, err := s.o.Past.Query(ctx, q.Body.SQL)
 		if ctx.Err() != nil {
-			return nil, huma.Error422UnprocessableEntity("the question took longer than " + queryLimit.String() + ": ask for less")
+			return nil, huma.Error422UnprocessableEntity("the question took longer than " + s.answerIn.String() + ": ask for less")
 		}
 		if err != nil {
 			return nil, asProblem(err)
