@@ -38,6 +38,7 @@ function brand(): SVGElement {
 function frame(page: string): HTMLElement {
   const main = h("main", { id: "main", tabindex: -1 });
   const nav = h("nav", { "aria-label": "Pages" }, links.map(([name, label]) => h("a", { href: to(name), "aria-current": name === page ? "page" : undefined }, label)));
+  document.querySelector("header.top")?.remove(); // what the page shows before this script is there
   document.body.prepend(
     h("a", { class: "skip", href: "#main", onclick: (e) => { e.preventDefault(); main.focus(); } }, "Skip to content"),
     h("header", { class: "top" }, h("a", { class: "brand", href: to("home") }, brand(), h("span", {}, "Assay")), nav, !(page === "home" && mode === "site") && search("Search models and targets")),

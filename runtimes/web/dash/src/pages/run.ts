@@ -138,11 +138,16 @@ class Live {
 
 function gauges(s: Sample): HTMLElement {
   const one = (name: string, value: string, share: number | null): HTMLElement => h("li", {}, h("small", {}, name), h("b", {}, value), share !== null && styled(h("span", { class: "meter" }), { "--share": `${100 * share}%` }));
+  const unknown = "not known here";
   return h("ul", { class: "gauges", "aria-label": "This machine" },
-    s.cpu !== null && one("Processors", percent(s.cpu), s.cpu),
-    s.memory_bytes !== null && one("Memory", bytes(s.memory_bytes), s.memory_of_bytes !== null ? s.memory_bytes / s.memory_of_bytes : null),
+    one("Processors", s.cpu !== null ? percent(s.cpu) : unknown, s.cpu),
+    one("Memory", s.memory_bytes !== null ? bytes(s.memory_bytes) : unknown, s.memory_bytes !== null && s.memory_of_bytes !== null ? s.memory_bytes / s.memory_of_bytes : null),
     one("Temperature", s.temperature_c !== null ? `${Math.round(s.temperature_c)} °C` : "no sensor", null),
-    (s.devices ?? []).map((d) => one(d.name || d.id, [d.utilisation !== null ? percent(d.utilisation) : "", d.temperature_c !== null ? `${Math.round(d.temperature_c)} °C` : "", d.memory_bytes !== null ? bytes(d.memory_bytes) : ""].filter(Boolean).join(", "), d.utilisation)));
+    (s.devices ?? []).map((d) => one(d.name || d.id, [
+      d.utilisation !== null ? `${percent(d.utilisation)} busy` : "how busy is not known",
+      d.temperature_c !== null ? `${Math.round(d.temperature_c)} °C` : "no sensor",
+      d.memory_bytes !== null && bytes(d.memory_bytes),
+    ].filter((x) => x !== false).join(", "), d.utilisation)));
 }
 
 type Whole = { id: string; run: Run | null; host: { id: string; cpu?: string }; imported: boolean; command: string; result: Result };
