@@ -8,6 +8,7 @@
 package keys
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"assay/internal/filelock"
 	"assay/internal/fleet"
 	"assay/internal/fleet/jetstream"
 	"assay/internal/fleet/wire"
@@ -54,17 +56,53 @@ type Ring struct {
 // Open reads the ring of a coordinator's folder; there may be none yet.
 func Open(dir string) (*Ring, error) {
 	r := &Ring{path: filepath.Join(dir, "keys.json")}
+	return r, r.read()
+}
+
+func (r *Ring) read() error {
 	body, err := os.ReadFile(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return r, nil
+		return nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the fleet's keys: %w", err)
+		return fmt.Errorf("read the fleet's keys: %w", err)
 	}
-	if err := json.Unmarshal(body, r); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w", r.path, err)
+	var fresh Ring
+	if err := json.Unmarshal(body, &fresh); err != nil {
+		return fmt.Errorf("%s is damaged: %w", r.path, err)
 	}
-	return r, nil
+	r.Keys = fresh.Keys
+	return nil
+}
+
+// patience is how long another program may take to change the keys.
+const patience = 10 * time.Second
+
+// change changes the keys as they are in the file now, and no other program does so meanwhile.
+func (r *Ring) change(how func() error) (err error) {
+	dir := filepath.Dir(r.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	lock, err := filelock.Wait(context.Background(), filepath.Join(dir, "keys.lock"), filelock.Exclusive, patience, nil)
+	if errors.Is(err, filelock.ErrHeld) {
+		return fmt.Errorf("another program has been changing the keys of %s for %s: wait until it has ended, then try again", dir, patience)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := r.read(); err != nil {
+		return err
+	}
+	if err := how(); err != nil {
+		return err
+	}
+	body, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return wholefile.Write(r.path, append(body, '\n'), wholefile.Options{Mode: 0o600})
 }
 
 // Path is the ring's file.
@@ -78,9 +116,6 @@ func (r *Ring) Add(name string, role Role, now time.Time) (seed string, err erro
 	if role != Worker && role != User {
 		return "", fmt.Errorf("unknown role %q: the roles are worker and user", role)
 	}
-	if slices.ContainsFunc(r.Keys, func(k Key) bool { return k.Name == name && !k.Revoked }) {
-		return "", fmt.Errorf("%s has a key already: revoke it first (assay fleet key revoke %s)", name, name)
-	}
 	pair, err := nkeys.CreateUser()
 	if err != nil {
 		return "", err
@@ -93,33 +128,29 @@ func (r *Ring) Add(name string, role Role, now time.Time) (seed string, err erro
 	if err != nil {
 		return "", err
 	}
-	r.Keys = append(r.Keys, Key{Name: name, Role: role, Public: public, Made: now.UTC()})
-	return string(secret), r.save()
+	return string(secret), r.change(func() error {
+		if slices.ContainsFunc(r.Keys, func(k Key) bool { return k.Name == name && !k.Revoked }) {
+			return fmt.Errorf("%s has a key already: revoke it first (assay fleet key revoke %s)", name, name)
+		}
+		r.Keys = append(r.Keys, Key{Name: name, Role: role, Public: public, Made: now.UTC()})
+		return nil
+	})
 }
 
 // Revoke takes somebody's key back.
 func (r *Ring) Revoke(name string) error {
-	found := false
-	for i := range r.Keys {
-		if r.Keys[i].Name == name && !r.Keys[i].Revoked {
-			r.Keys[i].Revoked, found = true, true
+	return r.change(func() error {
+		found := false
+		for i := range r.Keys {
+			if r.Keys[i].Name == name && !r.Keys[i].Revoked {
+				r.Keys[i].Revoked, found = true, true
+			}
 		}
-	}
-	if !found {
-		return fmt.Errorf("nobody called %q has a key (see assay fleet key list)", name)
-	}
-	return r.save()
-}
-
-func (r *Ring) save() error {
-	body, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
-		return err
-	}
-	return wholefile.Write(r.path, append(body, '\n'), wholefile.Options{Mode: 0o600})
+		if !found {
+			return fmt.Errorf("nobody called %q has a key (see assay fleet key list)", name)
+		}
+		return nil
+	})
 }
 
 // Rights are the subjects that a key may use.

@@ -1,0 +1,53 @@
+package keys
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Keys that several programs add at once are all there afterwards: each has read the
+// ring before any of the others has written it.
+func TestAddAtOnce(t *testing.T) {
+	t.Parallel()
+	const n = 8
+	dir := t.TempDir()
+	rings := make([]*Ring, n)
+	for i := range rings {
+		ring, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rings[i] = ring
+	}
+	var wg sync.WaitGroup
+	for i, ring := range rings {
+		wg.Go(func() {
+			if _, err := ring.Add(fmt.Sprintf("lab-%d", i), Worker, time.Now()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	ring, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if name := fmt.Sprintf("lab-%d", i); !slices.ContainsFunc(ring.Keys, func(k Key) bool { return k.Name == name }) {
+			t.Errorf("the key of %s is lost", name)
+		}
+	}
+	// One that read the ring before a key was made cannot make it twice, and can revoke it.
+	if _, err := rings[0].Add("lab-7", Worker, time.Now()); err == nil {
+		t.Error("lab-7 has two keys")
+	}
+	if err := rings[0].Revoke("lab-7"); err != nil {
+		t.Error(err)
+	}
+	if err := rings[1].Revoke("nobody"); err == nil {
+		t.Error("a key that is not there was revoked")
+	}
+}
