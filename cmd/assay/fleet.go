@@ -37,7 +37,7 @@ func (a *app) office(at, command string) (fleet.Office, func(), error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: is the coordinator running there? (assay coordinator)", err)
 	}
-	return wire.NewClient(nc, "", 0), nc.Close, nil
+	return wire.NewClient(nc, t.Name, 0), nc.Close, nil
 }
 
 // defaultFleet is the coordinator of this machine.

@@ -33,7 +33,10 @@ import (
 )
 
 // Protocol is the version of what coordinator and workers say to each other.
-const Protocol = 1
+const Protocol = 2
+
+// MostAnswer is how many bytes the results of one task may have.
+const MostAnswer = 32 << 20
 
 // Lease is how long a worker may be silent before its task goes to another one.
 const Lease = 15 * time.Second

@@ -177,13 +177,8 @@ func Inbox(name string) string { return "_INBOX_" + name }
 // rights are what follows from somebody's role.
 func rights(k Key) Rights {
 	stream := jetstream.Stream
-	publish := []string{wire.Office + "*", "$JS.API.INFO"}
+	publish := []string{wire.Office + "*." + k.Name}
 	hear := []string{Inbox(k.Name) + ".>"}
-	bucket := "OBJ_" + wire.Bucket
-	objects := []string{ // results that are larger than a message
-		"$O." + wire.Bucket + ".>", "$JS.API.STREAM.INFO." + bucket, "$JS.API.STREAM.MSG.GET." + bucket, "$JS.API.DIRECT.GET." + bucket + ".>", "$JS.API.STREAM.PURGE." + bucket,
-		"$JS.API.CONSUMER.CREATE." + bucket + ".>", "$JS.API.CONSUMER.DELETE." + bucket + ".>", "$JS.FC." + bucket + ".>", "$JS.ACK." + bucket + ".>",
-	}
 	if k.Role == Worker {
 		publish = []string{
 			"$JS.API.INFO", "$JS.API.CONSUMER.INFO." + stream + ".*", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".*", "$JS.ACK." + stream + ".>",
@@ -193,7 +188,7 @@ func rights(k Key) Rights {
 		}
 		hear = append(hear, wire.News)
 	}
-	return Rights{Public: k.Public, Publish: append(publish, objects...), Subscribe: hear}
+	return Rights{Public: k.Public, Publish: publish, Subscribe: hear}
 }
 
 // Ticket is all that somebody needs to connect.

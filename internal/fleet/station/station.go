@@ -92,7 +92,7 @@ func (s *Station) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.service, err = wire.Serve(ctx, s.nc, s.o.Replicas, s.Coordinator, s.Coordinator)
+	s.service, err = wire.Serve(ctx, s.nc, s.Coordinator, s.Coordinator)
 	return err
 }
 

@@ -19,6 +19,8 @@ import (
 	"assay/internal/fleet/worker"
 	"assay/internal/platform"
 	"assay/internal/progress"
+
+	"github.com/nats-io/nats.go"
 )
 
 func opened(t *testing.T, o Options) *Station {
@@ -143,6 +145,18 @@ func TestHuge(t *testing.T) {
 	}
 }
 
+// A result that is too large for a fleet gives a verdict that says so, and the worker goes on.
+func TestTooLarge(t *testing.T) {
+	t.Parallel()
+	s := opened(t, Options{Open: true, Lease: 5 * time.Second})
+	ticket := keys.Ticket{URL: s.URL()}
+	join(t, ticket, "a", runs{log: fleet.MostAnswer + 1})
+	answers := sweep(t, office(t, ticket), "s1", noops(1, 2))
+	if len(answers) != 2 || !strings.Contains(answers[1].Why, "32 MB of a task at most") {
+		t.Errorf("%d answers, %s", len(answers), answers[0].Why)
+	}
+}
+
 // Each key opens what its role needs and no more; one that is revoked is cut off.
 func TestKeys(t *testing.T) {
 	t.Parallel()
@@ -179,6 +193,17 @@ func TestKeys(t *testing.T) {
 	}
 	if _, err := wire.NewClient(nc, "lab", time.Second).Beat(t.Context(), fleet.Beat{Worker: "lab", Incarnation: "lab-1"}); err == nil {
 		t.Error("a worker speaks for another")
+	}
+	// Nobody sends a part of a message in another's name: the server drops it.
+	refused := make(chan error, 10)
+	nc.SetErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err })
+	for _, subject := range []string{wire.Desk + "finish.lab", wire.Office + "submit.other", "$O.assay-large.C.x", "$JS.API.STREAM.PURGE." + jetstream.Stream} {
+		if err := errors.Join(nc.Publish(subject, nil), nc.FlushTimeout(5*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-refused; !errors.Is(err, nats.ErrPermissionViolation) {
+			t.Errorf("%s: %v", subject, err)
+		}
 	}
 	// A user runs nothing.
 	if _, err := user.Hello(t.Context(), fleet.Announcement{Worker: "anna"}); err == nil {

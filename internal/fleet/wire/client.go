@@ -1,27 +1,24 @@
 package wire
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"assay/internal/fleet"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Client is a coordinator elsewhere: a fleet.Desk for one worker, and a
 // fleet.Office.
 type Client struct {
-	nc     *nats.Conn
-	worker string
-	wait   time.Duration
-
-	once    sync.Mutex
-	objects jetstream.ObjectStore
+	nc   *nats.Conn
+	name string
+	wait time.Duration
 }
 
 var (
@@ -29,12 +26,12 @@ var (
 	_ fleet.Office = (*Client)(nil)
 )
 
-// NewClient speaks over a connection; worker is who speaks at the desk.
-func NewClient(nc *nats.Conn, worker string, wait time.Duration) *Client {
+// NewClient speaks over a connection, by the name that its key is for; "" is nobody's.
+func NewClient(nc *nats.Conn, name string, wait time.Duration) *Client {
 	if wait <= 0 {
 		wait = 10 * time.Second
 	}
-	return &Client{nc: nc, worker: worker, wait: wait}
+	return &Client{nc: nc, name: cmp.Or(name, Nobody), wait: wait}
 }
 
 // ErrAway says that no coordinator answers.
@@ -45,82 +42,68 @@ func ask[T any](ctx context.Context, c *Client, subject string, wait time.Durati
 	var out T
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	open := func() (jetstream.ObjectStore, error) { return c.open(ctx) }
-	m := nats.NewMsg(subject)
-	if err := pack(ctx, m, body, limitOf(c.nc), open); err != nil {
-		return out, err
-	}
-	answer, err := c.nc.RequestMsgWithContext(ctx, m)
-	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) {
-		return out, fmt.Errorf("%w (%w)", ErrAway, err)
-	}
+	messages, err := split(subject+c.name, body, limitOf(c.nc))
 	if err != nil {
 		return out, err
 	}
-	return out, unpack(ctx, answer, &out, open)
-}
-
-func (c *Client) open(ctx context.Context) (jetstream.ObjectStore, error) {
-	c.once.Lock()
-	defer c.once.Unlock()
-	if c.objects != nil {
-		return c.objects, nil
+	answer, err := exchange(ctx, c.nc, messages)
+	if errors.Is(err, nats.ErrNoResponders) || errors.Is(err, context.DeadlineExceeded) {
+		return out, fmt.Errorf("%w (%w)", ErrAway, err)
 	}
-	s, err := store(ctx, c.nc, false, 0)
-	if err == nil {
-		c.objects = s
+	if err != nil || len(answer) == 0 {
+		return out, err
 	}
-	return s, err
+	return out, json.Unmarshal(answer, &out)
 }
 
 // Hello announces the worker.
 func (c *Client) Hello(ctx context.Context, a fleet.Announcement) (fleet.Orders, error) {
-	return ask[fleet.Orders](ctx, c, Desk+"hello."+c.worker, c.wait, a)
+	return ask[fleet.Orders](ctx, c, Desk+"hello.", c.wait, a)
 }
 
 // Beat is the worker's sign of life.
 func (c *Client) Beat(ctx context.Context, b fleet.Beat) (fleet.Orders, error) {
-	return ask[fleet.Orders](ctx, c, Desk+"beat."+c.worker, c.wait, b)
+	return ask[fleet.Orders](ctx, c, Desk+"beat.", c.wait, b)
 }
 
 // Begin asks for leave to run a task.
 func (c *Client) Begin(ctx context.Context, b fleet.Beginning) (fleet.Grant, error) {
-	return ask[fleet.Grant](ctx, c, Desk+"begin."+c.worker, c.wait, b)
+	return ask[fleet.Grant](ctx, c, Desk+"begin.", c.wait, b)
 }
 
 // Finish brings an answer.
 func (c *Client) Finish(ctx context.Context, a fleet.Answer) (fleet.Outcome, error) {
-	return ask[fleet.Outcome](ctx, c, Desk+"finish."+c.worker, 3*c.wait, a)
+	return ask[fleet.Outcome](ctx, c, Desk+"finish.", 3*c.wait, a)
 }
 
 // Health brings what a health check gave.
 func (c *Client) Health(ctx context.Context, h fleet.Health) (fleet.Orders, error) {
-	return ask[fleet.Orders](ctx, c, Desk+"health."+c.worker, c.wait, h)
+	return ask[fleet.Orders](ctx, c, Desk+"health.", c.wait, h)
 }
 
 // Submit sends a part of a sweep.
 func (c *Client) Submit(ctx context.Context, s fleet.Submission) (fleet.Sweep, error) {
-	return ask[fleet.Sweep](ctx, c, Office+"submit", 3*c.wait, s)
+	return ask[fleet.Sweep](ctx, c, Office+"submit.", 3*c.wait, s)
 }
 
 // Answers asks for a sweep's answers.
 func (c *Client) Answers(ctx context.Context, q fleet.Question) (fleet.Page, error) {
-	return ask[fleet.Page](ctx, c, Office+"answers", q.Wait+c.wait, q)
+	return ask[fleet.Page](ctx, c, Office+"answers.", q.Wait+c.wait, q)
 }
 
 // Status asks how the fleet is.
 func (c *Client) Status(ctx context.Context) (fleet.Status, error) {
-	return ask[fleet.Status](ctx, c, Office+"status", c.wait, struct{}{})
+	return ask[fleet.Status](ctx, c, Office+"status.", c.wait, struct{}{})
 }
 
 // Tasks asks for tasks.
 func (c *Client) Tasks(ctx context.Context, q fleet.TaskQuestion) ([]fleet.TaskStatus, error) {
-	return ask[[]fleet.TaskStatus](ctx, c, Office+"tasks", c.wait, q)
+	return ask[[]fleet.TaskStatus](ctx, c, Office+"tasks.", c.wait, q)
 }
 
 // Steer gives an order.
 func (c *Client) Steer(ctx context.Context, s fleet.Steering) (string, error) {
-	return ask[string](ctx, c, Office+"steer", c.wait, s)
+	return ask[string](ctx, c, Office+"steer.", c.wait, s)
 }
 
 // Hear calls back whenever workers should ask for orders, and whenever the

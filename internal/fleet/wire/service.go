@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,18 +11,17 @@ import (
 	"assay/internal/fleet"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 )
 
 // Service answers for a coordinator.
 type Service struct {
-	nc      *nats.Conn
-	objects jetstream.ObjectStore
-	wg      sync.WaitGroup
-	subs    []*nats.Subscription
-	ctx     context.Context //nolint:containedctx // of all requests: Stop ends it
-	cancel  context.CancelFunc
-	slots   chan struct{}
+	nc     *nats.Conn
+	large  *parts
+	wg     sync.WaitGroup
+	subs   []*nats.Subscription
+	ctx    context.Context //nolint:containedctx // of all requests: Stop ends it
+	cancel context.CancelFunc
+	slots  chan struct{}
 }
 
 // atOnce is how many requests are answered at the same time: those that wait for
@@ -29,18 +29,14 @@ type Service struct {
 const atOnce = 512
 
 // Serve answers requests until Stop.
-func Serve(ctx context.Context, nc *nats.Conn, replicas int, desk fleet.Desk, office fleet.Office) (*Service, error) {
-	objects, err := store(ctx, nc, true, replicas)
-	if err != nil {
-		return nil, fmt.Errorf("make the object store: %w", err)
-	}
+func Serve(ctx context.Context, nc *nats.Conn, desk fleet.Desk, office fleet.Office) (*Service, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Service{nc: nc, objects: objects, ctx: ctx, cancel: cancel, slots: make(chan struct{}, atOnce)}
-	err = errors.Join(
+	s := &Service{nc: nc, large: newParts(defaults), ctx: ctx, cancel: cancel, slots: make(chan struct{}, atOnce)}
+	err := errors.Join(
 		on(s, Desk+"hello.*", desk.Hello), on(s, Desk+"beat.*", desk.Beat), on(s, Desk+"begin.*", desk.Begin),
 		on(s, Desk+"finish.*", desk.Finish), on(s, Desk+"health.*", desk.Health),
-		on(s, Office+"submit", office.Submit), on(s, Office+"answers", office.Answers), on(s, Office+"tasks", office.Tasks), on(s, Office+"steer", office.Steer),
-		on(s, Office+"status", func(ctx context.Context, _ struct{}) (fleet.Status, error) { return office.Status(ctx) }),
+		on(s, Office+"submit.*", office.Submit), on(s, Office+"answers.*", office.Answers), on(s, Office+"tasks.*", office.Tasks), on(s, Office+"steer.*", office.Steer),
+		on(s, Office+"status.*", func(ctx context.Context, _ struct{}) (fleet.Status, error) { return office.Status(ctx) }),
 	)
 	if err != nil {
 		s.Stop()
@@ -55,6 +51,14 @@ func on[In, Out any](s *Service, subject string, answer func(context.Context, In
 		if !meant(subject, m) {
 			return
 		}
+		body, whole, err := s.large.add(sender(m.Subject), m)
+		if err != nil {
+			s.respond(m, func() (any, error) { return nil, err })
+			return
+		}
+		if !whole {
+			return
+		}
 		// Waiting for answers may take half a minute, and must not keep workers.
 		if !strings.HasPrefix(subject, Office) {
 			s.slots <- struct{}{}
@@ -65,8 +69,10 @@ func on[In, Out any](s *Service, subject string, answer func(context.Context, In
 			}
 			s.respond(m, func() (any, error) {
 				var in In
-				if err := unpack(s.ctx, m, &in, s.open); err != nil {
-					return nil, err
+				if len(body) > 0 {
+					if err := json.Unmarshal(body, &in); err != nil {
+						return nil, err
+					}
 				}
 				if err := speaksForItself(m.Subject, in); err != nil {
 					return nil, err
@@ -85,19 +91,24 @@ func on[In, Out any](s *Service, subject string, answer func(context.Context, In
 	return nil
 }
 
-func (s *Service) open() (jetstream.ObjectStore, error) { return s.objects, nil }
-
 func (s *Service) respond(m *nats.Msg, answer func() (any, error)) {
-	out := nats.NewMsg(m.Reply)
 	v, err := answer()
+	var out []*nats.Msg
 	if err == nil {
-		err = pack(s.ctx, out, v, limitOf(s.nc), s.open)
+		out, err = split(m.Reply, v, limitOf(s.nc))
 	}
 	if err != nil {
-		out.Data = nil
-		out.Header.Set(failed, strings.ReplaceAll(err.Error(), "\n", "; "))
+		header := failed
+		if _, ok := errors.AsType[errLater](err); ok {
+			header = later
+		}
+		no := nats.NewMsg(m.Reply)
+		no.Header.Set(header, strings.ReplaceAll(err.Error(), "\n", "; "))
+		out = []*nats.Msg{no}
 	}
-	_ = s.nc.PublishMsg(out) // who asked asks again
+	for _, m := range out {
+		_ = s.nc.PublishMsg(m) // who asked asks again
+	}
 }
 
 // meant reports whether a message was published to a subject, with an inbox to
@@ -120,7 +131,7 @@ func speaksForItself(subject string, in any) error {
 	if !ok {
 		return fmt.Errorf("%T names no worker", in)
 	}
-	if at := subject[strings.LastIndexByte(subject, '.')+1:]; at != who.By() {
+	if at := sender(subject); at != who.By() {
 		return fmt.Errorf("worker %s speaks as %s", at, who.By())
 	}
 	return nil
@@ -136,4 +147,5 @@ func (s *Service) Stop() {
 	}
 	s.cancel()
 	s.wg.Wait()
+	s.large.close()
 }

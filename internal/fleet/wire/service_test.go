@@ -14,12 +14,12 @@ func TestMeant(t *testing.T) {
 		subscribed, published, reply string
 		want                         bool
 	}{
-		"a request":            {Office + "submit", Office + "submit", "_INBOX.a.b", true},
+		"a request":            {Office + "submit.*", Office + "submit.anna", "_INBOX.a.b", true},
 		"a worker's request":   {Desk + "finish.*", Desk + "finish.lab-3", "_INBOX.a.b", true},
-		"delivered by another": {Office + "submit", "$O.bucket.C.x", "_INBOX.a.b", false},
-		"another's subject":    {Desk + "finish.*", "$O.bucket.C.x", "_INBOX.a.b", false},
+		"delivered by another": {Office + "submit", "assay.task.cpu.x", "_INBOX.a.b", false},
+		"another's subject":    {Desk + "finish.*", "assay.task.cpu.x", "_INBOX.a.b", false},
 		"an order as reply":    {Desk + "finish.*", Desk + "finish.lab-3", "$JS.API.STREAM.DELETE.ASSAY_TASKS", false},
-		"nobody to answer":     {Office + "submit", Office + "submit", "", false},
+		"nobody to answer":     {Office + "submit.*", Office + "submit.anna", "", false},
 	} {
 		if got := meant(c.subscribed, &nats.Msg{Subject: c.published, Reply: c.reply}); got != c.want {
 			t.Errorf("%s: %v", name, got)

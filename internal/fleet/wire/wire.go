@@ -1,43 +1,33 @@
 // Package wire carries what coordinator, workers and users say to each other
-// over NATS: requests and answers in JSON, one subject for each kind, and for a
-// worker's its name behind it, so that a server lets each worker speak for itself
-// alone. What is too large for a message goes by the object store.
+// over NATS: requests and answers in JSON, one subject for each kind with the name of who
+// speaks behind it, so that a server lets each speak for itself
+// alone. What is too large for a message goes in several.
 package wire
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nuid"
 )
 
-// The subjects. A worker's name stands behind those of the desk.
+// The subjects. The name of who speaks stands behind those of the desk and of the office.
 const (
 	Root   = "assay.v1."
 	Desk   = Root + "desk."
 	Office = Root + "office."
 	News   = Root + "news" // workers should ask for orders
-	// Bucket holds what is too large for a message.
-	Bucket = "assay-large"
 )
 
-// The headers of messages.
+// Nobody speaks at an office that asks for no keys, or is its coordinator.
+const Nobody = "nobody"
+
+// The headers of messages that have no body but a reason.
 const (
-	failed = "Assay-Error"
-	object = "Assay-Object"
+	failed = "Assay-Error" // asking again does not help
+	later  = "Assay-Later" // it may
 )
-
-// mostInline is how many bytes travel in a message, where the server does not
-// allow less.
-const mostInline = 900 << 10
-
-// keep is how long a large message may lie in the object store.
-const keep = 24 * time.Hour
 
 // Options are how a connection is made.
 type Options struct {
@@ -78,65 +68,6 @@ func Connect(url string, o Options) (*nats.Conn, error) {
 		return nil, fmt.Errorf("connect to %s: %w", url, err)
 	}
 	return nc, nil
-}
-
-// store opens the object store, or makes it.
-func store(ctx context.Context, nc *nats.Conn, create bool, replicas int) (jetstream.ObjectStore, error) {
-	js, err := jetstream.New(nc)
-	if err != nil {
-		return nil, err
-	}
-	if !create {
-		return js.ObjectStore(ctx, Bucket)
-	}
-	return js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{
-		Bucket: Bucket, Description: "results of Assay that are larger than a message", TTL: keep, Storage: jetstream.FileStorage, Replicas: max(1, replicas),
-	})
-}
-
-// pack puts a value into a message, or into the object store and its name into the
-// message. open is asked for the store only then.
-func pack(ctx context.Context, m *nats.Msg, v any, limit int, open func() (jetstream.ObjectStore, error)) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	if len(body) <= limit {
-		m.Data = body
-		return nil
-	}
-	s, err := open()
-	if err != nil {
-		return fmt.Errorf("open the object store for %d bytes: %w", len(body), err)
-	}
-	name := nuid.Next()
-	if _, err := s.PutBytes(ctx, name, body); err != nil {
-		return fmt.Errorf("put %d bytes into the object store: %w", len(body), err)
-	}
-	m.Header.Set(object, name)
-	return nil
-}
-
-// unpack reads a message into a value.
-func unpack(ctx context.Context, m *nats.Msg, v any, open func() (jetstream.ObjectStore, error)) error {
-	if why := m.Header.Get(failed); why != "" {
-		return &RefusedError{why}
-	}
-	body := m.Data
-	if name := m.Header.Get(object); name != "" {
-		s, err := open()
-		if err != nil {
-			return err
-		}
-		if body, err = s.GetBytes(ctx, name); err != nil {
-			return fmt.Errorf("get a large message: %w", err)
-		}
-		_ = s.Delete(ctx, name) // else it goes when its time is over
-	}
-	if len(body) == 0 {
-		return nil
-	}
-	return json.Unmarshal(body, v)
 }
 
 // RefusedError is what the coordinator says against a request.

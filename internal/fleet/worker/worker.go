@@ -382,7 +382,18 @@ func (w *Worker) carry(ctx context.Context, j *job, t fleet.Task) (a fleet.Answe
 	if err != nil {
 		a.Error = err.Error()
 	}
+	if size := bytesOf(a.Results); size > fleet.MostAnswer {
+		a.Results, a.Error = nil, fmt.Sprintf("its results have %d MB, and a fleet takes %d MB of a task at most: run it without a fleet", size>>20, fleet.MostAnswer>>20)
+	}
 	return a
+}
+
+func bytesOf(results []json.RawMessage) int {
+	n := 0
+	for _, body := range results {
+		n += len(body)
+	}
+	return n
 }
 
 func (w *Worker) phase(j *job, name string) {
