@@ -29,8 +29,8 @@ func runPlacement(ctx context.Context, stdout, stderr io.Writer, args []string) 
 		return err
 	}
 	fmt.Fprintf(stdout, "%d durations of %d journals; seeds %d to %d\n\n", len(samples), len(files), *first, *first+*n-1)
-	fmt.Fprintln(stdout, "| setting | | median | worst | first come, first served: median | worst | later than that |")
-	fmt.Fprintln(stdout, "| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+	fmt.Fprintln(stdout, "| setting | | median | worst | first come, first served: median | worst | later than that | copies |")
+	fmt.Fprintln(stdout, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
 	for _, s := range simulation.Settings() {
 		var outcomes []simulation.Outcome
 		for seed := *first; seed < *first+*n; seed++ {
@@ -44,7 +44,7 @@ func runPlacement(ctx context.Context, stdout, stderr io.Writer, args []string) 
 			outcomes = append(outcomes, o)
 		}
 		r := simulation.Summarise(outcomes)
-		fmt.Fprintf(stdout, "| %s | %s | %.3f | %.3f | %.3f | %.3f | %d of %d |\n", s.Name, s, r.Median, r.Worst, r.ServedMedian, r.ServedMost, r.Worse, r.Workloads)
+		fmt.Fprintf(stdout, "| %s | %s | %.3f | %.3f | %.3f | %.3f | %d of %d | %.1f %% |\n", s.Name, s, r.Median, r.Worst, r.ServedMedian, r.ServedMost, r.Worse, r.Workloads, 100*r.Copies)
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func (s *Scheduler) mayRun(i int, q *queued) bool {
 	switch {
 	case speed == 0, q.guessed() && !q.Timed && speed < brisk*q.class.best:
 		return false
-	case len(q.Avoid) == 0 && q.Needs.Host == "":
+	case q.free():
 		return true
 	}
 	return slices.ContainsFunc(s.kinds[i].workers, func(w *worker) bool {
@@ -129,5 +129,8 @@ func (s *Scheduler) mayRun(i int, q *queued) bool {
 // guessed reports whether little is known of how long the task takes. One that has failed
 // somewhere may go anywhere: there may be only slow workers left for it.
 func (q *queued) guessed() bool {
-	return (q.Guess || q.Expect <= 0) && len(q.Avoid) == 0 && q.Needs.Host == ""
+	return (q.Guess || q.Expect <= 0) && q.free()
 }
+
+// free reports whether any worker of a kind may have the task.
+func (q *queued) free() bool { return len(q.Avoid) == 0 && q.Needs.Host == "" }

@@ -20,6 +20,10 @@
 // also not from another worker of that host. That is stricter than never
 // two timed tasks on one device, and it is what a lab does.
 //
+// A worker that has nothing to do runs a copy of a task that another one still runs, if it
+// is expected to end sooner: nobody knows before which of the unknown tasks is a long one, and
+// whichever worker has it would be the last. The first answer counts.
+//
 // Priority comes before everything else. A task that waits rises by one step an
 // hour (AgeStep), so that urgent tasks cannot keep it waiting for ever.
 package placement

@@ -212,6 +212,87 @@ func TestAvoidAndHost(t *testing.T) {
 	}
 }
 
+// TestAvoidAmongEquals: what failed on one of several equal workers goes to another, though
+// the plan would give it to the first.
+func TestAvoidAmongEquals(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"a", "b"} {
+		s := New()
+		s.Join(on(t, "a", 1, "cpu"))
+		s.Join(on(t, "b", 1, "cpu"))
+		failed := task(t, "failed", "cpu", 1)
+		failed.Avoid = []string{bad}
+		s.Add(failed)
+		want := map[string]string{"a": "failed", "b": "failed", bad: ""}
+		for _, id := range []string{"a", "b"} {
+			if got := next(s, start, id); got != want[id] {
+				t.Errorf("it failed on %s, and %s got %q", bad, id, got)
+			}
+		}
+	}
+}
+
+// TestCopies: an idle worker copies what runs far longer than was expected on a slower one, once, and what it would
+// end sooner by all that is known; not what has just begun, nor where somebody else would end it later.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name        string
+		speed       float64 // of the idle worker
+		expect      float64 // seconds
+		after       time.Duration
+		timed, busy bool // the idle worker's host runs something else
+		want        string
+	}{
+		{"far too long, and twice as fast", 2, 1, 30 * time.Second, false, false, "x"},
+		{"far too long, and as fast", 1, 1, 30 * time.Second, false, false, ""},
+		{"just begun", 2, 100, time.Second, false, false, ""},
+		{"much faster", 10, 100, 10 * time.Second, false, false, "x"},
+		{"faster, but not enough for what is left", 2, 100, 60 * time.Second, false, false, ""},
+		{"timed, on an idle host", 10, 100, 10 * time.Second, true, false, "x"},
+		{"timed, and the host is busy", 10, 100, 10 * time.Second, true, true, ""},
+	} {
+		s := New()
+		s.Copies = true
+		s.Join(on(t, "slow", 1, "cpu"))
+		x := task(t, "x", "cpu", c.expect)
+		x.Timed = c.timed
+		s.Add(x)
+		if got := next(s, start, "slow"); got != "x" {
+			t.Fatalf("%s: %q", c.name, got)
+		}
+		idle := on(t, "idle", c.speed, "cpu", "webnn")
+		idle.Slots = 2
+		s.Join(idle)
+		if c.busy {
+			s.Add(task(t, "other", "webnn", 500))
+			if got := next(s, start, "idle"); got != "other" {
+				t.Fatalf("%s: %q", c.name, got)
+			}
+		}
+		d, _ := s.Next(start.Add(c.after), "idle")
+		if d.ID != c.want || d.Copy != (c.want != "") {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+		if c.want == "" {
+			continue
+		}
+		s.Join(on(t, "third", 100, "cpu"))
+		if got := next(s, start.Add(c.after), "third"); got != "" {
+			t.Errorf("%s: %q was copied twice", c.name, got)
+		}
+		s.Answered("x")
+		s.Stopped("x", "slow")
+		if s.Running() != 1 {
+			t.Errorf("%s: the copy is forgotten before it has stopped", c.name)
+		}
+		s.Stopped("x", "idle")
+		if s.Running() != 0 {
+			t.Errorf("%s: %d run", c.name, s.Running())
+		}
+	}
+}
+
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	gpu := on(t, "gpu", 1, "cpu", "cuda")

@@ -14,7 +14,8 @@ type draft struct {
 
 // add puts a task at the end of a worker's list.
 func (d *draft) add(kind int, q *queued, free *pool) {
-	w, end := free.take(q.Timed, q.seconds()/q.class.speed[kind])
+	w := free.soonest(q) // there is one: the kind may have it
+	end := free.take(w, q.Timed, q.seconds()/q.class.speed[kind])
 	to := free.workers[w]
 	d.lists[to] = append(d.lists[to], q)
 	d.ends = max(d.ends, end)

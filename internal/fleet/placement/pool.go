@@ -56,12 +56,30 @@ func (p *pool) idlest() int {
 	return best
 }
 
-// take uses a slot, or for a timed task a whole worker, for so long, and returns whose and
-// when that ends.
-func (p *pool) take(timed bool, seconds float64) (w int, end float64) {
-	w = p.order[0]
+// soonest is the worker that is ready first for a task: one of those that may have it, where not all may.
+func (p *pool) soonest(q *queued) int {
+	if q.free() {
+		if q.Timed {
+			return p.idlest()
+		}
+		return p.order[0]
+	}
+	at := p.first
+	if q.Timed {
+		at = p.last
+	}
+	best := -1
+	for w, worker := range p.workers {
+		if _, ok := Fit(&worker.Worker, &q.Task); ok && (best < 0 || at[w] < at[best]) {
+			best = w
+		}
+	}
+	return best
+}
+
+// take uses a worker's slot, or for a timed task all of them, for so long, and returns when that ends.
+func (p *pool) take(w int, timed bool, seconds float64) (end float64) {
 	if timed {
-		w = p.idlest()
 		end = p.last[w] + seconds
 		for i := range p.slots[w] {
 			p.slots[w][i] = end
@@ -74,7 +92,7 @@ func (p *pool) take(timed bool, seconds float64) (w int, end float64) {
 	}
 	p.first[w], p.last[w] = slices.Min(p.slots[w]), slices.Max(p.slots[w])
 	heap.Fix(p, p.place[w])
-	return w, end
+	return end
 }
 
 // Len is heap.Interface's, as the next four are.

@@ -9,14 +9,17 @@ import (
 // Scheduler holds the queue and the workers of a fleet and says who takes what. It
 // is not safe for use by several goroutines.
 type Scheduler struct {
+	// Copies has idle workers run copies of what runs too long elsewhere.
+	Copies bool
+
 	workers map[string]*worker
 	hosts   map[string]*host
 	kinds   []*kind
 	prices  []float64 // by kind, of the last plan
 	classes map[string]*class
 	queue   map[string]*queued
-	running map[string]*running
-	came    int // tasks that were ever added
+	running map[string][]*running // by task: two where it has a copy
+	came    int                   // tasks that were ever added
 
 	stale   bool // workers have changed: the plan is not one any more
 	added   int  // tasks since the plan
@@ -27,9 +30,10 @@ type Scheduler struct {
 type worker struct {
 	Worker
 	kind    *kind
-	list    []*queued // what the plan gives to it, in order
-	next    int       // in list
-	running map[string]*running
+	list    []*queued           // what the plan gives to it, in order
+	next    int                 // in list
+	running map[string]*running // by task
+	looked  time.Time           // for something to copy
 }
 
 // host is a machine: what runs there, from whichever worker.
@@ -49,17 +53,25 @@ type queued struct {
 
 type running struct {
 	task   Task
+	class  *class
 	worker *worker
 	host   *host
 	since  time.Time
 	expect float64 // seconds
+	over   bool    // its task has its answer, and it is being stopped
+}
+
+// Deal is a task that a worker should run now.
+type Deal struct {
+	Task
+	Copy bool // it runs elsewhere already: the first answer counts
 }
 
 // New returns a scheduler with neither workers nor tasks.
 func New() *Scheduler {
 	return &Scheduler{
 		workers: map[string]*worker{}, hosts: map[string]*host{}, classes: map[string]*class{},
-		queue: map[string]*queued{}, running: map[string]*running{},
+		queue: map[string]*queued{}, running: map[string][]*running{},
 	}
 }
 
@@ -75,7 +87,7 @@ func (s *Scheduler) Join(w Worker) {
 	s.stale = true
 }
 
-// Leave removes a worker and returns the tasks that it was running, in the order of
+// Leave removes a worker and returns the tasks that it alone was running, in the order of
 // their names. They are not put back: Add does that.
 func (s *Scheduler) Leave(id string) []Task {
 	w := s.workers[id]
@@ -84,8 +96,10 @@ func (s *Scheduler) Leave(id string) []Task {
 	}
 	var left []Task
 	for name, r := range w.running {
-		left = append(left, r.task)
-		s.Done(name)
+		if !r.over && len(s.running[name]) == 1 {
+			left = append(left, r.task)
+		}
+		s.Stopped(name, id)
 	}
 	s.unwait(w)
 	delete(s.workers, id)
@@ -97,7 +111,7 @@ func (s *Scheduler) Leave(id string) []Task {
 // Add queues a task. One that is queued already is replaced and keeps its place; one that is
 // running is left alone.
 func (s *Scheduler) Add(t Task) {
-	if s.running[t.ID] != nil {
+	if s.runs(t.ID) {
 		return
 	}
 	q := &queued{Task: t, class: s.classOf(&t.Needs), number: s.came}
@@ -130,17 +144,55 @@ func (s *Scheduler) Remove(id string) {
 
 // Done says that a task does not run any more, whatever became of it.
 func (s *Scheduler) Done(id string) {
-	r := s.running[id]
-	if r == nil {
+	for _, r := range slices.Clone(s.running[id]) {
+		s.Stopped(id, r.worker.ID)
+	}
+}
+
+// Began says that a worker runs a task, whoever gave it to it.
+func (s *Scheduler) Began(now time.Time, t Task, worker string) {
+	w := s.workers[worker]
+	if w == nil || w.running[t.ID] != nil {
 		return
 	}
-	delete(s.running, id)
+	s.Remove(t.ID)
+	target, step := fit(&w.Worker, &t.Needs)
+	if step != fits {
+		target = &Target{}
+	}
+	s.start(now, w, &t, s.classOf(&t.Needs), target)
+}
+
+// Answered says that a task has its answer. Where it still runs it is being stopped, and
+// keeps its slot until then (Stopped).
+func (s *Scheduler) Answered(id string) {
+	for _, r := range s.running[id] {
+		r.over = true
+	}
+}
+
+// Stopped says that a worker does not run a task any more.
+func (s *Scheduler) Stopped(id, worker string) {
+	i := slices.IndexFunc(s.running[id], func(r *running) bool { return r.worker.ID == worker })
+	if i < 0 {
+		return
+	}
+	r := s.running[id][i]
+	s.running[id] = slices.Delete(s.running[id], i, i+1)
+	if len(s.running[id]) == 0 {
+		delete(s.running, id)
+	}
 	delete(r.worker.running, id)
 	r.host.running--
 	if r.task.Timed {
 		r.host.timed = false
 	}
 	s.changes++
+}
+
+// runs reports whether a task runs somewhere and has no answer yet.
+func (s *Scheduler) runs(id string) bool {
+	return slices.ContainsFunc(s.running[id], func(r *running) bool { return !r.over })
 }
 
 // Queued and Running are how many tasks wait and run.
@@ -150,17 +202,21 @@ func (s *Scheduler) Queued() int { return len(s.queue) }
 func (s *Scheduler) Running() int { return len(s.running) }
 
 // Next is what a worker with a free slot should run now. It counts as running from
-// then on. Nothing where there is nothing for it, where somebody else would finish
+// then on. Where there is nothing else for it that is a copy of what runs too long elsewhere. Nothing where there is nothing for it, where somebody else would finish
 // sooner what there is, or where a timed task waits for the host to be idle: ask
 // again when anything has changed.
-func (s *Scheduler) Next(now time.Time, id string) (Task, bool) {
+func (s *Scheduler) Next(now time.Time, id string) (Deal, bool) {
 	w := s.workers[id]
 	if w == nil || len(w.running) >= w.slots() {
-		return Task{}, false
+		return Deal{}, false
 	}
-	if w.Closed != "" || len(s.queue) == 0 {
+	if w.Closed != "" {
 		s.unwait(w)
-		return Task{}, false
+		return Deal{}, false
+	}
+	if len(s.queue) == 0 {
+		s.unwait(w)
+		return s.copied(now, w)
 	}
 	if s.due() || s.head(w) == nil && s.worthwhile() {
 		s.plan(now)
@@ -171,9 +227,13 @@ func (s *Scheduler) Next(now time.Time, id string) (Task, bool) {
 	}
 	if q == nil {
 		s.unwait(w)
-		return Task{}, false
+		return s.copied(now, w)
 	}
-	return s.begin(now, w, q)
+	if !s.begin(now, w, &q.Task, q.class) {
+		return Deal{}, false
+	}
+	s.Remove(q.ID)
+	return Deal{Task: q.Task}, true
 }
 
 // unwait lets others have the host that a worker wanted for itself.
@@ -204,7 +264,7 @@ func (s *Scheduler) head(w *worker) *queued {
 		if q.gone {
 			continue
 		}
-		if len(q.Avoid) == 0 && q.Needs.Host == "" {
+		if q.free() {
 			return q
 		}
 		if _, ok := Fit(&w.Worker, &q.Task); ok {
@@ -235,27 +295,32 @@ func (s *Scheduler) spare(w *worker) *queued {
 }
 
 // begin starts a task on a worker, unless its host must be waited for.
-func (s *Scheduler) begin(now time.Time, w *worker, q *queued) (Task, bool) {
-	target, ok := Fit(&w.Worker, &q.Task)
-	if !ok {
-		return Task{}, false // which only a stale plan has
+func (s *Scheduler) begin(now time.Time, w *worker, t *Task, c *class) bool {
+	target, ok := Fit(&w.Worker, t)
+	if !ok || w.running[t.ID] != nil {
+		return false // which only a stale plan has
 	}
 	h := s.host(w.hostOf(target))
 	switch {
 	case h.timed, h.waiting != nil && h.waiting != w:
-		return Task{}, false
-	case q.Timed && h.running > 0:
+		return false
+	case t.Timed && h.running > 0:
 		h.waiting = w
-		return Task{}, false
+		return false
 	}
+	s.start(now, w, t, c, target)
+	return true
+}
+
+func (s *Scheduler) start(now time.Time, w *worker, t *Task, c *class, target *Target) {
+	h := s.host(w.hostOf(target))
 	h.waiting = nil
 	h.running++
-	h.timed = q.Timed
-	r := &running{task: q.Task, worker: w, host: h, since: now, expect: q.seconds() / target.speed()}
-	s.running[q.ID], w.running[q.ID] = r, r
-	s.Remove(q.ID)
+	h.timed = t.Timed
+	r := &running{task: *t, class: c, worker: w, host: h, since: now, expect: t.seconds() / target.speed()}
+	s.running[t.ID] = append(s.running[t.ID], r)
+	w.running[t.ID] = r
 	s.changes++
-	return q.Task, true
 }
 
 func (s *Scheduler) host(name string) *host {

@@ -16,6 +16,7 @@ type Planned struct {
 // NewPlanned gives a workload to a scheduler.
 func NewPlanned(load *Workload) *Planned {
 	p := &Planned{placement.New(), load, map[string]int{}}
+	p.scheduler.Copies = true
 	for i := range load.Workers {
 		p.scheduler.Join(load.Workers[i])
 	}
@@ -33,7 +34,10 @@ func (p *Planned) Next(now time.Time, worker int) (int, bool) {
 }
 
 // Done tells it.
-func (p *Planned) Done(job int) { p.scheduler.Done(p.load.Jobs[job].ID) }
+func (p *Planned) Done(job, worker int) {
+	p.scheduler.Answered(p.load.Jobs[job].ID)
+	p.scheduler.Stopped(p.load.Jobs[job].ID, p.load.Workers[worker].ID)
+}
 
 // Served is first come, first served: a worker with a free slot takes the first task in
 // the queue that it can run.
@@ -45,13 +49,11 @@ type Served struct {
 	taken []bool
 	at    []int // by worker: what is before it is taken, or not for it
 	busy  []int
-	on    []int // by job
 }
 
 // NewServed serves a workload in its order.
 func NewServed(load *Workload, waits bool) *Served {
-	return &Served{load: load, waits: waits, taken: make([]bool, len(load.Jobs)), at: make([]int, len(load.Workers)),
-		busy: make([]int, len(load.Workers)), on: make([]int, len(load.Jobs))}
+	return &Served{load: load, waits: waits, taken: make([]bool, len(load.Jobs)), at: make([]int, len(load.Workers)), busy: make([]int, len(load.Workers))}
 }
 
 // Next is the first that the worker can run.
@@ -71,7 +73,7 @@ func (s *Served) Next(_ time.Time, worker int) (int, bool) {
 			skipped = true
 			continue
 		}
-		s.taken[i], s.on[i] = true, worker
+		s.taken[i] = true
 		s.busy[worker]++
 		return i, true
 	}
@@ -84,4 +86,4 @@ func (s *Served) can(worker, job int) bool {
 }
 
 // Done frees the slot.
-func (s *Served) Done(job int) { s.busy[s.on[job]]-- }
+func (s *Served) Done(_, worker int) { s.busy[worker]-- }

@@ -63,7 +63,7 @@ func TestPlacement(t *testing.T) {
 type wrong struct{ next func(worker int) (int, bool) }
 
 func (w wrong) Next(_ time.Time, worker int) (int, bool) { return w.next(worker) }
-func (w wrong) Done(int)                                 {}
+func (w wrong) Done(int, int)                            {}
 
 // TestRunWatches: a policy that breaks a rule is found out.
 func TestRunWatches(t *testing.T) {
@@ -91,7 +91,7 @@ func TestRunWatches(t *testing.T) {
 		policy Policy
 		says   string
 	}{
-		{given(0, 0), "begun twice"},
+		{given(0, 0), "begun twice on"},
 		{given(2), "cannot run it"},
 		{given(0, 1), "beside 1 others"},
 		{given(0), "left 2 of 3"},
@@ -155,7 +155,7 @@ func TestBound(t *testing.T) {
 			t.Fatalf("the bound %v is above the optimum %v", bound, best)
 		}
 		got, err := Run(load, NewPlanned(load), time.Unix(1e9, 0))
-		if err != nil || got < best*(1-1e-6) {
+		if err != nil || got.Seconds < best*(1-1e-6) {
 			t.Fatalf("placement took %v, the optimum is %v: %v", got, best, err)
 		}
 	})
@@ -180,7 +180,7 @@ func TestBoundIsTight(t *testing.T) {
 	if bound := Bound(load); bound < want*0.99 || bound > want*1.0001 {
 		t.Errorf("the bound is %v, want %v", bound, want)
 	}
-	if got, err := Run(load, NewPlanned(load), time.Unix(1e9, 0)); err != nil || got > want*1.03 {
+	if got, err := Run(load, NewPlanned(load), time.Unix(1e9, 0)); err != nil || got.Seconds > want*1.03 {
 		t.Errorf("placement took %v, want %v: %v", got, want, err)
 	}
 }

@@ -14,6 +14,8 @@ type Outcome struct {
 	Bound   float64
 	Planned float64
 	Served  float64 // the better of the two ways to serve in order
+	Tasks   int
+	Copies  int // that placement made
 }
 
 // Ratio is how far above the bound placement ended.
@@ -25,18 +27,19 @@ func (s Setting) Try(samples []Sample, seed uint64) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	o := Outcome{Seed: seed, Bound: Bound(load)}
 	start := time.Unix(1e9, 0)
-	if o.Planned, err = Run(load, NewPlanned(load), start); err != nil {
-		return o, fmt.Errorf("%s, seed %d: %w", s.Name, seed, err)
+	planned, err := Run(load, NewPlanned(load), start)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("%s, seed %d: %w", s.Name, seed, err)
 	}
+	o := Outcome{Seed: seed, Bound: Bound(load), Planned: planned.Seconds, Tasks: s.Tasks, Copies: planned.Copies}
 	for _, waits := range []bool{true, false} {
-		t, err := Run(load, NewServed(load, waits), start)
+		c, err := Run(load, NewServed(load, waits), start)
 		if err != nil {
 			return o, fmt.Errorf("%s, seed %d, first come, first served: %w", s.Name, seed, err)
 		}
-		if o.Served == 0 || t < o.Served {
-			o.Served = t
+		if o.Served == 0 || c.Seconds < o.Served {
+			o.Served = c.Seconds
 		}
 	}
 	return o, nil
@@ -50,14 +53,17 @@ type Summary struct {
 	ServedMedian, ServedMost float64 // the same, first come, first served
 	Worse                    int     // workloads on which placement ended later than that
 	Gain                     float64 // median of the served time over the planned one
+	Copies                   float64 // of all tasks, the share
 }
 
 // Summarise counts outcomes up.
 func Summarise(outcomes []Outcome) Summary {
 	s := Summary{Workloads: len(outcomes)}
+	tasks, copies := 0, 0
 	var ratios, served, gains []float64
 	for _, o := range outcomes {
 		ratios, served, gains = append(ratios, o.Ratio()), append(served, o.Served/o.Bound), append(gains, o.Served/o.Planned)
+		tasks, copies = tasks+o.Tasks, copies+o.Copies
 		if o.Ratio() > s.Worst {
 			s.Worst, s.WorstSeed = o.Ratio(), o.Seed
 		}
@@ -66,6 +72,7 @@ func Summarise(outcomes []Outcome) Summary {
 		}
 	}
 	s.Median, s.ServedMedian, s.Gain = measure.Median(ratios), measure.Median(served), measure.Median(gains)
+	s.Copies = float64(copies) / float64(max(1, tasks))
 	s.ServedMost = slices.Max(served)
 	return s
 }
