@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"assay/internal/fleet/placer"
 	"assay/internal/fleet/station"
 
 	"github.com/spf13/cobra"
@@ -91,7 +90,7 @@ func (a *app) coordinate(ctx context.Context, f *coordinatorFlags) error {
 	if err != nil {
 		return err
 	}
-	f.Dir, f.Version, f.Log, f.Place = dir, version, a.log, &placer.Placer{}
+	f.Dir, f.Version, f.Log = dir, version, a.log
 	s, err := station.Open(ctx, f.Options)
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ type Task struct {
 	Sweep    string    `json:"sweep"`
 	Priority int       `json:"priority,omitempty"` // larger ones first
 	Queued   time.Time `json:"queued"`             // by the coordinator's clock
+	To       string    `json:"to,omitempty"`       // the worker that it is handed to: its lane is that worker's
 }
 
 // NewTask is the task of a cell that is run as a plan says.
@@ -89,10 +90,17 @@ type Needs struct {
 	Code        bool              `json:"code,omitempty"`         // the model's own code is run
 }
 
-// Lane is where the task waits: the target's name, with "any" behind it where the
+// LaneOf is where tasks wait that are handed to a worker.
+func LaneOf(worker string) string { return "to-" + worker }
+
+// Lane is where the task waits: at the worker that it is handed to, or by its needs: the target's name,
+// with "any" behind it where the
 // cell may run elsewhere and a digest where more is needed. It has only letters,
 // digits, dashes and underscores.
 func (t Task) Lane() string {
+	if t.To != "" {
+		return LaneOf(t.To)
+	}
 	lane := strings.NewReplacer("/", "-", ":", "-", "@", "-", ".", "_").Replace(t.Needs.Target.String())
 	if t.FallsBack() {
 		lane += "-any"

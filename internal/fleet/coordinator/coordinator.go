@@ -2,6 +2,9 @@
 // tasks into the queue, grants attempts to workers, accepts one answer for each
 // task and hands the answers to whoever sent the sweep.
 //
+// Each task is put into the queue for one worker, with a free slot, in that worker's lane: who runs
+// what, and in which order, is the placer's to say, by the scheduler that is simulated.
+//
 // What counts is in the ledger before anybody hears of it. The queue only
 // hands tasks out: what it forgets is put again, what it delivers twice is
 // refused. Beside the board a coordinator knows only what stops being true when
@@ -20,6 +23,7 @@ import (
 
 	"assay/internal/fleet"
 	"assay/internal/fleet/ledger"
+	"assay/internal/fleet/placer"
 )
 
 // Config is set once, before Open.
@@ -38,32 +42,6 @@ type Config struct {
 	// News is called when workers should ask for orders before their next beat; nil
 	// leaves them to it.
 	News func()
-	// Place decides who runs what first; nil is first come, first served.
-	Place Placer
-}
-
-// Placer is how tasks come to workers. Its methods are called one at a time.
-type Placer interface {
-	// Order sorts the tasks of one lane: the first is released first.
-	Order(tasks []fleet.Task, now time.Time)
-	// Wait is how long a worker should leave a task to others; 0 is that it runs it now. able
-	// finds out who else could, which takes a while where there are thousands.
-	Wait(t fleet.Task, worker string, able func() []Able, now time.Time) time.Duration
-	// Learn hears how long a task took.
-	Learn(t fleet.Task, worker string, took time.Duration)
-}
-
-// Able is a worker that could run a task, and what it does now.
-type Able struct {
-	Worker string
-	Slots  int
-	Busy   []Busy
-}
-
-// Busy is a task under way.
-type Busy struct {
-	Task  fleet.Task
-	Began time.Time
 }
 
 // Coordinator is an open one. It is a fleet.Desk and a fleet.Office.
@@ -76,12 +54,16 @@ type Coordinator struct {
 	lanes   map[string]*lane
 	present map[string]*presence
 	heard   map[string]time.Time // when the attempt under way of a task was last heard of
-	bounced map[string]bool      // tasks that a worker was told to give back
-	changed chan struct{}        // closed and replaced when a sweep has a new answer
-	kick    chan struct{}        // something may be released
-	redo    []fleet.Task         // to be taken out of the queue and put again
-	out     []fleet.Task         // to be taken out
-	news    bool                 // workers should ask for orders
+	place   *placer.Placer
+	dealt   map[string]dealt    // tasks that are in the queue, or under way
+	choosy  map[string][]string // queued tasks that failed somewhere: the workers that they avoid
+	muster  bool                // the placer should hear who is there
+	bounced map[string]bool     // tasks that a worker was told to give back
+	changed chan struct{}       // closed and replaced when a sweep has a new answer
+	kick    chan struct{}       // something may be released
+	redo    []fleet.Task        // to be taken out of the queue and put again
+	out     []fleet.Task        // to be taken out
+	news    bool                // workers should ask for orders
 }
 
 // presence is a worker as it is heard.
@@ -92,6 +74,7 @@ type presence struct {
 	running     []fleet.Activity
 	accepted    int
 	checked     time.Time // when this incarnation last showed that it is healthy
+	enlisted    bool      // the placer knows what it runs
 }
 
 const defaultPatience = 3 * time.Second
@@ -115,6 +98,7 @@ func Open(c Config) (*Coordinator, error) {
 	}
 	x := &Coordinator{
 		c: c, board: fleet.NewBoard(), lanes: map[string]*lane{}, present: map[string]*presence{}, heard: map[string]time.Time{},
+		place: placer.New(), dealt: map[string]dealt{}, choosy: map[string][]string{},
 		bounced: map[string]bool{}, changed: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
 	l, err := ledger.Open(filepath.Join(c.Dir, "ledger.jsonl"), x.board.Apply)
@@ -133,10 +117,13 @@ func (x *Coordinator) recall() {
 	for w := range x.board.Works {
 		switch {
 		case w.State.UnderWay():
-			x.lane(w.Task).released[w.Key] = now
+			x.lane(w.Task).keys[w.Key] = true
 			x.heard[w.Key] = now
+			x.dealt[w.Key] = dealt{to: w.Current().Worker, at: now, begun: true}
 		case w.State == fleet.Queued:
-			x.lane(w.Task).wait(w.Key)
+			x.offer(w)
+		case w.State == fleet.Paused:
+			x.lane(w.Task).keys[w.Key] = true
 		}
 	}
 }
@@ -194,45 +181,35 @@ func (x *Coordinator) follow(e fleet.Event) {
 	w := x.board.Work(key)
 	switch e.Kind {
 	case fleet.KindTask:
-		x.lane(w.Task).wait(key)
-		x.awake()
+		x.lane(w.Task).keys[key] = true
+		x.clear(w)
+		x.offer(w)
 	case fleet.KindBegan:
 		x.heard[key] = x.c.Now()
-		l := x.lane(w.Task)
-		if _, ok := l.released[key]; !ok {
-			l.released[key] = x.c.Now()
-		}
+		x.began(w, e.Attempt.Worker)
 	case fleet.KindLost, fleet.KindFailed:
 		delete(x.heard, key)
-		if w.State == fleet.Queued {
-			x.redo = append(x.redo, w.Task)
-			x.awake()
-		}
+		x.undeal(w)
+		x.offer(w)
 	case fleet.KindAccepted, fleet.KindDead:
-		x.settle(w)
 		if e.Kind == fleet.KindDead {
-			x.out = append(x.out, w.Task)
+			x.undeal(w)
 		}
+		x.settle(w)
 		close(x.changed)
 		x.changed = make(chan struct{})
 	case fleet.KindRequeue:
-		x.lane(w.Task).released[key] = x.c.Now()
-		x.redo = append(x.redo, w.Task)
-		x.awake()
+		x.undeal(w)
+		x.clear(w)
+		x.offer(w)
 	}
 }
 
-// settle forgets a task that has ended.
-func (x *Coordinator) settle(w *fleet.Work) {
-	delete(x.heard, w.Key)
-	delete(x.bounced, w.Key)
-	l := x.lanes[w.Lane()]
-	if l == nil {
-		return
-	}
-	delete(l.released, w.Key)
-	if len(l.released) <= l.window/2 {
-		x.awake()
+// clear takes out of the queue what its worker may not have acknowledged yet, of a task that
+// had its answer before.
+func (x *Coordinator) clear(w *fleet.Work) {
+	if n := len(w.Attempts); n > 0 {
+		x.remove(w.Task, w.Attempts[n-1].Worker)
 	}
 }
 
@@ -246,25 +223,22 @@ func (x *Coordinator) awake() {
 // work does what is due with the queue, which may take a while: without the lock.
 func (x *Coordinator) work(ctx context.Context) {
 	x.mu.Lock()
+	fresh := x.deal()
 	redo, out, news := x.redo, x.out, x.news
 	x.redo, x.out, x.news = nil, nil, false
-	releases := x.release()
 	x.mu.Unlock()
 	for _, t := range slices.Concat(out, redo) {
 		if err := x.c.Queue.Remove(ctx, t.Lane(), t.Key); err != nil && ctx.Err() == nil {
 			x.c.Log.Warn("a task could not be taken out of the queue", "task", t.Key, "error", err)
 		}
 	}
-	x.put(ctx, redo)
-	for _, tasks := range releases {
-		x.put(ctx, tasks)
-	}
-	if news || len(releases) > 0 {
+	x.put(ctx, append(redo, fresh...))
+	if news {
 		x.c.News()
 	}
 }
 
-// put queues tasks; those that could not be are released again later.
+// put queues tasks; those that could not be are dealt again later.
 func (x *Coordinator) put(ctx context.Context, tasks []fleet.Task) {
 	if len(tasks) == 0 {
 		return
@@ -274,9 +248,9 @@ func (x *Coordinator) put(ctx context.Context, tasks []fleet.Task) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		for _, t := range tasks {
-			if w := x.board.Work(t.Key); w != nil && w.State == fleet.Queued {
-				delete(x.lane(t).released, t.Key)
-				x.lane(t).wait(t.Key)
+			if d, there := x.dealt[t.Key]; there && !d.begun && d.to == t.To {
+				x.undeal(x.board.Work(t.Key))
+				x.offer(x.board.Work(t.Key))
 			}
 		}
 	}
@@ -309,25 +283,6 @@ func (x *Coordinator) lose(w *fleet.Work, n int, why string) {
 	}
 }
 
-// reconcile puts again what was released long ago and nobody has begun: a
-// queue that lost it is not told apart from one that holds it.
-func (x *Coordinator) reconcile(now time.Time) {
-	for _, l := range x.lanes {
-		for key, since := range l.released {
-			if w := x.board.Work(key); w.State == fleet.Queued && now.Sub(since) > 4*x.c.Lease && len(l.able) > 0 {
-				l.released[key] = now
-				if !x.bounced[key] {
-					x.redo = append(x.redo, w.Task)
-				}
-				delete(x.bounced, key)
-			}
-		}
-	}
-	if len(x.redo) > 0 {
-		x.awake()
-	}
-}
-
 // exhausted decides about a task that the queue delivers no more.
 func (x *Coordinator) exhausted(ctx context.Context, key string) {
 	x.mu.Lock()
@@ -335,8 +290,7 @@ func (x *Coordinator) exhausted(ctx context.Context, key string) {
 	switch {
 	case w == nil:
 	case x.bounced[key] && w.State == fleet.Queued: // it was given back by order
-		delete(x.bounced, key)
-		x.redo = append(x.redo, w.Task)
+		x.again(w)
 	default:
 		if err := x.commit(x.board.Exhaust(key, x.c.Now())...); err != nil {
 			x.c.Log.Error("the ledger cannot be written", "error", err)

@@ -119,12 +119,7 @@ func (x *Coordinator) orders(worker string) fleet.Orders {
 	if !m.Open() || o.Check && p.checked.IsZero() {
 		return o // nothing before it has shown that it is healthy
 	}
-	for name, l := range x.lanes {
-		if slices.Contains(l.able, worker) {
-			o.Lanes = append(o.Lanes, name)
-		}
-	}
-	slices.Sort(o.Lanes)
+	o.Lanes = []string{fleet.LaneOf(worker)}
 	return o
 }
 
@@ -174,42 +169,23 @@ func (x *Coordinator) view() fleet.View {
 	}
 }
 
-// busy says why a worker should leave a task for now: the machine times another
-// one, or somebody else would finish it sooner.
+// busy says why a worker should leave a task for now: the machine times another one.
 func (x *Coordinator) busy(w *fleet.Work, worker string) fleet.Grant {
-	m := x.board.Member(worker)
-	if w.Timed() {
-		for key := range x.heard {
-			other := x.board.Work(key)
-			a := other.Current()
-			if a == nil || key == w.Key || !other.Timed() {
-				continue
-			}
-			if by := x.board.Member(a.Worker); by != nil && by.Where == m.Where {
-				return fleet.Grant{Wait: min(time.Second, x.c.Lease/10), Pause: true, Why: "a timed task runs on this machine"}
-			}
-		}
-	}
-	if x.c.Place == nil {
+	if !w.Timed() {
 		return fleet.Grant{}
 	}
-	wait := x.c.Place.Wait(w.Task, worker, func() []Able { return x.ableFor(w) }, x.c.Now())
-	return fleet.Grant{Wait: min(wait, 2*time.Second), Why: "another worker would finish it sooner"}
-}
-
-// ableFor are the workers that could run a task, with what they do.
-func (x *Coordinator) ableFor(w *fleet.Work) []Able {
-	var out []Able
-	for _, name := range x.lane(w.Task).able {
-		able := Able{Worker: name, Slots: x.board.Member(name).Slots}
-		for _, r := range x.present[name].running {
-			if other := x.board.Work(r.Key); other != nil && other.Current() != nil {
-				able.Busy = append(able.Busy, Busy{other.Task, other.Current().Began})
-			}
+	m := x.board.Member(worker)
+	for key := range x.heard {
+		other := x.board.Work(key)
+		a := other.Current()
+		if a == nil || key == w.Key || !other.Timed() {
+			continue
 		}
-		out = append(out, able)
+		if by := x.board.Member(a.Worker); by != nil && by.Where == m.Where {
+			return fleet.Grant{Wait: min(time.Second, x.c.Lease/10), Pause: true, Why: "a timed task runs on this machine"}
+		}
 	}
-	return out
+	return fleet.Grant{}
 }
 
 // gist is what the coordinator reads of a result.
@@ -273,8 +249,8 @@ func (x *Coordinator) Finish(ctx context.Context, a fleet.Answer) (fleet.Outcome
 		if p != nil {
 			p.accepted++
 		}
-		if at := attempt(w, a.Attempt); at != nil && x.c.Place != nil {
-			x.c.Place.Learn(w.Task, a.Worker, x.c.Now().Sub(at.Began))
+		if at := attempt(w, a.Attempt); at != nil {
+			x.place.Learn(w.Task, a.Worker, x.c.Now().Sub(at.Began))
 		}
 	}
 	x.mu.Unlock()

@@ -12,42 +12,26 @@ import (
 
 // lane is the tasks of one kind of needs.
 type lane struct {
-	name     string
-	sample   fleet.Task
-	backlog  []string             // keys that wait to be released, the next first
-	sorted   bool                 // backlog is in order
-	released map[string]time.Time // keys that the queue should have, or a worker has
-	window   int                  // how many are released at a time
-	able     []string             // workers that may fetch, as last judged
-	fit      fleet.Fit            // that they have
-	since    time.Time            // since when nobody may; zero when somebody may
-	missing  string
+	name    string
+	sample  fleet.Task
+	keys    map[string]bool // tasks that have no answer yet
+	able    []string        // workers that may have its tasks, as last judged
+	fit     fleet.Fit       // that they have
+	since   time.Time       // since when nobody may; zero when somebody may
+	missing string
 }
-
-// leastWindow is how many tasks of a lane are in the queue at least. A larger
-// window costs order: what is released is run first come, first served.
-const leastWindow = 64
 
 func (x *Coordinator) lane(t fleet.Task) *lane {
 	name := t.Lane()
 	l := x.lanes[name]
 	if l == nil {
-		l = &lane{name: name, sample: t, released: map[string]time.Time{}, window: leastWindow, since: x.c.Now()}
+		l = &lane{name: name, sample: t, keys: map[string]bool{}, since: x.c.Now()}
 		x.lanes[name] = l
 		x.judge(l, x.c.Now())
-		x.news = true
+		x.muster = true
 	}
 	return l
 }
-
-// wait adds a task that is to be released.
-func (l *lane) wait(key string) {
-	l.backlog = append(l.backlog, key)
-	l.sorted = false
-}
-
-// empty reports whether nothing of the lane is left to do.
-func (l *lane) empty() bool { return len(l.backlog) == 0 && len(l.released) == 0 }
 
 // alive reports whether a worker was heard within its lease.
 func (x *Coordinator) alive(name string) bool {
@@ -55,29 +39,28 @@ func (x *Coordinator) alive(name string) bool {
 	return p != nil && x.c.Now().Sub(p.seen) < x.c.Lease
 }
 
-// judgeLanes finds out who may fetch from which lane.
+// judgeLanes finds out who may have tasks of which lane.
 func (x *Coordinator) judgeLanes(now time.Time) {
 	for name, l := range x.lanes {
-		if l.empty() {
+		if len(l.keys) == 0 {
 			delete(x.lanes, name)
 			continue
 		}
 		before := l.able
 		x.judge(l, now)
 		if !slices.Equal(before, l.able) {
-			x.news = true
 			x.awake()
 		}
 	}
+	x.muster = true
 }
 
-// judge finds out who may fetch from a lane: those that have the target; where
+// judge finds out who may have tasks of a lane: those that have the target; where
 // there are none for a while, those that can derive a verdict, or have a
 // fallback.
 func (x *Coordinator) judge(l *lane, now time.Time) {
 	fits := map[fleet.Fit][]string{}
 	var lacks []string
-	slots := 0
 	for _, m := range x.board.Members() {
 		if !x.alive(m.Worker) || !m.Open() {
 			continue
@@ -88,11 +71,9 @@ func (x *Coordinator) judge(l *lane, now time.Time) {
 		}
 		if fit != fleet.Unfit {
 			fits[fit] = append(fits[fit], m.Worker)
-			slots += m.Slots
 		}
 	}
 	l.fit, l.able = fleet.Unfit, nil
-	l.window = max(leastWindow, 4*slots)
 	if len(fits[fleet.Direct]) > 0 {
 		l.since = time.Time{}
 	} else if l.since.IsZero() {
@@ -121,76 +102,17 @@ func missing(t fleet.Task, lacks []string) string {
 	return fmt.Sprintf("no worker can run %s: %s%s", t.Cell.Target, strings.Join(lacks, "; "), more)
 }
 
-// release takes from the backlogs what the queue should have next.
-func (x *Coordinator) release() [][]fleet.Task {
-	var out [][]fleet.Task
-	now := x.c.Now()
-	for _, name := range slices.Sorted(maps.Keys(x.lanes)) {
-		l := x.lanes[name]
-		if len(l.able) == 0 || len(l.released) > l.window/2 || len(l.backlog) == 0 {
-			continue
-		}
-		x.sort(l, now)
-		var tasks []fleet.Task
-		n := 0
-		for _, key := range l.backlog {
-			if len(l.released) >= l.window {
-				break
-			}
-			n++
-			w := x.board.Work(key)
-			if _, there := l.released[key]; there || w.State != fleet.Queued {
-				continue
-			}
-			l.released[key] = now
-			tasks = append(tasks, w.Task)
-		}
-		l.backlog = l.backlog[n:]
-		if len(tasks) > 0 {
-			out = append(out, tasks)
-		}
-	}
-	return out
-}
-
-// sort brings a lane's backlog into the order in which it is released.
-func (x *Coordinator) sort(l *lane, now time.Time) {
-	if l.sorted {
-		return
-	}
-	tasks := make([]fleet.Task, 0, len(l.backlog))
-	for _, key := range l.backlog {
-		if w := x.board.Work(key); w.State == fleet.Queued {
-			tasks = append(tasks, w.Task)
-		}
-	}
-	slices.SortStableFunc(tasks, func(a, b fleet.Task) int {
-		if a.Priority != b.Priority {
-			return b.Priority - a.Priority
-		}
-		return a.Queued.Compare(b.Queued)
-	})
-	if x.c.Place != nil {
-		x.c.Place.Order(tasks, now)
-	}
-	l.backlog = make([]string, len(tasks))
-	for i, t := range tasks {
-		l.backlog[i] = t.Key
-	}
-	l.sorted = true
-}
-
-// stranded are the lanes that nobody may fetch from; of one sweep, or of all.
+// stranded are the lanes whose tasks nobody may have; of one sweep, or of all.
 func (x *Coordinator) stranded(sweep string) []fleet.Stranded {
 	out := []fleet.Stranded{}
 	now := x.c.Now()
 	for _, name := range slices.Sorted(maps.Keys(x.lanes)) {
 		l := x.lanes[name]
-		if l.fit != fleet.Unfit || l.empty() || now.Sub(l.since) < x.c.Patience {
+		if l.fit != fleet.Unfit || now.Sub(l.since) < x.c.Patience {
 			continue
 		}
 		s := fleet.Stranded{Lane: name, Target: l.sample.Cell.Target, For: now.Sub(l.since), Missing: l.missing}
-		for _, key := range slices.Concat(l.backlog, slices.Collect(maps.Keys(l.released))) {
+		for _, key := range slices.Sorted(maps.Keys(l.keys)) {
 			w := x.board.Work(key)
 			if w.State != fleet.Queued || sweep != "" && !slices.Contains(w.Sweeps, sweep) {
 				continue

@@ -169,14 +169,11 @@ func (x *Coordinator) Status(context.Context) (fleet.Status, error) {
 	for _, name := range slices.Sorted(maps.Keys(x.lanes)) {
 		l := x.lanes[name]
 		ls := fleet.LaneStatus{Lane: name, Workers: len(l.able)}
-		for key := range l.released {
-			if x.board.Work(key).State.UnderWay() {
+		for key := range l.keys {
+			switch state := x.board.Work(key).State; {
+			case state.UnderWay():
 				ls.UnderWay++
-			}
-		}
-		ls.Queued = len(l.released) - ls.UnderWay
-		for _, key := range l.backlog {
-			if _, there := l.released[key]; !there && x.board.Work(key).State == fleet.Queued {
+			case state == fleet.Queued:
 				ls.Queued++
 			}
 		}
@@ -296,14 +293,15 @@ func (x *Coordinator) steered(s fleet.Steering) {
 			if w.State == fleet.Done || w.State == fleet.Dead {
 				continue
 			}
-			l := x.lane(w.Task)
-			_, there := l.released[key]
-			switch {
-			case there && (w.State == fleet.Cancelled || w.State == fleet.Paused):
-				x.out = append(x.out, w.Task)
+			switch _, there := x.dealt[key]; {
+			case w.State == fleet.Cancelled:
+				x.undeal(w)
 				x.settle(w)
+			case w.State == fleet.Paused:
+				x.undeal(w)
+				x.place.Remove(key)
 			case w.State == fleet.Queued && !there && s.Do == fleet.KindResume:
-				l.wait(key)
+				x.offer(w)
 			}
 		}
 		close(x.changed)

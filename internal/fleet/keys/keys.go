@@ -176,12 +176,12 @@ func Inbox(name string) string { return "_INBOX_" + name }
 
 // rights are what follows from somebody's role.
 func rights(k Key) Rights {
-	stream := jetstream.Stream
 	publish := []string{wire.Office + "*." + k.Name}
 	hear := []string{Inbox(k.Name) + ".>"}
 	if k.Role == Worker {
+		own := jetstream.Stream + "." + fleet.LaneOf(k.Name) // what is handed to others it cannot fetch
 		publish = []string{
-			"$JS.API.INFO", "$JS.API.CONSUMER.INFO." + stream + ".*", "$JS.API.CONSUMER.MSG.NEXT." + stream + ".*", "$JS.ACK." + stream + ".>",
+			"$JS.API.INFO", "$JS.API.CONSUMER.INFO." + own, "$JS.API.CONSUMER.MSG.NEXT." + own, "$JS.ACK." + own + ".>",
 		}
 		for _, what := range []string{"hello", "beat", "begin", "finish", "health"} {
 			publish = append(publish, wire.Desk+what+"."+k.Name)

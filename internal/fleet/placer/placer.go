@@ -1,91 +1,120 @@
-// Package placer is how a coordinator places tasks: what it has learnt of
-// durations and of workers' speeds decides which task of a lane is handed out next, and
-// whether a slow worker leaves a task to a fast one that is idle.
+// Package placer gives the tasks of a fleet to its workers: a placement.Scheduler, the one that
+// is simulated, with what a coordinator has learnt of durations and of workers' speeds.
 //
-// Workers fetch from lanes, so that the decision is about one worker and one task at a time;
-// placement.Scheduler, which plans for the whole fleet at once, would need tasks to be handed to
-// workers by name.
+// What a worker may run is the coordinator's to judge (lanes); the scheduler is told, and sees no
+// targets but those.
 package placer
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"assay/internal/fleet"
-	"assay/internal/fleet/coordinator"
 	"assay/internal/fleet/placement"
+	"assay/internal/platform"
 )
 
-// Placer is a coordinator.Placer. The zero value knows nothing and is ready to use.
-type Placer struct {
-	history placement.History
-	speeds  map[string]float64 // by worker and target, measured: 1 is what the history is brought to
-	fastest map[string]float64 // by target
-	left    map[string]int     // how often a task was left to others
+// Worker is one as the placer needs to know it.
+type Worker struct {
+	Name   string
+	Where  string // workers of one machine have the same
+	Slots  int
+	Lanes  map[string]platform.Target // that it may have tasks from
+	Speed  map[string]float64         // that it announces, by target
+	Closed string                     // why it gets nothing new
 }
+
+// Placer is for one goroutine at a time.
+type Placer struct {
+	scheduler *placement.Scheduler
+	history   placement.History
+	workers   map[string]Worker
+	speeds    map[place]float64 // measured: 1 is what the history is brought to
+	told      map[place]float64 // speeds that the scheduler knows
+}
+
+type place struct{ worker, target string }
 
 const (
-	// much is how many times as fast another worker must be for a task to be left to it.
-	much = 2
-	// atMost is how often a task is left to others: they may not come.
-	atMost = 2
-	// moment is how long it is left each time: an idle worker fetches at once.
-	moment = 300 * time.Millisecond
-	// short is what a task takes that is not worth leaving to anybody.
-	short = 2 * time.Second
 	// newest is the weight of the last duration in a worker's speed.
 	newest = 0.2
+	// differs is by how much a speed must have changed for plans to change.
+	differs = 0.2
+	// telling is how long a task must take to tell anything about a worker's speed.
+	telling = 500 * time.Millisecond
 )
 
-// Order sorts the tasks of a lane: urgent ones first, where an hour of waiting counts as a step of
-// priority; then timed ones, then long ones.
-func (p *Placer) Order(tasks []fleet.Task, now time.Time) {
-	type rank struct {
-		urgency int
-		timed   int
-		expect  time.Duration
-	}
-	ranks := make(map[string]rank, len(tasks))
-	for i := range tasks {
-		t := &tasks[i]
-		r := rank{urgency: t.Priority + int(max(0, now.Sub(t.Queued))/placement.AgeStep)}
-		if t.Timed() {
-			r.timed = 1
-		}
-		r.expect, _ = p.history.Expect(t.Cell, t.How.Timing)
-		ranks[t.Key] = r
-	}
-	slices.SortStableFunc(tasks, func(a, b fleet.Task) int {
-		x, y := ranks[a.Key], ranks[b.Key]
-		return cmp.Or(cmp.Compare(y.urgency, x.urgency), cmp.Compare(y.timed, x.timed), cmp.Compare(y.expect, x.expect))
-	})
+// New returns a placer that knows nothing.
+func New() *Placer {
+	return &Placer{scheduler: placement.New(), workers: map[string]Worker{}, speeds: map[place]float64{}, told: map[place]float64{}}
 }
 
-// Wait is how long a worker leaves a task to others: a moment, where one that is much faster has nothing to
-// do, and a few times at most.
-func (p *Placer) Wait(t fleet.Task, worker string, able func() []coordinator.Able, _ time.Time) time.Duration {
-	if expect, _ := p.history.Expect(t.Cell, t.How.Timing); expect < short {
-		return 0
+// Join adds a worker, or changes what is known of one.
+func (p *Placer) Join(w Worker) {
+	old, known := p.workers[w.Name]
+	if known && old.Where == w.Where && old.Slots == w.Slots && old.Closed == w.Closed && maps.Equal(old.Lanes, w.Lanes) {
+		return
 	}
-	own := p.speed(t, worker)
-	if own*much > p.fastest[t.Needs.Target.String()] { // nobody is much faster: the usual case, and thousands are not asked
-		delete(p.left, t.Key)
-		return 0
+	p.workers[w.Name] = w
+	for target, speed := range w.Speed {
+		if at := (place{w.Name, target}); p.speeds[at] == 0 && speed > 0 {
+			p.speeds[at] = speed
+		}
 	}
-	faster := slices.ContainsFunc(able(), func(a coordinator.Able) bool {
-		return a.Worker != worker && len(a.Busy) == 0 && p.speed(t, a.Worker) >= much*own
-	})
-	if !faster || p.left[t.Key] >= atMost {
-		delete(p.left, t.Key)
-		return 0
+	p.join(w)
+}
+
+func (p *Placer) join(w Worker) {
+	out := placement.Worker{ID: w.Name, Host: w.Where, Slots: w.Slots, Closed: w.Closed}
+	for _, lane := range slices.Sorted(maps.Keys(w.Lanes)) {
+		t := w.Lanes[lane]
+		at := place{w.Name, t.String()}
+		p.told[at] = p.speed(at)
+		out.Targets = append(out.Targets, placement.Target{Target: t, Speed: p.told[at], Versions: laneAs(lane)})
 	}
-	if p.left == nil {
-		p.left = map[string]int{}
+	p.scheduler.Join(out)
+}
+
+// laneAs has a lane be what is needed of a target, and had by it.
+func laneAs(lane string) map[string]string { return map[string]string{"lane": lane} }
+
+// Leave removes a worker. What it was running is forgotten: Add puts it back.
+func (p *Placer) Leave(name string) {
+	delete(p.workers, name)
+	p.scheduler.Leave(name)
+}
+
+// Add queues a task, which goes to none of the workers to avoid.
+func (p *Placer) Add(t fleet.Task, avoid []string) { p.scheduler.Add(p.task(t, avoid)) }
+
+func (p *Placer) task(t fleet.Task, avoid []string) placement.Task {
+	expect, guess := p.history.Expect(t.Cell, t.How.Timing)
+	return placement.Task{
+		ID: t.Key, Needs: placement.Needs{Target: t.Needs.Target, Versions: laneAs(t.Lane())},
+		Expect: expect, Guess: guess, Priority: t.Priority, Queued: t.Queued, Timed: t.Timed(), Avoid: avoid,
 	}
-	p.left[t.Key]++
-	return moment
+}
+
+// Remove takes a task out, wherever it is.
+func (p *Placer) Remove(key string) {
+	p.scheduler.Remove(key)
+	p.scheduler.Done(key)
+}
+
+// Began says that a worker runs a task, which Next need not have given to it.
+func (p *Placer) Began(now time.Time, t fleet.Task, worker string) {
+	p.scheduler.Began(now, p.task(t, nil), worker)
+}
+
+// Stopped says that a worker does not run a task any more, or has not begun it.
+func (p *Placer) Stopped(key, worker string) { p.scheduler.Stopped(key, worker) }
+
+// Next is the task that a worker should have now; it counts as running there.
+func (p *Placer) Next(now time.Time, worker string) (key string, ok bool) {
+	d, ok := p.scheduler.Next(now, worker)
+	return d.ID, ok
 }
 
 // Learn hears how long a task took. What a worker took for what others have run before says how fast
@@ -94,25 +123,20 @@ func (p *Placer) Learn(t fleet.Task, worker string, took time.Duration) {
 	if took <= 0 {
 		return
 	}
-	if p.speeds == nil {
-		p.speeds, p.fastest = map[string]float64{}, map[string]float64{}
-	}
-	key := speedKey(t, worker)
-	if expect, guess := p.history.Expect(t.Cell, t.How.Timing); !guess && expect > 0 {
-		was := p.speed(t, worker)
+	at := place{worker, t.Needs.Target.String()}
+	if expect, guess := p.history.Expect(t.Cell, t.How.Timing); !guess && expect >= telling && took >= telling {
 		seen := expect.Seconds() / took.Seconds()
-		p.speeds[key] = math.Exp((1-newest)*math.Log(was) + newest*math.Log(seen))
-		target := t.Needs.Target.String()
-		p.fastest[target] = max(p.fastest[target], p.speeds[key], 1)
+		p.speeds[at] = math.Exp((1-newest)*math.Log(p.speed(at)) + newest*math.Log(seen))
+		if w, known := p.workers[worker]; known && math.Abs(math.Log(p.speeds[at]/max(p.told[at], 1e-9))) > differs {
+			p.join(w)
+		}
 	}
-	p.history.Learn(t.Cell, t.How.Timing, p.speed(t, worker), took)
+	p.history.Learn(t.Cell, t.How.Timing, p.speed(at), took)
 }
 
-func (p *Placer) speed(t fleet.Task, worker string) float64 {
-	if s, known := p.speeds[speedKey(t, worker)]; known {
+func (p *Placer) speed(at place) float64 {
+	if s := p.speeds[at]; s > 0 {
 		return s
 	}
 	return 1
 }
-
-func speedKey(t fleet.Task, worker string) string { return worker + " " + t.Needs.Target.String() }

@@ -6,7 +6,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/fleet"
-	"assay/internal/fleet/coordinator"
+	"assay/internal/platform"
 )
 
 var now = time.Unix(1e9, 0)
@@ -17,54 +17,86 @@ func task(name string) fleet.Task {
 	return t
 }
 
+func worker(name string, lanes ...string) Worker {
+	w := Worker{Name: name, Where: name, Slots: 1, Lanes: map[string]platform.Target{}}
+	for _, lane := range lanes {
+		w.Lanes[lane] = task("bert").Needs.Target
+	}
+	return w
+}
+
+// TestOrder: urgent tasks and what has waited for hours come first, then long ones.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	var p Placer
+	p := New()
 	short, long, urgent, old := task("bert"), task("vit"), task("t5"), task("clip")
-	p.Learn(short, "a", time.Second)
-	p.Learn(long, "a", time.Minute)
-	p.Learn(urgent, "a", time.Second)
-	p.Learn(old, "a", time.Second)
-	urgent.Priority, old.Queued = 1, now.Add(-3*time.Hour)
-	tasks := []fleet.Task{short, long, urgent, old}
-	p.Order(tasks, now)
-	var got []string
-	for _, x := range tasks {
-		got = append(got, x.Cell.Type)
+	p.Join(worker("a", short.Lane()))
+	for _, x := range []fleet.Task{short, urgent, old} {
+		p.Learn(x, "a", time.Second)
 	}
-	if got[0] != "clip" || got[1] != "t5" || got[2] != "vit" || got[3] != "bert" {
-		t.Errorf("%q", got)
+	p.Learn(long, "a", time.Minute)
+	urgent.Priority, old.Queued = 1, now.Add(-3*time.Hour)
+	for _, x := range []fleet.Task{short, long, urgent, old} {
+		p.Add(x, nil)
+	}
+	for _, want := range []fleet.Task{old, urgent, long, short} {
+		key, ok := p.Next(now, "a")
+		if !ok || key != want.Key {
+			t.Fatalf("got %q, want %s", key, want.Cell.Type)
+		}
+		p.Stopped(key, "a")
 	}
 }
 
-// TestWait: a slow worker leaves a task to a fast one that is idle, a few times; not to one that is busy, and not
-// when it is not slow.
-func TestWait(t *testing.T) {
+// TestSpeed: a worker that was slower with what others have run leaves a long task to the fast one, which is busy
+// for a moment.
+func TestSpeed(t *testing.T) {
 	t.Parallel()
-	var p Placer
-	x := task("bert")
+	p := New()
+	x, other := task("bert"), task("vit")
+	p.Join(worker("fast", x.Lane()))
+	p.Join(worker("slow", x.Lane()))
 	for range 30 {
 		p.Learn(x, "fast", 10*time.Second)
 		p.Learn(x, "slow", 100*time.Second)
+		p.Learn(other, "fast", time.Second)
 	}
-	of := func(all ...coordinator.Able) func() []coordinator.Able {
-		return func() []coordinator.Able { return all }
+	p.Add(other, nil)
+	p.Add(x, []string{"slow"})
+	p.Began(now, other, "fast")
+	p.Add(x, nil)
+	if key, ok := p.Next(now, "slow"); ok {
+		t.Errorf("the slow one got %s", key)
 	}
-	idle, busy := coordinator.Able{Worker: "fast", Slots: 1}, coordinator.Able{Worker: "fast", Slots: 1, Busy: []coordinator.Busy{{Task: x}}}
-	slow := coordinator.Able{Worker: "slow", Slots: 1}
-	if got := p.Wait(x, "slow", of(busy, slow), now); got != 0 {
-		t.Errorf("the fast one is busy: wait %v", got)
+	p.Stopped(other.Key, "fast")
+	if key, _ := p.Next(now, "fast"); key != x.Key {
+		t.Errorf("the fast one got %q", key)
 	}
-	if got := p.Wait(x, "fast", of(idle, slow), now); got != 0 {
-		t.Errorf("the fast one waits %v", got)
+}
+
+// TestLanes: a worker gets tasks of its lanes only, and none while it is closed.
+func TestLanes(t *testing.T) {
+	t.Parallel()
+	p := New()
+	x := task("bert")
+	p.Join(worker("a", "another"))
+	p.Add(x, nil)
+	if key, ok := p.Next(now, "a"); ok {
+		t.Errorf("it got %s, which is of no lane of its", key)
 	}
-	waits := 0
-	for p.Wait(x, "slow", of(idle, slow), now) > 0 {
-		if waits++; waits > atMost {
-			t.Fatal("it is left for ever")
-		}
+	closed := worker("a", x.Lane())
+	closed.Closed = "it is drained"
+	p.Join(closed)
+	if key, ok := p.Next(now, "a"); ok {
+		t.Errorf("it is drained and got %s", key)
 	}
-	if waits != atMost {
-		t.Errorf("it was left %d times", waits)
+	p.Join(worker("a", x.Lane()))
+	if key, _ := p.Next(now, "a"); key != x.Key {
+		t.Errorf("it got %q", key)
+	}
+	p.Leave("a")
+	p.Add(x, nil)
+	if _, ok := p.Next(now, "a"); ok {
+		t.Error("it has left and got a task")
 	}
 }

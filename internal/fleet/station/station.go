@@ -42,7 +42,6 @@ type Options struct {
 	Patience          time.Duration
 	Version           string
 	Log               *slog.Logger
-	Place             coordinator.Placer
 }
 
 // Station is an open one.
@@ -86,7 +85,7 @@ func (s *Station) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.Coordinator, err = coordinator.Open(coordinator.Config{
-		Dir: s.o.Dir, Queue: q, Lease: s.o.Lease, Version: s.o.Version, Log: s.o.Log, CheckEvery: s.o.CheckEvery, Patience: s.o.Patience, Place: s.o.Place,
+		Dir: s.o.Dir, Queue: q, Lease: s.o.Lease, Version: s.o.Version, Log: s.o.Log, CheckEvery: s.o.CheckEvery, Patience: s.o.Patience,
 		News: func() { _ = s.nc.Publish(wire.News, nil) },
 	})
 	if err != nil {
