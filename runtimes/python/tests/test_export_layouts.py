@@ -9,7 +9,7 @@ import torch
 
 from assay_runner.exporting import grids, resizing
 from assay_runner.exporting.grids import Counting
-from assay_runner.exporting.layout_answers import METHODS
+from assay_runner.exporting.layout_answers import METHODS, OWN
 
 vision = pytest.importorskip("transformers.vision_utils")
 
@@ -202,3 +202,33 @@ def test_pairs_of_frames(grid):
     own = ernie.Ernie4_5_VLMoeVariableResolutionResamplerModel._temporal_slicing(part, states, grid)
     first, second = grids.frame_pairs(len(own), grid, 2)
     assert torch.equal(torch.stack([first, second], dim=1), own)
+
+
+def of_models(name, *args):
+    """What a function of a model's own answers, and what is answered in its place."""
+    modules = ("kimi_k25", "kimi_k25"), ("muse_glimmer", "muse_glimmer"), ("muse_spark", "muse_spark")
+    for folder, file in modules:
+        module = pytest.importorskip(f"transformers.models.{folder}.modeling_{file}")
+        if own := getattr(module, name, None):
+            given = signature(own).bind(*args)
+            yield own(*args), OWN[name](own(*args), given)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("get_vision_frame_index", ()),
+        ("get_vision_pixel_shuffle_index", (2,)),
+        ("get_vision_pixel_shuffle_index", (1,)),
+        ("get_vision_temporal_merge_index", (2, 2)),
+        ("get_vision_temporal_merge_index", (1, 2)),
+    ],
+)
+@pytest.mark.parametrize("grid", [*GRIDS, torch.tensor([[2, 4, 6], [2, 2, 8]])])
+def test_orders_that_models_make_themselves(name, told, grid):
+    if name == "get_vision_temporal_merge_index" and len(set(grid[:, 0].tolist())) > 1:
+        pytest.skip("the library merges clips of one length only")
+    found = list(of_models(name, grid, *told))
+    assert found
+    for own, answer in found:
+        assert torch.equal(answer, own)

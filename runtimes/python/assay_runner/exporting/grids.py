@@ -106,6 +106,33 @@ def frame_pairs(count: int, grid: T, merge: int) -> tuple[T, T]:
     return first, torch.where(time[found.image] > 1, first + own, first)
 
 
+def frame_index(count: int, grid: T) -> T:
+    """As `get_vision_frame_index`: the number of each patch's frame from one, and zero in what has one frame alone."""
+    found = patches(grid, count)
+    return torch.where(grid[:, 0][found.image] > 1, found.frame + 1, torch.zeros_like(found.frame))
+
+
+def merged_frames(count: int, frames: int, grid: T, down: int, across: int) -> T:
+    """As `get_vision_temporal_merge_index`: the patches that become one, down × across of them in each frame. `count`
+    is how many blocks there are, each over all frames of its clip."""
+    high, wide = grid[:, 1] // down, grid[:, 2] // across
+    found = patches(torch.stack([torch.ones_like(high), high, wide], dim=1), count)
+    sizes = grid[:, 0] * grid[:, 1] * grid[:, 2]
+    width = grid[:, 2][found.image]
+    row, column = found.inside // found.width * down, found.inside % found.width * across
+    corner = (sizes.cumsum(0) - sizes)[found.image] + row * width + column
+    frame = torch.arange(frames)[None, :, None] * (grid[:, 1][found.image] * width)[:, None, None]
+    inner = torch.arange(down * across)
+    return corner[:, None, None] + frame + inner // across * width[:, None, None] + inner % across
+
+
+def blocks(count: int, grid: T, merge: int) -> T:
+    """As `get_vision_pixel_shuffle_index`: patches frame by frame, those of a block of merge × merge together."""
+    found = patches(grid, count)
+    row, column = rows_and_columns(found, merge)
+    return found.start + row * found.width + column
+
+
 def nearest_position_ids(count: int, sizes: T, side: int, **_: Any) -> T:
     """As `get_vision_nearest_position_ids`."""
     found = patches(torch.nn.functional.pad(sizes, (1, 0), value=1), count)

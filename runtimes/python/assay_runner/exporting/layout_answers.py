@@ -116,6 +116,26 @@ FUNCTIONS: Mapping[str, Answer] = {
 """Functions of transformers.vision_utils → their answer in tensors, of what they answered in an ordinary call."""
 
 
+def _frames(own: Any, given: inspect.BoundArguments) -> Any:
+    return grids.frame_index(own.shape[0], given.arguments["grid_thw"])
+
+
+def _merged(own: Any, given: inspect.BoundArguments) -> Any:
+    return grids.merged_frames(*own.shape[:2], *given.arguments.values())
+
+
+def _blocks(own: Any, given: inspect.BoundArguments) -> Any:
+    return grids.blocks(own.shape[0], *given.arguments.values())
+
+
+OWN: Mapping[str, Answer] = {
+    "get_vision_frame_index": _frames,
+    "get_vision_temporal_merge_index": _merged,
+    "get_vision_pixel_shuffle_index": _blocks,
+}
+"""The same of functions that models define beside themselves."""
+
+
 def _resized(method: Any, own: Any, given: inspect.BoundArguments) -> Any:
     table, sizes, _ = given.arguments.values()
     if sizes.shape[-1] == _GRID_AXES:
@@ -208,6 +228,9 @@ class Layouts:
         for module, name in product(self._modules, FUNCTIONS if library else ()):
             if getattr(module, name, None) is getattr(library, name, None) is not None:
                 yield module, name
+        for module, name in product(self._modules, OWN):
+            if callable(getattr(module, name, None)):
+                yield module, name
         for module, name in product(self._model.modules(), METHODS):
             if callable(getattr(type(module), name, None)):
                 yield module, name
@@ -258,7 +281,7 @@ class Layouts:
             if not any(map(_traced, _layout(name, given))):
                 return own(*args, **kwargs)
             heard = self._calls.next(name)
-            return METHODS[name](own, heard, given) if name in METHODS else FUNCTIONS[name](heard, given)
+            return METHODS[name](own, heard, given) if name in METHODS else {**FUNCTIONS, **OWN}[name](heard, given)
 
         return answer
 
@@ -279,7 +302,7 @@ def _layout(name: str, given: inspect.BoundArguments) -> list[Any]:
     """What a call is told of a layout: the first argument of a function, of a method whole numbers and sizes."""
     tensors = [value for value in given.arguments.values() if isinstance(value, torch.Tensor)]
     sized = [size for tensor in tensors for size in tensor.shape]
-    return tensors[:1] if name in FUNCTIONS else [*filter(is_whole, tensors), *sized]
+    return tensors[:1] if name not in METHODS else [*filter(is_whole, tensors), *sized]
 
 
 def _traced(part: Any) -> bool:
