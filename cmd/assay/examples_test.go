@@ -68,6 +68,8 @@ var notRun = map[string]string{
 	"assay serve --web-lab --addr 0.0.0.0:8443 --cert lab.pem --cert-key lab-key.pem":        "it serves until it is stopped, to the whole network",
 	"assay detect --platform rocm --python ~/rocm/bin/python":                                "it names a Python with a ROCm build",
 	"assay test bert --platform rocm --dtype fp16 --python ~/rocm/bin/python":                "it names a Python with a ROCm build",
+	"assay detect --platform xla --python ~/xla/bin/python":                                  "it names a Python with torch_xla",
+	"assay test bert vit --platform xla --python ~/xla/bin/python":                           "it names a Python with torch_xla",
 	"assay bisect bert --package transformers --good 5.10.0 --bad 5.22.2":                    "it installs several releases: TestIntegrationBisect tries two",
 	"assay bisect umt5 --package transformers --good 5.0.0 --bad 5.17.0 --by answers":        "it installs several releases: the same",
 	"assay bisect bert --package torch --good 2.12.0 --bad 2.15.0 --by speed --quick":        "it installs several releases of torch, gigabytes: the same",

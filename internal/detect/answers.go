@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"assay/internal/instructions"
+	"assay/internal/platform"
 )
 
 // Answers holds what the children said, by probe. A probe that is not there
@@ -99,10 +100,20 @@ type (
 			Available bool   `json:"available"`
 			MaxBytes  *int64 `json:"recommended_max_bytes"`
 		} `json:"mps"`
-		XPU []struct {
-			Name        string `json:"name"`
-			MemoryBytes *int64 `json:"memory_bytes"`
-		} `json:"xpu"`
+		XPU     []pluginDevice                 `json:"xpu"`
+		Plugins map[platform.Name]pluginAnswer `json:"plugins"` // those whose package is installed
+	}
+
+	pluginAnswer struct {
+		Package  string         `json:"package"`
+		Software bool           `json:"software"` // its device is the processor
+		Devices  []pluginDevice `json:"devices"`
+		Error    string         `json:"error"`
+	}
+
+	pluginDevice struct {
+		Name        string `json:"name"`
+		MemoryBytes *int64 `json:"memory_bytes"`
 	}
 
 	torchDevice struct {

@@ -37,6 +37,8 @@ func Judge(s Sighting, a Answers) Report {
 	for _, probe := range Probes() {
 		r.Platforms = append(r.Platforms, finish(probe.Judge(s, a), s.Platforms[probe.Platform()]))
 	}
+	here, others := shown(judgePlugins(s, a))
+	r.Platforms, r.Plugins = append(r.Platforms, here...), others
 	if r.Accelerators == nil {
 		r.Accelerators = []Accelerator{}
 	}

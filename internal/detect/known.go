@@ -32,6 +32,10 @@ var devicesOf = map[platform.Name]deviceNames{
 	platform.QNN:      {names: socIDs},
 	platform.WebNN:    {names: list("cpu", "gpu", "npu")},
 	platform.WebGPU:   {names: list("gpu")},
+	platform.XPU:      {names: list("0", "1"), form: anyIndex, as: "and so on"},
+	platform.HPU:      {names: list("0", "1"), form: anyIndex, as: "and so on"},
+	platform.NPU:      {names: list("0", "1"), form: anyIndex, as: "and so on"},
+	platform.XLA:      {names: list("0", "1"), form: anyIndex, as: "and so on"},
 }
 
 func list(names ...string) func() []string { return func() []string { return names } }

@@ -30,6 +30,8 @@ type Report struct {
 	Accelerators []Accelerator     `json:"accelerators"` // other than the platforms' own
 	Browsers     []Browser         `json:"browsers"`
 	Environment  map[string]string `json:"environment"` // the variables that matter and are set
+
+	Plugins []Platform `json:"-"` // of torch's plug-ins, those that are not here: rows for who names them
 }
 
 // Platform is what is known about one platform on this machine. Seen tells apart
@@ -96,7 +98,7 @@ type Browser struct {
 
 // Get returns the report's row for a platform.
 func (r Report) Get(name platform.Name) (Platform, bool) {
-	for _, p := range r.Platforms {
+	for _, p := range append(slices.Clip(r.Platforms), r.Plugins...) {
 		if p.Platform == name {
 			return p, true
 		}
@@ -122,7 +124,7 @@ func (r Report) Only(names ...platform.Name) Report {
 		return r
 	}
 	kept := []Platform{}
-	for _, p := range r.Platforms {
+	for _, p := range append(slices.Clip(r.Platforms), r.Plugins...) {
 		for _, n := range names {
 			if p.Platform == n {
 				kept = append(kept, p)

@@ -12,11 +12,14 @@ import (
 // of a page. It stands beside the eight platforms where somebody tried it.
 const Wasm platform.Name = "cpu/wasm"
 
-// columns are the eight platforms, and Wasm where there is something of it.
+// columns are the eight platforms, and Wasm and those of torch's plug-ins where
+// there is something of them.
 func columns(observations []Observation) []platform.Name {
 	names := platform.Names()
-	if slices.ContainsFunc(observations, func(x Observation) bool { return columnOf(x.Cell) == Wasm }) {
-		names = append(names, Wasm)
+	for _, more := range append([]platform.Name{Wasm}, platform.Plugins()...) {
+		if slices.ContainsFunc(observations, func(x Observation) bool { return columnOf(x.Cell) == more }) {
+			names = append(names, more)
+		}
 	}
 	return names
 }

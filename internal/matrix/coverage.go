@@ -68,9 +68,9 @@ func Coverages(observations []Observation) []Coverage {
 func placeOf(target string) int {
 	t, err := platform.ParseTarget(target)
 	if err != nil {
-		return len(platform.Names())
+		return platform.Name("").Place()
 	}
-	return slices.Index(platform.Names(), t.Platform)
+	return t.Platform.Place()
 }
 
 func cover(s spot, models, onCPU map[string]Observation) Coverage {

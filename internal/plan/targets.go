@@ -75,6 +75,9 @@ func Platforms(names []string, present func() ([]platform.Name, error)) ([]platf
 			if err != nil {
 				return nil, refuse("%w (or all, or auto)", err)
 			}
+			if p.Name.IsPlugin() {
+				return nil, refuse("%s is reached by a plug-in of torch, and no files are generated for those: the platforms are %s", p.Name, platform.Join(platform.Names()))
+			}
 			out = append(out, p.Name)
 		}
 	}

@@ -76,7 +76,7 @@ var engines = []struct {
 	name Engine
 	Traits
 }{
-	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true, Answers: true, Throughput: true, Company: true,
+	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS, XPU, HPU, NPU, XLA}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true, Answers: true, Throughput: true, Company: true,
 		Processor: Target{Platform: CPU}}},
 	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true, ONNX: true, Throughput: true, Company: true,
 		DTypes: []DType{FP32}}}, // its CPU provider has too few operators in half precision

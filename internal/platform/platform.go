@@ -1,5 +1,5 @@
-// Package platform holds the eight hardware platforms and the engines that
-// execute on them as data: names, dtypes, what an engine can do, where a cell may
+// Package platform holds the eight hardware platforms, those that torch reaches
+// by plug-ins beside them, and the engines that execute on them as data: names, dtypes, what an engine can do, where a cell may
 // go when a platform is not there, and which platform suits which family of
 // models. A new engine is a row of the table in engines.go.
 //
@@ -29,6 +29,15 @@ const (
 	QNN      Name = "qnn"
 	WebNN    Name = "webnn"
 	WebGPU   Name = "webgpu"
+)
+
+// The platforms of torch's plug-ins. They are there where a user's environment
+// has the plug-in, and stand beside the eight only there or where they are named.
+const (
+	XPU Name = "xpu"
+	HPU Name = "hpu"
+	NPU Name = "npu"
+	XLA Name = "xla"
 )
 
 // Platform is what is known about a platform before any machine is looked at.
@@ -80,6 +89,35 @@ var all = withEngines([]Platform{
 	{Name: WebGPU, Title: "WebGPU (browser)", DTypes: []DType{FP32, FP16, W8, W4}, Fallback: []Name{WebNN, CPU}, Runs: true},
 })
 
+var plugins = withEngines([]Platform{
+	{Name: XPU, Title: "XPU (Intel GPU, by torch)", Device: "0", DTypes: []DType{FP32, FP16, BF16}, Fallback: []Name{OpenVINO, CPU}, Runs: true},
+	{Name: HPU, Title: "HPU (Intel Gaudi, by torch)", Device: "0", DTypes: []DType{FP32, BF16, FP16}, Fallback: []Name{CPU}, Runs: true},
+	{Name: NPU, Title: "NPU (Huawei Ascend, by torch)", Device: "0", DTypes: []DType{FP32, FP16, BF16}, Fallback: []Name{CPU}, Runs: true},
+	{Name: XLA, Title: "XLA (Google TPU, by torch)", Device: "0", DTypes: []DType{FP32, BF16, FP16}, Fallback: []Name{CPU}, Runs: true},
+})
+
+// Plugins returns the names of the platforms of torch's plug-ins.
+func Plugins() []Name {
+	names := make([]Name, len(plugins))
+	for i, p := range plugins {
+		names[i] = p.Name
+	}
+	return names
+}
+
+// IsPlugin reports whether a platform is reached by a plug-in of torch.
+func (n Name) IsPlugin() bool { return slices.Contains(Plugins(), n) }
+
+// Place is where a platform stands in any list: the eight first, then those of
+// plug-ins, then what nobody knows.
+func (n Name) Place() int {
+	order := append(Names(), Plugins()...)
+	if i := slices.Index(order, n); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
 // withEngines fills in which engines serve each platform.
 func withEngines(platforms []Platform) []Platform {
 	for i := range platforms {
@@ -100,13 +138,14 @@ func Names() []Name {
 	return names
 }
 
-// Get returns the platform of that name.
+// Get returns the platform of that name, one of a plug-in too.
 func Get(n Name) (Platform, bool) {
-	i := slices.IndexFunc(all, func(p Platform) bool { return p.Name == n })
-	if i < 0 {
-		return Platform{}, false
+	for _, rows := range [][]Platform{all, plugins} {
+		if i := slices.IndexFunc(rows, func(p Platform) bool { return p.Name == n }); i >= 0 {
+			return rows[i], true
+		}
 	}
-	return all[i], true
+	return Platform{}, false
 }
 
 // Parse returns the platform that a user named, or an error that lists them all.
@@ -114,13 +153,13 @@ func Parse(s string) (Platform, error) {
 	if p, ok := Get(Name(strings.ToLower(s))); ok {
 		return p, nil
 	}
-	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s%s", s, Join(Names()), meant(s))
+	return Platform{}, fmt.Errorf("unknown platform %q: the platforms are %s, and with a plug-in of torch %s%s", s, Join(Names()), Join(Plugins()), meant(s))
 }
 
 // meant is the end of a sentence about a platform that is not known.
 func meant(typed string) string {
 	var names []string
-	for _, n := range Names() {
+	for _, n := range append(Names(), Plugins()...) {
 		names = append(names, string(n))
 	}
 	if name := spelling.Meant(typed, names); name != "" {

@@ -108,10 +108,9 @@ func rowName(c cell.Cell) string {
 }
 
 func bySubject(a, b matrix.Observation) int {
-	platforms := platform.Names()
 	return cmp.Or(
 		strings.Compare(a.Host, b.Host),
-		slices.Index(platforms, a.Cell.Platform)-slices.Index(platforms, b.Cell.Platform),
+		a.Cell.Platform.Place()-b.Cell.Platform.Place(),
 		strings.Compare(a.Cell.Target, b.Cell.Target),
 		strings.Compare(string(a.Cell.DType), string(b.Cell.DType)),
 		cmp.Compare(a.Cell.Batch, b.Cell.Batch),

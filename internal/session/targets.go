@@ -34,7 +34,7 @@ func (s *Session) Targets(ctx context.Context) ([]Has, error) {
 	}
 	m := machine{report, s.o.Machine.Root, r.Hello().Versions, w, r.env}
 	var out []Has
-	for _, name := range platform.Names() {
+	for _, name := range append(platform.Names(), platform.Plugins()...) {
 		p, _ := platform.Get(name)
 		row, _ := report.Get(name)
 		devices := map[string]string{p.Device: ""}

@@ -66,8 +66,12 @@ func Devices(list string, each bool) ([]string, error) {
 		if name == "auto" {
 			continue
 		}
-		if _, err := platform.Parse(strings.TrimSpace(name)); err != nil {
+		p, err := platform.Parse(strings.TrimSpace(name))
+		if err != nil {
 			return nil, fmt.Errorf("--device: %w (or auto)", err)
+		}
+		if p.Name.IsPlugin() {
+			return nil, fmt.Errorf("--device: %s is reached by a plug-in of torch, and generated files do not run there", p.Name)
 		}
 	}
 	names := strings.Split(strings.ToLower(strings.ReplaceAll(list, " ", "")), ",")

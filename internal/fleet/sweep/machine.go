@@ -23,6 +23,11 @@ func (m Machine) Report(ctx context.Context) (detect.Report, error) {
 	for _, name := range platform.Names() {
 		r.Platforms = append(r.Platforms, row(name, s.Workers))
 	}
+	for _, name := range platform.Plugins() {
+		if p := row(name, s.Workers); p.Status == detect.Present {
+			r.Platforms = append(r.Platforms, p)
+		}
+	}
 	return r, nil
 }
 

@@ -29,7 +29,7 @@ def judged(
     """How the steps of a generation (`made`) compare with one pass over its whole text. `tokens` are those before the
     first that the pass would not have chosen; a tie, within the tolerance, is no other choice."""
     try:
-        with torch.inference_mode():
+        with torch.no_grad():
             logits = _pass(model, specs, given, whole, made[generation.IDS].shape[1])
     except Exception as err:  # what a model asks of one pass may not be in its recipe: then nothing is said
         return _unknown(f"{type(err).__name__}: {err}".splitlines()[0][:200], tolerance)

@@ -2,20 +2,22 @@
 
 A row names torch's device type and the module that serves it; the rows differ
 in data, not in code. ROCm is torch's CUDA interface in a build made with HIP, so
-a platform's row also says which build it takes.
+a platform's row also says which build it takes. Devices of some makers come with packages
+of theirs (`plugins`), which are imported when such a device is asked for.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from assay_runner.errors import AbsentDevice, UnsupportedDType
-from assay_runner.machine import instructions
+from assay_runner.machine import instructions, plugins
 from assay_runner.machine.sensors import Nvidia
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -25,8 +27,9 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 class Memory:
     """How a device's memory is asked for; each takes torch's module and the device, and gives bytes."""
 
-    used: Callable[[Any, torch.device], int]  # by the driver's counter, whoever uses them
-    room: Callable[[Any, torch.device], int]  # all that there is, or all that the system recommends to use
+    used: Callable[[Any, torch.device], int | None]  # by the driver's counter, whoever uses them
+    room: Callable[[Any, torch.device], int | None]  # all that there is, or all that the system recommends to use
+    held: Callable[[Any, torch.device], int | None]  # what torch's tensors take of it
     unified: bool = False  # it is the host's memory too
     peak: str = ""  # the module's functions for the allocator's peak; "" where it keeps none
     reset: str = ""
@@ -39,6 +42,7 @@ def _taken(module: Any, device: torch.device) -> int:
 
 _OWN = Memory(
     _taken, lambda module, device: module.mem_get_info(device)[1],
+    lambda module, device: module.memory_allocated(device),
     peak="max_memory_allocated", reset="reset_peak_memory_stats",
 )  # fmt: skip
 # Metal's allocator keeps no peak. Its pool only grows until it is emptied: what the driver counts after an inference is
@@ -46,8 +50,26 @@ _OWN = Memory(
 _UNIFIED = Memory(
     lambda module, device: module.driver_allocated_memory(),
     lambda module, device: module.recommended_max_memory(),
+    lambda module, device: module.current_allocated_memory(),
     unified=True,
 )
+
+
+def _free_and_all(module: Any, device: torch.device) -> tuple[int | None, int | None]:
+    return plugins.quiet(module, "mem_get_info", device) or (None, None)
+
+
+def _taken_if_told(module: Any, device: torch.device) -> int | None:
+    free, total = _free_and_all(module, device)
+    return None if free is None or total is None else total - free
+
+
+# Packages of makers have what torch's own modules have, some of it: what one lacks is not known.
+_TOLD = Memory(
+    _taken_if_told, lambda module, device: _free_and_all(module, device)[1],
+    lambda module, device: plugins.quiet(module, "memory_allocated", device),
+    peak="max_memory_allocated", reset="reset_peak_memory_stats",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,6 +84,14 @@ class Kind:
     events: bool = False  # whether its events keep time
     numbered: bool = True  # whether there can be several
     variables: tuple[str, ...] = ()  # of the environment: those that hide devices or change what runs on them
+    inference: Callable[[], AbstractContextManager[Any]] = torch.inference_mode  # inside, no gradients are kept
+
+
+def _plugin(kind: str, variables: tuple[str, ...], inference: Callable[[], Any] = torch.inference_mode) -> Kind:
+    return Kind(
+        kind, lambda: plugins.module(kind), lambda: plugins.installed(kind), plugins.wanted(kind), _TOLD,
+        variables=variables, inference=inference,
+    )  # fmt: skip
 
 
 KINDS: dict[str, Kind] = {
@@ -84,6 +114,10 @@ KINDS: dict[str, Kind] = {
         "xpu", lambda: torch.xpu, lambda: getattr(torch.version, "xpu", None) is not None, "an XPU build of torch",
         _OWN, events=True, variables=("ZE_AFFINITY_MASK",),
     ),
+    "hpu": _plugin("hpu", ("HABANA_VISIBLE_DEVICES", "HABANA_VISIBLE_MODULES", "PT_HPU_LAZY_MODE")),
+    "npu": _plugin("npu", ("ASCEND_RT_VISIBLE_DEVICES", "ASCEND_VISIBLE_DEVICES")),
+    # Its tensors have no counter of versions, which inference mode would set.
+    "xla": _plugin("xla", ("PJRT_DEVICE", "TPU_VISIBLE_CHIPS", "XLA_FLAGS"), torch.no_grad),
 }  # fmt: skip
 
 
@@ -166,21 +200,29 @@ class Device:
         """The variables that are set and hide devices or change what runs on them."""
         return {name: environ[name] for name in self.kind.variables if name in environ}
 
+    def held(self) -> int | None:
+        """Bytes that torch's tensors take of the device; None on the CPU, and where nothing tells."""
+        return self.kind.memory.held(self.module, self.torch) if self.kind.memory else None
+
     def reset_framework_peak(self) -> None:
         """Begins a new peak of torch's allocator."""
         if self.kind.memory and self.kind.memory.reset:
-            getattr(self.module, self.kind.memory.reset)(self.torch)
+            plugins.quiet(self.module, self.kind.memory.reset, self.torch)
 
     def framework_peak(self) -> int | None:
         """The most bytes that torch's allocator has allocated since the reset."""
         if not self.kind.memory or not self.kind.memory.peak:
             return None
-        return getattr(self.module, self.kind.memory.peak)(self.torch)
+        return plugins.quiet(self.module, self.kind.memory.peak, self.torch)
 
     def empty_cache(self) -> None:
         """Gives back what torch's allocator keeps for later."""
         if not self.cpu:
             self.module.empty_cache()
+
+    def inference(self) -> AbstractContextManager[Any]:
+        """Inside, a model is run and nothing is kept for gradients."""
+        return self.kind.inference()
 
     def event(self) -> Any | None:
         """A device event that keeps time, or None."""

@@ -1,9 +1,11 @@
-"""Asks torch which devices it can really use: CUDA or ROCm behind one interface, MPS, XPU."""
+"""Asks torch which devices it can really use: CUDA or ROCm behind one interface, MPS, XPU, and those of plug-ins."""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any
+
+from assay_runner.machine import plugins
 
 from . import reason
 
@@ -21,6 +23,7 @@ def answer() -> dict[str, Any]:
         "cpu_capability": _quiet(torch.backends.cpu.get_cpu_capability),
         "mps": _mps(torch),
         "xpu": _xpu(torch),
+        "plugins": {kind: plugins.told(kind) for kind in plugins.PACKAGES if plugins.installed(kind)},
     }
     found["devices"], found["cuda_error"] = _cuda(torch)
     return found
