@@ -243,6 +243,10 @@ func (c Cell) doable() error {
 		return fmt.Errorf("weights in fp16 cannot be trained: their updates and squares of gradients are too small for it; use --mixed fp16, which keeps weights in fp32")
 	case c.Scenario == ForThroughput && c.Mode != Infer && c.Engine == platform.Torch:
 		return fmt.Errorf("the engine %s has no scenario throughput in mode %s: leave --scenario or --mode out", c.Engine, c.Mode)
+	case c.Scenario == Moving && c.Platform == platform.CPU:
+		return fmt.Errorf("a model is made on the cpu, and --scenario moves takes it to another device and back: name that with --platform, such as cuda")
+	case c.Scenario == Moving && (c.Mode != Infer || c.Parallel != ""):
+		return fmt.Errorf("--scenario moves is of one model in mode infer: leave --mode and --parallel out")
 	case c.shared() != nil:
 		return c.shared()
 	case c.Mixed != "" && c.DType != platform.FP32:

@@ -93,6 +93,9 @@ type Result struct {
 	// Interference describes the company of other models, in scenario concurrent.
 	Interference *Interference `json:"interference,omitempty"`
 
+	// Moves describes going to the device and back, in scenario moves.
+	Moves *Moves `json:"moves,omitempty"`
+
 	// Ranks describes how processes or devices shared the work; nil is one alone.
 	Ranks *Ranks `json:"ranks,omitempty"`
 

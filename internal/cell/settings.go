@@ -11,6 +11,7 @@ const (
 	ForLatency    = "latency"    // one inference after the other; written as ""
 	ForThroughput = "throughput" // as many in flight as the device likes
 	Concurrent    = "concurrent" // beside other models on the same device
+	Moving        = "moves"      // to the device and back, again and again
 
 	StaticShapes  = "static"  // a graph of fixed shapes; written as ""
 	DynamicShapes = "dynamic" // batch and length stay free in it
@@ -82,9 +83,9 @@ type Setting struct {
 
 // special are all of them.
 var special = []Setting{
-	{Name: "scenario", Flag: "scenario", Values: []string{ForLatency, ForThroughput, Concurrent},
-		Help: "latency, throughput or concurrent: one inference after the other; several in flight (torch, onnxruntime, openvino); with assay bench, all requested models at once on a device, each against itself alone (default latency)",
-		Of:   func(s *Special) *string { return &s.Scenario }, has: func(t platform.Traits, v string) bool { return t.Throughput || v == Concurrent && t.Company }},
+	{Name: "scenario", Flag: "scenario", Values: []string{ForLatency, ForThroughput, Moving, Concurrent},
+		Help: "latency, throughput, moves or concurrent: one inference after the other; several in flight (torch, onnxruntime, openvino); a model that goes to its device and back (torch); with assay bench, all requested models at once on a device, each against itself alone (default latency)",
+		Of:   func(s *Special) *string { return &s.Scenario }, has: hasScenario},
 	{Name: "shapes", Flag: "shapes", Values: []string{StaticShapes, DynamicShapes},
 		Help: "static or dynamic: shapes of an exported graph (default static)",
 		Of:   func(s *Special) *string { return &s.Shapes }, has: func(t platform.Traits, _ string) bool { return t.Graphs }},
@@ -121,6 +122,16 @@ var special = []Setting{
 	{Name: "way of sharing", Flag: "parallel", Values: []string{"", DataParallel, ShardedData, TensorParallel, LayerSplit},
 		Help: "ddp or fsdp with --mode train, tp or layers otherwise: how the --procs processes, or the devices of a platform, share a model (torch)",
 		Of:   func(s *Special) *string { return &s.Parallel }, has: trains},
+}
+
+func hasScenario(t platform.Traits, v string) bool {
+	switch v {
+	case Concurrent:
+		return t.Company
+	case Moving:
+		return t.Moves
+	}
+	return t.Throughput
 }
 
 func inPages(t platform.Traits, _ string) bool     { return t.Pages }

@@ -30,6 +30,8 @@ var unitEvidence = []struct {
 	{"lost", cell.Environment, "the runner was lost: it ended with status 1", "assay doctor", Evidence{Lost: "it ended with status 1\nand more"}},
 	{"lost beats a signal", cell.Environment, "the runner was lost: gone", "assay doctor", Evidence{Lost: "gone", Signal: int(syscall.SIGSEGV)}},
 	{"protocol", cell.Environment, "the child broke the protocol: a line is longer than 8 MiB", "assay doctor", Evidence{ProtocolError: "a line is longer than 8 MiB", Signal: int(syscall.SIGKILL)}},
+	{"memory that a moved model keeps", cell.ModelError, "memory stays on the device once the model is back: 9 bytes", "what keeps tensors", Evidence{
+		Message: "memory stays on the device once the model is back: 9 bytes", Phase: "moves"}},
 	{"operators that a vendor's compiler lacks", cell.UnsupportedOperator, "UnsupportedOperators: Core ML has no aten::det ×1", "", Evidence{
 		Exception: "assay_runner.errors.UnsupportedOperators", Bases: []string{"assay_runner.errors.RefusedGraph"}, Message: "Core ML has no aten::det ×1", Phase: "convert"}},
 	{"a vendor's library that is not there", cell.MissingDependency, "LibraryAbsent: libQnnHtp.so, Qualcomm's HTP library, is not beside the provider", "", Evidence{

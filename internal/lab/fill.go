@@ -15,6 +15,9 @@ func fill(r *cell.Result, runs []pointRun) {
 	r.Latency = latency(runs)
 	r.PhasesMS = medianPhases(runs)
 	r.Throughput = &cell.Throughput{Value: float64(r.Actual.Batch) / r.Latency.MedianMS * 1000, Unit: "items_per_s"}
+	if r.Cell.Scenario == cell.Moving {
+		r.Throughput = nil // a sample is a way there and back, and no inference
+	}
 	r.Memory = nil
 	for _, run := range runs {
 		r.Memory = most(r.Memory, run.Memory)
@@ -30,6 +33,7 @@ func fill(r *cell.Result, runs []pointRun) {
 	r.Training = trained(r.Training, runs)
 	r.Pipeline = requested(r.Pipeline, runs)
 	r.Ranks = ranked(r.Ranks, runs)
+	r.Moves = moved(r.Moves, runs)
 	r.EnergyJ = middle(values(runs, func(p pointRun) *float64 { return p.EnergyJ }))
 }
 

@@ -44,8 +44,8 @@ func (c *carrying) route(asked cell.Cell) route {
 		return route{asked: asked, cell: asked, here: here, runs: true}
 	}
 	r := route{asked: asked, cell: asked, absent: here.Reason, derives: here.Derives}
-	if c.plan.Strict || c.plan.NoFallback {
-		return r
+	if c.plan.Strict || c.plan.NoFallback || asked.Scenario == cell.Moving {
+		return r // no other device stands for the one that a model goes to
 	}
 	if to, here, ok := c.fallback(asked, ""); ok {
 		r.cell, r.here, r.runs = to, here, true
@@ -151,7 +151,7 @@ func (c *carrying) next(a *attempt) (route, bool) {
 	if f != nil && elsewhere[f.Class] {
 		reason = fmt.Sprintf("%s: %s", f.Class, f.Detail)
 	}
-	if c.plan.Strict || c.plan.NoFallback || reason == "" {
+	if c.plan.Strict || c.plan.NoFallback || a.asked.Scenario == cell.Moving || reason == "" {
 		return route{}, false
 	}
 	to, here, ok := c.fallback(a.asked, a.cell.Platform)

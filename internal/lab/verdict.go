@@ -108,6 +108,9 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 		r.Pipeline = &q.Requests
 	}
 	r.Ranks = p.Ranks
+	if m := p.Moves; m != nil {
+		r.Moves = &m.Moves
+	}
 	if t := p.Generation; t != nil {
 		r.Generation = generated(t)
 		r.Generation.AgreedTokens, r.Generation.OnePass = t.AgreedTokens, t.OnePass
@@ -129,7 +132,7 @@ func (c *carrying) report(a *attempt, out outcome, p pointRun) {
 	if a.asKept() {
 		r.Changed = a.recipe.Kept.Since(a.recipe.KeptOf, r.SubjectHash, p.Fingerprint)
 	}
-	for _, more := range []string{rescued(r), unjudged(p.Numerics), otherAnswers(r.Changed), findings(r), out.again, a.restricted(out.level)} {
+	for _, more := range []string{rescued(r), unjudged(p.Numerics), otherAnswers(r.Changed), untied(r.Moves), findings(r), out.again, a.restricted(out.level)} {
 		r.Note = joinNotes(r.Note, more)
 	}
 	fitted(&r, p.Report)
@@ -236,6 +239,11 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return wrong("around the model something is not as its rule says: %s", strings.Join(around(n, false), "; "))
 	case n != nil && len(around(n, false)) > 0:
 		return wrong("the library does something different around the model from what transformers does: %s", strings.Join(around(n, false), "; "))
+	case changedByMoves(p) != "":
+		return wrong("%s", changedByMoves(p))
+	case keptByMoves(p) != "":
+		f := failure.OfCell(cell.ModelError, keptByMoves(p), c)
+		return cell.Fails, "", &f
 	case strayed(c, p.Placement) != "":
 		return misplaced(c, p.Placement)
 	case p.Placement != nil && c.Engine == platform.ORTWeb && p.Placement.Nodes[string(c.Platform)] == 0:
@@ -251,6 +259,8 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
 	case n.Precision != "":
 		return cell.Partial, fmt.Sprintf("it does not compute in %s: its error of %s is as large as that of %s", c.DType, number(n.MaxRel), n.Precision), nil
+	case unjudgedMoves(p) != "":
+		return cell.Partial, unjudgedMoves(p), nil
 	case unjudgedMode(p) != "":
 		return cell.Partial, unjudgedMode(p), nil
 	case len(around(n, true)) > 0:

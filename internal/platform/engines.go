@@ -52,6 +52,8 @@ type Traits struct {
 	// Company says that several of its models can run at once on a device, each
 	// in a process of its own.
 	Company bool
+	// Moves says that a model goes to its device and back to the processor.
+	Moves bool
 	// Blocks says that it can be told how to keep weights of few bits: how many
 	// share a scale, and how exact products with them are.
 	Blocks bool
@@ -76,7 +78,7 @@ var engines = []struct {
 	name Engine
 	Traits
 }{
-	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS, XPU, HPU, NPU, XLA}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true, Answers: true, Throughput: true, Company: true,
+	{Torch, Traits{On: []Name{CPU, CUDA, ROCm, MPS, XPU, HPU, NPU, XLA}, Libraries: []string{"torch"}, Generates: true, Lengths: true, Caches: true, Trains: true, Answers: true, Throughput: true, Company: true, Moves: true,
 		Processor: Target{Platform: CPU}}},
 	{ONNXRuntime, Traits{On: []Name{CPU, CUDA}, Libraries: []string{"onnxruntime"}, Graphs: true, ONNX: true, Throughput: true, Company: true,
 		DTypes: []DType{FP32}}}, // its CPU provider has too few operators in half precision

@@ -39,6 +39,7 @@ func TestTraits(t *testing.T) {
 		"generates":  {func(t Traits) bool { return t.Generates }, []Engine{Torch, EngOpenVINO, EngQNN, ORTWeb, Wasm, Noop}},
 		"throughput": {func(t Traits) bool { return t.Throughput }, []Engine{Torch, ONNXRuntime, EngOpenVINO}},
 		"company":    {func(t Traits) bool { return t.Company }, []Engine{Torch, ONNXRuntime, EngOpenVINO, Noop}},
+		"moves":      {func(t Traits) bool { return t.Moves }, []Engine{Torch}},
 		"trains":     {func(t Traits) bool { return t.Trains }, []Engine{Torch}},
 		"answers":    {func(t Traits) bool { return t.Answers }, []Engine{Torch}},
 		"blocks":     {func(t Traits) bool { return t.Blocks }, []Engine{ORTWeb, Wasm}},

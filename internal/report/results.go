@@ -222,6 +222,9 @@ func facts(r cell.Result) []string {
 	if k := kernelWord(r.Kernels); k != "" {
 		out = append(out, k)
 	}
+	if r.Moves != nil {
+		out = append(out, moveWords(*r.Moves)...)
+	}
 	if matrix.Timed(r) {
 		out = append(out, strings.TrimSpace(Milliseconds(r.Latency.MedianMS)+" "+interval(r.Latency.MedianMS, r.Latency.LoMS, r.Latency.HiMS)))
 		if i := r.Interference; i != nil {

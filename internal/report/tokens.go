@@ -42,6 +42,19 @@ func companyWords(i cell.Interference) string {
 	return fmt.Sprintf("%.2f×%s its time alone (%s), beside %s", i.Ratio, between, Milliseconds(i.AloneMS), strings.Join(i.Beside, ", "))
 }
 
+// moveWords are what the ways to a device and back take, and what stays there.
+func moveWords(m cell.Moves) []string {
+	to, back := m.ToMS, m.BackMS
+	if there, ok := m.Parts["to_device"]; ok {
+		to, back = there.Median, m.Parts["back"].Median
+	}
+	out := []string{fmt.Sprintf("%s to the device, %s back", Milliseconds(to), Milliseconds(back))}
+	if left := m.Left(); left != nil {
+		out = append(out, fmt.Sprintf("%s left of %s", Bytes(max(*left, 0)), Bytes(m.ModelBytes)))
+	}
+	return out
+}
+
 func partWords(parts map[string]cell.Spread, names ...string) []string {
 	var out []string
 	for _, part := range names {

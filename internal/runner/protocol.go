@@ -140,6 +140,7 @@ type Report struct {
 	Training        *Training          `json:"training"`        // nil: not mode train
 	Pipeline        *Requests          `json:"pipeline"`        // nil: not mode pipeline
 	Ranks           *cell.Ranks        `json:"ranks"`           // nil: one process on one device
+	Moves           *Moves             `json:"moves"`           // nil: not scenario moves
 	WeightsDigest   string             `json:"weights_digest"`  // over the bytes of given weights
 	WeightsMissing  []string           `json:"weights_missing"` // tensors that the given weights lack, filled at random
 	WeightsUnused   []string           `json:"weights_unused"`  // tensors that the model has no place for
@@ -169,6 +170,13 @@ type Training struct {
 // Requests is what a child says of a point's requests, in mode pipeline.
 type Requests struct {
 	cell.Requests
+	PartsMS map[string][]float64 `json:"parts_ms"`
+}
+
+// Moves is what a child says of a model that goes to its device and back: of a
+// check what that does, of a timed job what it takes.
+type Moves struct {
+	cell.Moves
 	PartsMS map[string][]float64 `json:"parts_ms"`
 }
 

@@ -24,7 +24,7 @@ from assay_runner.checking import (
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import timing
-from assay_runner.engines.torch import kernels, pipelining, sampling
+from assay_runner.engines.torch import kernels, moving, pipelining, sampling
 from assay_runner.process import linux
 from assay_runner.subjects import experts, generation, outputs
 from assay_runner.subjects.outputs import Tensors
@@ -43,6 +43,12 @@ def check(session: Session) -> None:
         how = session.forward, session.rebuilt, session.available
         known = reference.compute(built, session.narrow, cell_inputs, *how)
         others = [session.samples(built, point) for point in session.points] if known.outputs else []
+    moves = None
+    if session.cell.get("scenario") == moving.SCENARIO:
+        moving.refuse_home(session)
+        session.open_device()
+        with emit.in_phase("moves"):
+            moves = moving.told(session, built, cell_inputs[0])
     session.to_device(built)
     for index, point in enumerate(session.points):
         emit.index = index
@@ -51,7 +57,7 @@ def check(session: Session) -> None:
         more = others[index] if others else ([], [])
         fingerprint = _fingerprint(session, built, known, cell_inputs[index], expected, more[0])
         report = _checked(session, built, point, cell_inputs[index], known, expected, more, last)
-        emit.point(index, report | {"fingerprint": fingerprint})
+        emit.point(index, report | {"fingerprint": fingerprint, "moves": moves})
 
 
 def _fingerprint(
@@ -235,13 +241,13 @@ def _run(session: Session, built: building.Built, placed: Mapping[str, torch.Ten
     def call() -> None:
         seen.update(outputs.flatten(built.model(**placed, **session.recipe.get("call", {}))))
 
-    with torch.inference_mode(), session.drawing(built.model):
+    with session.device.inference(), session.drawing(built.model):
         return seen, timing.once(call, session.device)
 
 
 def _census(session: Session, built: building.Built, placed: Mapping[str, torch.Tensor]) -> dict[str, Any]:
     drawing = session.drawing(built.model)  # outermost: the census sees what the model asks for
-    with placement.fallbacks() as elsewhere, torch.inference_mode(), drawing, placement.Census() as census:
+    with placement.fallbacks() as elsewhere, session.device.inference(), drawing, placement.Census() as census:
         built.model(**placed, **session.recipe.get("call", {}))
     return {"nodes": dict(census.nodes), "left_over": elsewhere}
 

@@ -19,7 +19,7 @@ from assay_runner.checking import placement, reference, tolerances
 from assay_runner.checking.further import Further
 from assay_runner.checking.tolerances import Tolerance
 from assay_runner.engines import preimporting, timing
-from assay_runner.engines.torch import checks, flying, loops, pipelining, sampling, splitting, training
+from assay_runner.engines.torch import checks, flying, loops, moving, pipelining, sampling, splitting, training
 from assay_runner.errors import BadRecipe, MissingWeights, Unsuited
 from assay_runner.machine import context, devices, memory
 from assay_runner.process import linux
@@ -78,6 +78,7 @@ class Session:
             preimporting.preload(job)
         self.threads = torch.get_num_threads()
         self.split: dict[str, Any] | None = None
+        self.opened = False
 
     @property
     def available(self) -> int | None:
@@ -175,8 +176,16 @@ class Session:
 
     def called(self, model: torch.nn.Module, tensors: Mapping[str, torch.Tensor]) -> Tensors:
         """The same with whatever seed is set."""
-        with torch.inference_mode():
+        with self.device.inference():
             return outputs.home(outputs.flatten(model(**tensors, **self.recipe.get("call", {}))))
+
+    def open_device(self) -> None:
+        """Opens the device, in a phase of its own; once."""
+        if not self.opened:
+            with self.emit.in_phase("device"):
+                self.device.open()
+                self.watch.opened()
+            self.opened = True
 
     def to_device(self, built: building.Built) -> None:
         """Opens the device and moves the model there, in phases of their own."""
@@ -184,9 +193,7 @@ class Session:
             splitting.refuse_one(self.device)
         if self.device.cpu:
             return
-        with self.emit.in_phase("device"):
-            self.device.open()
-            self.watch.opened()
+        self.open_device()
         with self.emit.in_phase("to_device"):
             if self.cell.get("parallel") == splitting.LAYERS:
                 self.split = splitting.split(built.model, self.device)
@@ -241,6 +248,7 @@ def measure(session: Session) -> None:
     for index, point in enumerate(session.points):
         session.emit.index = index
         timed = {training.MODE: training.measure, pipelining.MODE: pipelining.measure}.get(session.mode, _timed)
+        timed = moving.measure if session.cell.get("scenario") == moving.SCENARIO else timed
         session.emit.point(index, timed(session, built, point, rule))
 
 
@@ -254,7 +262,7 @@ def _timed(session: Session, built: building.Built, point: Mapping[str, Any], ru
 
     if session.cell.get("scenario") == "throughput":
         return flying.measure(session, built, point, rule, arguments)
-    with torch.inference_mode(), timing.quiet():
+    with device.inference(), timing.quiet():
         _, timed = loops.timed(session, call, rule, lambda: forget(model))
         tokens = told(model)
         found, peak = _afterwards(device, model, arguments)

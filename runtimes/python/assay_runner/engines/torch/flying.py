@@ -42,7 +42,7 @@ def measure(
     flight = in_flight.InFlight(calls, lambda: torch.set_num_threads(1) if device.cpu else None)
     try:
         with timing.quiet():
-            with torch.inference_mode():
+            with session.device.inference():
                 alone = outputs.home(outputs.flatten(model(**arguments)))
             _, timed = loops.timed(session, flight.run, rule, items=flight.items)
     finally:
@@ -60,7 +60,7 @@ def _call(
     stream = streams() if streams else None
 
     def call() -> None:
-        with torch.inference_mode(), session.device.module.stream(stream) if stream else nullcontext():
+        with session.device.inference(), session.device.module.stream(stream) if stream else nullcontext():
             last[index] = model(**arguments)
             if stream:
                 stream.synchronize()

@@ -178,7 +178,7 @@ def measure(session: Session, built: building.Built, point: Mapping[str, Any], r
     linux.reset_peak()
     with emit.in_phase("processor"):
         made = Pipeline(session, built.model, reader(session, point, session.seed))
-    with torch.inference_mode(), timing.quiet():
+    with session.device.inference(), timing.quiet():
         samples, timed = loops.timed(session, made.whole, rule)
         steps = {"preprocess": made.preprocess, "model": made.forward, "postprocess": made.postprocess}
         parts = timing.apart(steps, device.synchronize, timing.share(samples))
