@@ -6,24 +6,15 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // line is one of a plot of lines.
 type line struct {
 	name   string
 	points []point
-	steps  []step
-	time   bool // x is seconds since 1970
 }
 
 type point struct{ x, y float64 }
-
-// step is a place where the level changed.
-type step struct {
-	x    float64
-	text string
-}
 
 // mostLines is how many lines a plot has: more cannot be told apart.
 const mostLines = 8
@@ -31,7 +22,7 @@ const mostLines = 8
 // dashes and the colours of the style tell lines apart.
 var dashes = []string{"", "7 4", "2 4"}
 
-// lines draws lines over batches or over time.
+// lines draws lines over batches.
 func lines(title, axis string, list []line, text func(float64) string) string {
 	if len(list) == 0 {
 		return ""
@@ -41,7 +32,7 @@ func lines(title, axis string, list []line, text func(float64) string) string {
 	const height = 260.0
 	x, y := span(list, func(p point) float64 { return p.x }), span(list, func(p point) float64 { return p.y })
 	x.from, x.to = edge+70, width-edge-20
-	x.log = !list[0].time && x.lo > 0 && x.hi > x.lo
+	x.log = x.lo > 0 && x.hi > x.lo
 	bottom := top + height
 	y.lo, y.from, y.to = 0, bottom, top
 	d := &drawing{}
@@ -86,16 +77,6 @@ func (d *drawing) frame(x, y scale, axis string, list []line, text func(float64)
 		d.text(x.from-8, at+4, "soft small end", text(v))
 	}
 	d.add(`<line class="axis" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x.from, y.from, x.to, y.from)
-	if list[0].time {
-		for _, v := range []float64{x.lo, x.hi} {
-			class := "soft small"
-			if v == x.hi {
-				class += " end"
-			}
-			d.text(x.at(v), y.from+18, class, time.Unix(int64(v), 0).UTC().Format("2006-01-02 15:04"))
-		}
-		return
-	}
 	seen := map[float64]bool{}
 	for _, l := range list {
 		for _, p := range l.points {
@@ -116,9 +97,5 @@ func (d *drawing) line(i int, l line, x, y scale, text func(float64) string) {
 	d.add(`<path class="line c%d" stroke-dasharray="%s" d="M%s"/>`, i%6, dashes[i%len(dashes)], strings.Join(path, "L"))
 	for _, p := range l.points {
 		d.add(`<circle class="c%d" cx="%.1f" cy="%.1f" r="3"><title>%s</title></circle>`, i%6, x.at(p.x), y.at(p.y), html.EscapeString(l.name+": "+text(p.y)))
-	}
-	for _, s := range l.steps {
-		d.add(`<line class="step" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x.at(s.x), y.to, x.at(s.x), y.from)
-		d.text(x.at(s.x)+4, y.to+12, "small", s.text)
 	}
 }

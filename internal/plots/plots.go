@@ -11,7 +11,8 @@
 //	svg.go     the frame of a drawing, its style and its scales
 //	bars.go    horizontal bars with intervals
 //	heat.go    a heat map of ratios
-//	lines.go   lines over batches or over time
+//	lines.go   lines over batches
+//	trends.go  histories of cells, with levels and steps
 //
 // Text stays text, colours have both schemes, and nothing depends on them.
 package plots
@@ -54,7 +55,7 @@ func Of(observations []matrix.Observation, series []trend.Series) []Plot {
 	add("memory.svg", bars("Peak memory by target", memory(m), func(v float64) string { return report.Bytes(int64(v)) }))
 	add("batch.svg", lines("Items a second by batch", "batch", batches(observations), count))
 	add("decode.svg", bars("Tokens a second", decodes(observations), count))
-	add("trend.svg", lines("Median latency over time", "", trends(series), report.Milliseconds))
+	add("trend.svg", histories(series))
 	return out
 }
 
@@ -155,24 +156,5 @@ func decodes(observations []matrix.Observation) []bar {
 		out = append(out, bar{label: name, value: *g.TokensPerS, shaky: x.Latency != nil && !x.Latency.Stable, note: fmt.Sprintf("%d tokens", g.NewTokens)})
 	}
 	slices.SortStableFunc(out, func(a, b bar) int { return strings.Compare(a.label, b.label) })
-	return out
-}
-
-// trends are the histories that have two runs or more.
-func trends(series []trend.Series) []line {
-	var out []line
-	for _, s := range series {
-		if len(s.Points) < 2 {
-			continue
-		}
-		l := line{name: s.Cell.String(), time: true}
-		for _, p := range s.Points {
-			l.points = append(l.points, point{float64(p.At.Unix()), p.MedianMS})
-		}
-		for _, t := range s.Steps {
-			l.steps = append(l.steps, step{float64(t.Before.At.Unix()), fmt.Sprintf("%+.0f %%", 100*(t.Ratio-1))})
-		}
-		out = append(out, l)
-	}
 	return out
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +65,9 @@ func TestOf(t *testing.T) {
 	p := trend.Point{Run: "r", At: noon, MedianMS: 5}
 	q := p
 	q.At = noon.Add(time.Hour)
-	series := []trend.Series{{Cell: compare.Named{Model: bad, Target: "cpu"}, Points: []trend.Point{p, q}, Steps: []trend.Step{{After: p, Before: q, Ratio: 1.25}}}}
+	r := q
+	r.At = noon.AddDate(0, 0, 1)
+	series := []trend.Series{{Cell: compare.Named{Model: bad, Target: "cpu"}, Points: []trend.Point{p, q, r}, Steps: []trend.Step{{After: p, Before: q, Ratio: 1.25}}}}
 	got := byName(t, Of([]matrix.Observation{timed(bad, "cpu", 1, 10, true), timed(bad, "openvino", 1, 2, false), timed(bad, "cpu", 4, 20, true), speaks}, series))
 	for name, want := range map[string][]string{
 		"latency.svg": {"10.0 ms", "2.00 ms ~", "url(#shaky)", "&lt;script&gt;"},
@@ -70,7 +75,7 @@ func TestOf(t *testing.T) {
 		"memory.svg":  {"1.00 MB"},
 		"batch.svg":   {"batch", "cpu fp32"},
 		"decode.svg":  {"12.5", "gpt2"},
-		"trend.svg":   {"+25 %", "2026-11-18 12:00"},
+		"trend.svg":   {"+25.0 %", "2026-11-18 12:00", "2026-11-19", "3 runs"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(got[name], w) {
@@ -133,4 +138,50 @@ func TestScale(t *testing.T) {
 			t.Fatalf("%d ticks", n)
 		}
 	})
+}
+
+// histories of a fast and a slow cell, each with as large a step.
+func twoHistories() []trend.Series {
+	var out []trend.Series
+	for _, ms := range []float64{1, 1000} {
+		s := trend.Series{Cell: compare.Named{Model: "bert", Target: "cpu"}}
+		for i := range 10 {
+			level := ms * (1 + 0.002*float64(i%2))
+			if i >= 6 {
+				level *= 1.2
+			}
+			s.Points = append(s.Points, trend.Point{Run: strconv.Itoa(i), At: noon.AddDate(0, 0, i), MedianMS: level})
+		}
+		s.Steps = []trend.Step{{After: s.Points[5], Before: s.Points[6], BeforeMS: ms, AfterMS: 1.2 * ms, Ratio: 1.2}}
+		out = append(out, s)
+	}
+	return out
+}
+
+var level = regexp.MustCompile(`<line class="level" x1="[0-9.]+" y1="([0-9.]+)"`)
+
+// A step of a fast cell is as high as one of a slow cell, noise alone is not, and two runs are no history.
+func TestHistories(t *testing.T) {
+	t.Parallel()
+	var heights []float64
+	for _, m := range level.FindAllStringSubmatch(histories(twoHistories()), -1) {
+		y, err := strconv.ParseFloat(m[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		heights = append(heights, y)
+	}
+	if len(heights) != 4 || heights[0]-heights[1] < 60 || math.Abs(heights[2]-heights[0]) > 1 || math.Abs(heights[3]-heights[1]) > 1 {
+		t.Errorf("levels at %v: two of each cell, before and after, at the same heights", heights)
+	}
+	flat := twoHistories()[0]
+	flat.Points, flat.Steps = flat.Points[:6], nil
+	if y := historyScale(flat, 0); math.Abs(y.at(1)-y.at(1.002)) > 5 {
+		t.Errorf("roundings of 0.2 %% are %.0f pixels high", y.at(1)-y.at(1.002))
+	}
+	short := flat
+	short.Points = short.Points[:2]
+	if got := histories([]trend.Series{short}); got != "" {
+		t.Error(got)
+	}
 }

@@ -17,9 +17,9 @@ const (
 
 const style = `text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;fill:#1a2130;font-size:12px}
 .ground{fill:#fff;stroke:#dfe3ea}.title{font-size:19px;font-weight:700}.soft{fill:#566172}.small{font-size:11px}.end{text-anchor:end}.mid{text-anchor:middle}
-.bar{fill:#6fbb8b}.whisker{stroke:#1a2130;stroke-width:2}.grid{stroke:#edf0f4}.axis{stroke:#b9c2ce}.step{stroke:#8a1a11;stroke-width:1.5}
+.bar{fill:#6fbb8b}.whisker{stroke:#1a2130;stroke-width:2}.grid{stroke:#edf0f4}.axis{stroke:#b9c2ce}.step{stroke:#8a1a11;stroke-width:1.5}.level{stroke:#8a96a8;stroke-width:1.5}
 .more{fill:#d5f0dd}.less{fill:#fad9d5}.sq{stroke:#dfe3ea}.line{fill:none;stroke-width:2}.c0{stroke:#2f4fc0;fill:#2f4fc0}.c1{stroke:#a67c00;fill:#a67c00}.c2{stroke:#23784a;fill:#23784a}.c3{stroke:#b03a2e;fill:#b03a2e}.c4{stroke:#6a55b8;fill:#6a55b8}.c5{stroke:#566172;fill:#566172}
-@media (prefers-color-scheme:dark){text{fill:#e7ebf2}.ground{fill:#161b23;stroke:#2b3440}.soft{fill:#a3adbd}.bar{fill:#37845a}.whisker{stroke:#e7ebf2}.grid{stroke:#1f2630}.axis{stroke:#434e5e}.step{stroke:#ffb4ac}
+@media (prefers-color-scheme:dark){text{fill:#e7ebf2}.ground{fill:#161b23;stroke:#2b3440}.soft{fill:#a3adbd}.bar{fill:#37845a}.whisker{stroke:#e7ebf2}.grid{stroke:#1f2630}.axis{stroke:#434e5e}.step{stroke:#ffb4ac}.level{stroke:#6d7a8c}
 .more{fill:#153f27}.less{fill:#4b1d1a}.sq{stroke:#2b3440}.c0{stroke:#9db2ff;fill:#9db2ff}.c1{stroke:#f4d982;fill:#f4d982}.c2{stroke:#95e6b3;fill:#95e6b3}.c3{stroke:#ffb4ac;fill:#ffb4ac}.c4{stroke:#c9beff;fill:#c9beff}.c5{stroke:#a3adbd;fill:#a3adbd}}
 path.line{fill:none!important}`
 

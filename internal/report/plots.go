@@ -33,6 +33,9 @@ const (
 	mostPlots             = 60
 )
 
+// leastSpan is what the axis of a plot holds at least, as a share of its middle.
+const leastSpan = 0.1
+
 // leastRuns is how many runs make a history that is worth drawing.
 const leastRuns = 3
 
@@ -53,6 +56,9 @@ func plot(s trend.Series) plotView {
 		values[i] = p.MedianMS
 	}
 	least, most := slices.Min(values), slices.Max(values)
+	if span := leastSpan * (least + most) / 2; most-least < span { // noise alone must not fill it
+		least, most = (least+most-span)/2, (least+most+span)/2
+	}
 	x := func(i float64) string {
 		return fmt.Sprintf("%.1f", plotEdge+(plotWidth-2*plotEdge)*i/float64(len(values)-1))
 	}
@@ -67,7 +73,7 @@ func plot(s trend.Series) plotView {
 	v := plotView{
 		Title: s.Cell.String(), Most: Milliseconds(most), Least: Milliseconds(least),
 		Sub:   fmt.Sprintf("%s, %d runs from %s to %s", s.Timing, len(values), first.At.UTC().Format("2006-01-02"), last.At.UTC().Format("2006-01-02")),
-		Label: fmt.Sprintf("%s: %s at first, %s at last, %d steps", s.Cell, Milliseconds(first.MedianMS), Milliseconds(last.MedianMS), len(s.Steps)),
+		Label: fmt.Sprintf("%s: %s at first, %s at last, %s", s.Cell, Milliseconds(first.MedianMS), Milliseconds(last.MedianMS), plural(len(s.Steps), "step")),
 	}
 	var line []string
 	for i, p := range s.Points {

@@ -43,8 +43,15 @@ func TestPlots(t *testing.T) {
 	if !strings.Contains(p.Steps[0].Text, "between run06 (2026-11-07 00:00) and run07 (2026-11-08 00:00): torch 2.14.0 → <2.15.0>") {
 		t.Error(p.Steps[0].Text)
 	}
-	if flat := plots(trend.Of(history(12, 0, 0))); len(flat) != 1 || len(flat[0].Steps)+len(flat[0].Levels) != 0 {
-		t.Errorf("%+v", flat)
+	if !strings.HasSuffix(p.Label, ", 1 step") {
+		t.Error(p.Label)
+	}
+	flat := plots(trend.Of(history(12, 0, 0)))
+	if len(flat) != 1 || len(flat[0].Steps)+len(flat[0].Levels) != 0 {
+		t.Fatalf("%+v", flat)
+	}
+	if flat[0].Most != "10.5 ms" || flat[0].Least != "9.52 ms" {
+		t.Errorf("roundings of 0.4 %% fill a plot from %s to %s", flat[0].Least, flat[0].Most)
 	}
 	if short := plots(trend.Of(history(2, 0, 0))); short != nil {
 		t.Errorf("%+v", short)
