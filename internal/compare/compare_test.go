@@ -331,9 +331,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// TestSweeps: two sweeps of 781 models on 8 targets, all timed, take well under a second.
-func TestSweeps(t *testing.T) {
-	t.Parallel()
+// sweeps are two of 781 models on 8 targets, all timed.
+func sweeps() (a, b Side) {
 	random := rand.New(rand.NewPCG(1, 2))
 	sweep := func() (out []Entry) {
 		for m := range 781 {
@@ -349,11 +348,23 @@ func TestSweeps(t *testing.T) {
 		}
 		return out
 	}
-	a, b := side("a", sweep()...), side("b", sweep()...)
-	begun := time.Now()
-	r := Compare(a, b, Options{})
-	if r.Compared != 781*8 || r.Outcome != Same {
+	return side("a", sweep()...), side("b", sweep()...)
+}
+
+// TestSweeps: two sweeps that differ by noise alone are the same.
+func TestSweeps(t *testing.T) {
+	t.Parallel()
+	a, b := sweeps()
+	if r := Compare(a, b, Options{}); r.Compared != 781*8 || r.Outcome != Same {
 		t.Errorf("%d compared, %s", r.Compared, r.Outcome)
 	}
-	t.Logf("took %s", time.Since(begun))
+}
+
+// BenchmarkSweeps: what comparing them costs once they are read; internal/history has
+// a benchmark of the same with reading.
+func BenchmarkSweeps(bench *testing.B) {
+	a, b := sweeps()
+	for bench.Loop() {
+		Compare(a, b, Options{})
+	}
 }

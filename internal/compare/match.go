@@ -165,8 +165,11 @@ func (r Report) Apart() time.Duration { return max(0, r.B.From.Sub(r.A.To)) }
 // sort gives every list its order: what is worst first, then by name.
 func (r *Report) sort() {
 	slices.SortFunc(r.Turns, func(a, b Turn) int { return cmp.Or(a.order()-b.order(), a.Cell.compare(b.Cell)) })
-	slices.SortFunc(r.Speed, func(a, b Speed) int {
-		return cmp.Or(a.Verdict.order()-b.Verdict.order(), -cmp.Compare(a.size(), b.size()), a.Cell.compare(b.Cell))
+	slices.SortFunc(r.Speed, func(a, b Speed) int { // of thousands, most by their ratio alone
+		if by := cmp.Or(a.Verdict.order()-b.Verdict.order(), cmp.Compare(b.size(), a.size())); by != 0 {
+			return by
+		}
+		return a.Cell.compare(b.Cell)
 	})
 	slices.SortFunc(r.Changes, func(a, b Change) int {
 		return cmp.Or(strings.Compare(a.What, b.What), -cmp.Compare(a.Ratio, b.Ratio), a.Cell.compare(b.Cell))

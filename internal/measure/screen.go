@@ -3,6 +3,7 @@ package measure
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
@@ -50,22 +51,35 @@ type Screened struct {
 // Screen looks at the repeats of two sides. It says which cells to run again, not
 // which have changed.
 func Screen(a, b [][]float64) Screened {
-	la, lb := logs(Medians(a)), logs(Medians(b))
+	ma, mb := Medians(a), Medians(b)
+	la, lb := logs(ma), logs(mb)
 	s := Screened{Error: math.NaN(), Passes: math.Inf(1), Finds: math.Inf(1)}
 	if len(la) < 2 || len(lb) < 2 {
 		return s
 	}
 	va, vb := stat.Variance(la, nil), stat.Variance(lb, nil)
 	s.Error = medianFactor * math.Sqrt(va/float64(len(la))+vb/float64(len(lb)))
-	freedom := float64(len(la) + len(lb) - 2)
-	student := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom}
-	away := student.Quantile(distuv.UnitNormal.CDF(errorsAway)) * s.Error
+	away := studentsAway(len(la)+len(lb)-2) * s.Error
 	least := max(math.Log1p(LeastChange), away)
 	const fourOfFive = 0.8416 // of a standard error, beyond the limit
 	s.Passes, s.Finds = math.Expm1(least), math.Expm1(least+fourOfFive*s.Error)
-	change := math.Abs(math.Log(Median(Medians(b)) / Median(Medians(a))))
+	change := math.Abs(math.Log(Median(mb) / Median(ma)))
 	s.Candidate = change >= math.Log1p(LeastChange) && change > away
 	return s
+}
+
+// quantiles are those of Student's distribution that were asked for, by its degrees of
+// freedom: sweeps have thousands of cells and one number of repeats.
+var quantiles sync.Map
+
+// studentsAway is errorsAway by Student's distribution.
+func studentsAway(freedom int) float64 {
+	if known, ok := quantiles.Load(freedom); ok {
+		return known.(float64)
+	}
+	q := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(freedom)}.Quantile(distuv.UnitNormal.CDF(errorsAway))
+	quantiles.Store(freedom, q)
+	return q
 }
 
 func logs(values []float64) []float64 {
