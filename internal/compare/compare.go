@@ -17,6 +17,7 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -111,7 +112,21 @@ func Compare(a, b Side, o Options) Report {
 	r.A, r.B = summary(a, m.a), summary(b, m.b)
 	r.OnlyA, r.OnlyB = m.onlyA, m.onlyB
 	r.Footer.Machine = machineOf(r.A.Hosts, r.B.Hosts)
+	if n := themselves(m.pairs); n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d cells have one and the same result on both sides, as the newest of each: what is compared with itself cannot differ", n, len(m.pairs)))
+	}
 	return r
+}
+
+// themselves is how many pairs are of one result.
+func themselves(pairs []Pair) (n int) {
+	for _, p := range pairs {
+		a, b := p.A, p.B
+		if a.Run != "" && a.Run == b.Run && a.Result.Side == b.Result.Side && a.Result.Cell == b.Result.Cell && a.Result.StartedAt.Equal(b.Result.StartedAt) {
+			n++
+		}
+	}
+	return n
 }
 
 // OfPairs compares results that belong together, whatever their cells are.

@@ -331,6 +331,22 @@ func TestRates(t *testing.T) {
 	}
 }
 
+// TestThemselves: a result that is the newest of both sides is told; one of another run, or
+// of the other side of a run, is not.
+func TestThemselves(t *testing.T) {
+	t.Parallel()
+	another := func(e *Entry) { e.Run = "another" }
+	second := func(e *Entry) { e.Result.Side = "b" }
+	a := side("a", entry(), entry(on("cuda")), entry(on("openvino")))
+	r := Compare(a, side("b", entry(), entry(on("cuda"), another), entry(on("openvino"), second)), Options{})
+	if len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0], "1 of 3 cells have one and the same result on both sides") {
+		t.Errorf("%q", r.Notes)
+	}
+	if r := Compare(a, side("b", entry(another)), Options{}); len(r.Notes) != 0 {
+		t.Errorf("%q", r.Notes)
+	}
+}
+
 // sweeps are two of 781 models on 8 targets, all timed.
 func sweeps() (a, b Side) {
 	random := rand.New(rand.NewPCG(1, 2))
