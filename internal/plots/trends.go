@@ -73,7 +73,7 @@ func (d *drawing) history(s trend.Series, left, y0 float64) {
 		}
 		from = at
 		d.add(`<line class="step" stroke-dasharray="3 3" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`, x.at(at), y.to, x.at(at), y.from)
-		d.text(x.at(at), y0+8, "small mid", fmt.Sprintf("%+.1f %%", 100*(step.Ratio-1)))
+		d.text(x.at(at), y0+14, "small mid", fmt.Sprintf("%+.1f %%", 100*(step.Ratio-1)))
 	}
 	d.add(`<path class="line c0" d="M%s"/>`, strings.Join(path, "L"))
 	for i, p := range s.Points {
