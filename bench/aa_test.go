@@ -179,7 +179,7 @@ func TestLanes(t *testing.T) {
 		{0, 1, []int{0, 1}, [][]int{{0}, {1}}, ""},
 		{1, 1, []int{3, 5}, [][]int{{3}}, ""},
 		{0, 2, []int{0, 1, 2, 4, 7}, [][]int{{0, 1}, {2, 4}}, ""},
-		{3, 2, []int{0, 1, 2, 4}, nil, "3 lanes of 2 threads need 6 processors, and this program may run on 4"},
+		{3, 2, []int{0, 1, 2, 4}, nil, "3 lanes, each of 2 threads, need 6 processors, and this program may run on 4"},
 		{0, 4, []int{0, 1}, nil, "a repeat of 4 threads needs as many processors"},
 		{0, 4, nil, [][]int{nil}, ""}, // where nothing can be held to a processor
 		{2, 1, nil, [][]int{nil, nil}, ""},

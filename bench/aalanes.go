@@ -36,7 +36,7 @@ func lanesOf(asked, threads int, may []int) ([]lane, error) {
 	case room == 0:
 		return nil, fmt.Errorf("a repeat of %d threads needs as many processors, and this program may run on %d: lower -threads", threads, len(may))
 	case asked > room:
-		return nil, fmt.Errorf("%d lanes of %d threads need %d processors, and this program may run on %d: lower -lanes or -threads", asked, threads, asked*threads, len(may))
+		return nil, fmt.Errorf("%d lanes, each of %s, need %d processors, and this program may run on %d: lower -lanes or -threads", asked, threadsText(threads), asked*threads, len(may))
 	case asked == 0:
 		asked = room
 	}
