@@ -34,7 +34,8 @@ Exit status: 0 the question is answered and, with --on, every model works, is pa
 // question is what can-i-use is asked.
 type question struct {
 	names  []string // models
-	folder string   // a project that names them; "" is none
+	in     bool     // a project names them
+	folder string   // it
 	on     []string // targets
 	memory int64    // of the device that is meant; 0 is not said
 }
@@ -51,7 +52,8 @@ func canIUseCommand(a *app) *cobra.Command {
   assay can-i-use llava-1.5-7b --on cuda --memory 24GB
   assay can-i-use --in . --on cuda,webgpu`,
 		RunE: func(c *cobra.Command, args []string) (err error) {
-			if q.names = plan.Names(args); len(q.names) == 0 && q.folder == "" {
+			q.in = c.Flags().Changed("in")
+			if q.names = plan.Names(args); len(q.names) == 0 && !q.in {
 				return usage("name a model, or a project with --in")
 			}
 			if q.memory, err = parseMemory(memory); err != nil {
@@ -143,7 +145,7 @@ func (a *app) askedModels(ctx context.Context, cat *catalog.Catalog, q question)
 		}
 		all = append(all, named{Model: m})
 	}
-	if q.folder != "" {
+	if q.in {
 		if in, err = a.namedIn(ctx, cat, q.folder); err != nil {
 			return nil, nil, err
 		}

@@ -42,10 +42,11 @@ func contributeCommand(a *app) *cobra.Command {
   assay contribute --check contribution.json`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			checking := c.Flags().Changed("check")
 			switch {
-			case check != "" && (c.Flags().Changed("out") || force):
+			case checking && (c.Flags().Changed("out") || force):
 				return usage("--check writes nothing: give it without --out and --force")
-			case check != "":
+			case checking:
 				return a.checkContribution(c.Context(), check)
 			}
 			return a.contribute(out, force)
@@ -152,9 +153,9 @@ func (a *app) ownNames() []string {
 }
 
 func (a *app) checkContribution(ctx context.Context, path string) error {
-	text, err := input.Read(ctx, path, a.stdin, contribution.Most)
+	text, err := given(ctx, path, "a file that assay contribute wrote", a.stdin, contribution.Most)
 	if err != nil {
-		return usage("%w", err)
+		return err
 	}
 	cat, err := catalog.Load()
 	if err != nil {

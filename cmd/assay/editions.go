@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"time"
 
 	"assay/internal/atlas"
@@ -82,7 +81,7 @@ func (a *app) updateAtlas(ctx context.Context, place, key string, older bool) er
 		return err
 	}
 	if v.Quality.Newest.Before(now.Newest) && !older {
-		return usage("%s ends on %s, and the atlas in use on %s: --older installs it", place, v.Quality.Newest.Format(time.DateOnly), now.Newest.Format(time.DateOnly))
+		return usage("%s ends on %s, and the atlas in use on %s: --older installs it", edition.Shown(place), v.Quality.Newest.Format(time.DateOnly), now.Newest.Format(time.DateOnly))
 	}
 	d, err := atlas.Diff(in, v.Book)
 	if err != nil {
@@ -106,21 +105,34 @@ func (a *app) verifiedAtlas(ctx context.Context, place string, keys []edition.Ke
 	if len(keys) == 0 {
 		return edition.Verified{}, usage("%w", &edition.SignatureError{})
 	}
-	if edition.IsAddress(place) && (a.noSetup || environment.On(a.getenv("ASSAY_OFFLINE"))) {
-		return edition.Verified{}, usage("%s is on the network, which --no-setup and ASSAY_OFFLINE forbid: name a file", place)
-	}
-	file, signature, err := edition.Fetch(ctx, place)
-	if errors.Is(err, fs.ErrNotExist) {
-		return edition.Verified{}, usage("%w", err)
-	}
+	file, signature, err := a.signedAtlas(ctx, place)
 	if err != nil {
 		return edition.Verified{}, err
 	}
 	v, err := edition.Verify(file, signature, keys...)
 	if err != nil {
-		return v, usage("%s: %w", place, err)
+		return v, usage("%s: %w", edition.Shown(place), err)
 	}
 	return v, nil
+}
+
+// signedAtlas reads an atlas and its signature.
+func (a *app) signedAtlas(ctx context.Context, place string) (file, signature []byte, err error) {
+	if !edition.IsAddress(place) {
+		if file, err = given(ctx, place, "the atlas, with its signature beside it", nil, edition.Most); err == nil {
+			signature, err = given(ctx, place+edition.Ending, "an atlas whose publisher's signature lies beside it", nil, edition.MostSignature)
+		}
+		return file, signature, err
+	}
+	if a.noSetup || environment.On(a.getenv("ASSAY_OFFLINE")) {
+		return nil, nil, usage("%s is on the network, which --no-setup and ASSAY_OFFLINE forbid: name a file", edition.Shown(place))
+	}
+	file, signature, err = edition.Fetch(ctx, place)
+	wrong, large := (*edition.AddressError)(nil), (*input.LargeError)(nil)
+	if errors.As(err, &wrong) || errors.As(err, &large) {
+		err = usage("%w: name the address of an atlas", err)
+	}
+	return file, signature, err
 }
 
 func atlasVerify(a *app) *cobra.Command {
@@ -277,13 +289,14 @@ func (a *app) openAtlas(ctx context.Context, name string) (*atlas.Book, error) {
 	case "current":
 		return a.book()
 	}
-	file, err := input.Read(ctx, name, a.stdin, 16<<20)
+	const wanted = "a file that assay atlas export wrote, embedded or current"
+	file, err := given(ctx, name, wanted, a.stdin, edition.Most)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, err
 	}
 	b, err := atlas.Open(bytes.NewReader(file))
 	if err != nil {
-		return nil, usage("%s is not an atlas: %w", name, err)
+		return nil, usage("%s is not an atlas (%w): name %s", name, err, wanted)
 	}
 	return b, nil
 }

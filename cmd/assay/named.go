@@ -36,12 +36,16 @@ type named struct {
 
 // namedIn finds the models that a project names, each once with its places.
 func (a *app) namedIn(ctx context.Context, cat *catalog.Catalog, dir string) (*project, error) {
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, usage("--in: there is no folder %s", dir)
-	}
-	found, err := mentions.Find(os.DirFS(dir))
-	if err != nil {
+	const wanted = "the folder of a project with --in"
+	if err := inFolder(dir, wanted); err != nil {
 		return nil, err
+	}
+	found, err := mentions.Find(ctx, os.DirFS(dir))
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, unusable(dir, wanted, err)
 	}
 	p := &project{Folder: dir, Files: found.Files, Untold: orEmpty(found.Untold), Skipped: orEmpty(found.Skipped), More: found.More}
 	seen := map[string]int{}

@@ -22,6 +22,7 @@ import (
 	"assay/internal/atlas"
 	"assay/internal/catalog"
 	"assay/internal/cell"
+	"assay/internal/input"
 	"assay/internal/platform"
 )
 
@@ -190,7 +191,7 @@ func Validate(text []byte, cat *catalog.Catalog) (File, error) {
 	d.DisallowUnknownFields()
 	var f File
 	if err := d.Decode(&f); err != nil {
-		return f, fmt.Errorf("it is not a contribution: %w", err)
+		return f, fmt.Errorf("it is not a contribution: %w", input.InWords(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return f, errors.New("there is text after its end")

@@ -16,14 +16,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"assay/internal/atlas"
 	"assay/internal/input"
@@ -32,11 +28,10 @@ import (
 	"aead.dev/minisign"
 )
 
-// The bounds of what is read.
+// The bounds of what is read, from files and from addresses.
 const (
-	most          = 16 << 20
-	mostSignature = 4 << 10
-	patience      = time.Minute
+	Most          = 16 << 20 // bytes of an atlas
+	MostSignature = 4 << 10
 )
 
 // Ending is that of a signature's file, beside the file that it signs.
@@ -147,7 +142,7 @@ func (s Shelf) Load() (*atlas.Book, error) {
 	if name == "" {
 		return nil, nil
 	}
-	file, err := read(s.path(name), most)
+	file, err := read(s.path(name), Most)
 	if err != nil {
 		return nil, err
 	}
@@ -208,57 +203,4 @@ func (s Shelf) Reset() error {
 
 func read(path string, limit int64) ([]byte, error) {
 	return input.Read(context.Background(), path, nil, limit)
-}
-
-// IsAddress tells an address from a file.
-func IsAddress(place string) bool {
-	u, err := url.Parse(place)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
-}
-
-// Fetch reads an edition and its signature from a file, or from an address.
-func Fetch(ctx context.Context, place string) (file, signature []byte, err error) {
-	if !IsAddress(place) {
-		if file, err = input.Read(ctx, place, nil, most); err != nil {
-			return nil, nil, err
-		}
-		if signature, err = input.Read(ctx, place+Ending, nil, mostSignature); err != nil {
-			err = fmt.Errorf("its signature: %w", err)
-		}
-		return file, signature, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	u, err := url.Parse(place)
-	if err != nil {
-		return nil, nil, err
-	}
-	if file, err = get(ctx, u.String(), most); err != nil {
-		return nil, nil, err
-	}
-	u.Path += Ending
-	if signature, err = get(ctx, u.String(), mostSignature); err != nil {
-		err = fmt.Errorf("its signature: %w", err)
-	}
-	return file, signature, err
-}
-
-func get(ctx context.Context, address string, limit int64) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", request.URL.Redacted(), response.Status)
-	}
-	b, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
-	if err == nil && int64(len(b)) > limit {
-		err = fmt.Errorf("%s is larger than %d kB", request.URL.Redacted(), limit>>10)
-	}
-	return b, err
 }

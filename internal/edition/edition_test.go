@@ -3,9 +3,6 @@ package edition
 import (
 	"bytes"
 	"crypto/rand"
-	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,36 +139,6 @@ func TestInstall(t *testing.T) {
 		t.Error("what nobody verified was installed")
 	}
 	must(t, Shelf{filepath.Join(t.TempDir(), "none")}.Reset())
-}
-
-func TestFetch(t *testing.T) {
-	t.Parallel()
-	_, private := keys(t)
-	file := small(t, "1")
-	signature := minisign.Sign(private, file)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/good", "/unsigned":
-			w.Write(file)
-		case "/good" + Ending:
-			w.Write(signature)
-		case "/large":
-			w.Write(make([]byte, most+1))
-		default:
-			w.WriteHeader(http.StatusNotFound)
-		}
-	}))
-	t.Cleanup(server.Close)
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.br")
-	must(t, errors.Join(os.WriteFile(path, file, 0o600), os.WriteFile(path+Ending, signature, 0o600), os.WriteFile(filepath.Join(dir, "b.br"), file, 0o600)))
-	for place, ok := range map[string]bool{server.URL + "/good": true, server.URL + "/unsigned": false, server.URL + "/large": false, server.URL + "/none": false,
-		path: true, filepath.Join(dir, "b.br"): false, filepath.Join(dir, "c.br"): false} {
-		got, sig, err := Fetch(t.Context(), place)
-		if (err == nil) != ok || ok && (!bytes.Equal(got, file) || !bytes.Equal(sig, signature)) {
-			t.Errorf("%s: %d bytes, %v", place, len(got), err)
-		}
-	}
 }
 
 func TestParseKey(t *testing.T) {

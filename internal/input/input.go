@@ -39,6 +39,9 @@ type LargeError struct {
 }
 
 func (e *LargeError) Error() string {
+	if e.Limit < 1<<20 {
+		return fmt.Sprintf("%s is larger than %d kB", e.Path, e.Limit>>10)
+	}
 	return fmt.Sprintf("%s is larger than %d MB", e.Path, e.Limit>>20)
 }
 
@@ -73,8 +76,9 @@ func kindOf(m os.FileMode) string {
 
 // Read returns all of a regular file, or of stdin where path is "-", as long as
 // it is no larger than limit. It returns when ctx ends, whatever is being read.
+// Without a stdin "-" is a file like any other.
 func Read(ctx context.Context, path string, stdin io.Reader, limit int64) ([]byte, error) {
-	if path == Stdin {
+	if path == Stdin && stdin != nil {
 		return All(ctx, "standard input", stdin, limit)
 	}
 	f, err := Open(path)

@@ -27,6 +27,14 @@ func TestRead(t *testing.T) {
 	if _, err := Read(t.Context(), path, nil, 2); !errors.As(err, &large) {
 		t.Errorf("a byte too many: %v", err)
 	}
+	if _, err := Read(t.Context(), Stdin, nil, 2); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no standard input: %v", err)
+	}
+	for limit, want := range map[int64]string{4 << 10: "x is larger than 4 kB", 16 << 20: "x is larger than 16 MB"} {
+		if said := (&LargeError{"x", limit}).Error(); said != want {
+			t.Errorf("%q, want %q", said, want)
+		}
+	}
 	for _, other := range []string{filepath.Dir(path), os.DevNull} {
 		if _, err := Read(t.Context(), other, nil, 2); !errors.As(err, &special) {
 			t.Errorf("%s: %v", other, err)

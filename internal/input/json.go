@@ -21,7 +21,7 @@ func InWords(err error) error {
 			what = fmt.Sprintf("%q", kind.Field)
 		}
 		return fmt.Errorf("%s is %s, and should be %s", what, stands(kind.Value), shouldBe(kind.Type))
-	case errors.Is(err, io.ErrUnexpectedEOF), err.Error() == "unexpected end of JSON input":
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), err.Error() == "unexpected end of JSON input":
 		return errors.New("it ends too early")
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "json: "))

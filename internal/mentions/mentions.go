@@ -16,6 +16,7 @@ package mentions
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -27,7 +28,8 @@ import (
 
 // The bounds of a search.
 const (
-	maxFiles      = 20_000
+	maxEntries    = 500_000  // files of any kind, and folders
+	maxFiles      = 20_000   // that are read
 	maxBytes      = 2 << 20  // of a file
 	maxNotebook   = 32 << 20 // they hold pictures
 	maxMentions   = 2_000
@@ -68,11 +70,14 @@ type Found struct {
 var passed = []string{"node_modules", "vendor", "vendored", "_vendor", "third_party", "thirdparty", "external", "site-packages", "dist-packages", "venv", "env",
 	"__pycache__", "build", "dist", "target", "wandb", "htmlcov"}
 
-// Find looks through a project.
-func Find(project fs.FS) (Found, error) {
+// Find looks through a project, until ctx ends.
+func Find(ctx context.Context, project fs.FS) (Found, error) {
 	f := &finder{project: project}
+	entries := 0
 	err := fs.WalkDir(project, ".", func(name string, e fs.DirEntry, err error) error {
-		switch {
+		switch entries++; {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case err != nil && name == ".":
 			return err
 		case err != nil:
@@ -80,7 +85,7 @@ func Find(project fs.FS) (Found, error) {
 			return nil //nolint:nilerr // it is listed, and the search goes on
 		case e.IsDir() && name != "." && f.foreign(name, e.Name()):
 			return fs.SkipDir
-		case f.found.Files >= maxFiles || len(f.found.Mentions)+len(f.found.Untold) >= maxMentions:
+		case entries > maxEntries || f.found.Files >= maxFiles || len(f.found.Mentions)+len(f.found.Untold) >= maxMentions:
 			f.found.More = true
 			return fs.SkipAll
 		case e.Type().IsRegular():

@@ -1,7 +1,9 @@
 package mentions
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -28,7 +30,7 @@ func in(files map[string]string) fstest.MapFS {
 
 func find(t *testing.T, files map[string]string) (said, untold []string) {
 	t.Helper()
-	f, err := Find(in(files))
+	f, err := Find(t.Context(), in(files))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +124,7 @@ func TestScript(t *testing.T) {
 	if said, _ := find(t, map[string]string{"x.js": inside}); len(said) != 1 || said[0] != "x.js:2 a/b" {
 		t.Errorf("in a template: %q", said)
 	}
-	find(t, map[string]string{"x.js": strings.Repeat("`${", maxBytes/3), "y.js": strings.Repeat("=/[", maxBytes/3)})
+	find(t, map[string]string{"x.js": strings.Repeat("`${", maxBytes/12), "y.js": strings.Repeat("=/[", maxBytes/12)})
 }
 
 const notebook = `{
@@ -226,17 +228,28 @@ func TestBounds(t *testing.T) {
 		files[dir+"/x.py"] = load
 	}
 	files["mine/pyvenv.cfg"] = ""
-	f, err := Find(in(files))
+	f, err := Find(t.Context(), in(files))
 	if err != nil || len(f.Mentions) != 0 || f.Files != 0 || len(f.Skipped) != 1 || f.Skipped[0] != "src/large.py" {
 		t.Errorf("%+v, %v", f, err)
 	}
 	many := strings.Repeat(load+"\n", 3*maxMentions)
-	if f, err := Find(in(map[string]string{"a.py": many, "b.py": many})); err != nil || !f.More {
+	if f, err := Find(t.Context(), in(map[string]string{"a.py": many, "b.py": many})); err != nil || !f.More {
 		t.Errorf("%d, %v, %v", len(f.Mentions), f.More, err)
 	}
 	deep := strings.Repeat("(", maxBytes/8) + "AutoModel.from_pretrained("
-	if _, err := Find(in(map[string]string{"a.py": deep, "b.js": strings.Repeat("a=[", maxBytes/24), "c.py": strings.Repeat("a=(", maxBytes/24), "d.py": strings.Repeat("f(", maxBytes/24), "e.py": strings.Repeat("model='a'+", maxBytes/80)})); err != nil {
+	if _, err := Find(t.Context(), in(map[string]string{"a.py": deep, "b.js": strings.Repeat("a=[", maxBytes/24), "c.py": strings.Repeat("a=(", maxBytes/24), "d.py": strings.Repeat("f(", maxBytes/24), "e.py": strings.Repeat("model='a'+", maxBytes/80)})); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whoever asks may leave.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	stopped := errors.New("stopped")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(stopped)
+	if f, err := Find(ctx, in(map[string]string{"a.py": "AutoModel.from_pretrained('a/b')"})); !errors.Is(err, stopped) || f.Files != 0 {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
 
@@ -245,7 +258,7 @@ func FuzzFind(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		found, err := Find(in(map[string]string{"a.py": source, "b.ipynb": source, "c.ts": source, "d.yaml": source, "e.sh": source, "config.json": source}))
+		found, err := Find(t.Context(), in(map[string]string{"a.py": source, "b.ipynb": source, "c.ts": source, "d.yaml": source, "e.sh": source, "config.json": source}))
 		if err != nil {
 			t.Fatal(err)
 		}
