@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -202,6 +203,9 @@ func (b *Book) Columns() []Column { return b.head.Columns }
 
 // Types is how many there are.
 func (b *Book) Types() int { return len(b.lines) }
+
+// Names are the types.
+func (b *Book) Names() []string { return slices.Sorted(maps.Keys(b.lines)) }
 
 // Claims are those of a type, one for each column. A type that the atlas does not
 // have is unknown everywhere.

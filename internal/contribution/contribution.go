@@ -92,6 +92,11 @@ type Own struct {
 // Make is the contribution of own results: of each type, target and dtype the newest
 // one that says more than the atlas. What was imported is somebody else's to give.
 func Make(book *atlas.Book, own []Own, scrub Scrubber, version string) (File, error) {
+	ordinary, err := words(book)
+	if err != nil {
+		return File{}, err
+	}
+	scrub = scrub.sparing(ordinary)
 	f := File{Schema: Schema, Kind: Kind, Assay: scrub.Line(version), Results: []Result{}}
 	for _, o := range own {
 		known, err := book.Claims(o.Model.Type)
@@ -173,7 +178,7 @@ func (s Scrubber) result(modelType, why string, known atlas.Claim, m mine) Resul
 		r.Placement[s.Line(device)] += n
 	}
 	for name, v := range c.Versions {
-		r.Versions[s.Line(name)] = s.Line(v)
+		r.Versions[s.Line(name)] = s.version(v)
 	}
 	for _, d := range h.Devices {
 		r.Host.Devices = append(r.Host.Devices, s.Line(d))

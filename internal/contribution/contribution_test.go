@@ -12,45 +12,6 @@ import (
 	"assay/internal/platform"
 )
 
-// Nothing that tells a machine, a person or a folder is left in a text.
-func TestScrub(t *testing.T) {
-	t.Parallel()
-	s := NewScrubber("max-muster", "build42.corp.example", "/home/mmuster")
-	for text, want := range map[string]string{
-		"cannot open /home/mmuster/models/x.bin: no such file":       "cannot open (path)",
-		"cannot open models/secret/x.bin":                            "cannot open (path)",
-		"in ./x and ../y/z and ~/z and ~max/z":                       "in (path) and (path)",
-		`from \\server\share\my models\x.onnx`:                       "from (path)",
-		`from C:\Users\Max Muster\x.onnx`:                            "from (path)",
-		`from "C:/Users/Max Muster/x.onnx" it`:                       `from "(path)" it`,
-		`open 'my folder/a b.bin' now`:                               "open (path) now",
-		`relative\windows\path.bin`:                                  "(path)",
-		"https://user:pw@host/x and max@example.org":                 "(address) and (address)",
-		"at 10.1.2.3:8080 and fe80:1:2:3::1":                         "at (address) and (address)",
-		"on build42 by max-muster (mmuster)":                         "on (name) by (name) ((name))",
-		"MAX-MUSTER's":                                               "(name)'s",
-		"shape (BertModel, /opt/x/modeling_bert.py:7)":               "shape (BertModel, modeling_bert.py:7)",
-		"two\nlines\tand /a":                                         "two lines and (path)",
-		"off by 0.3, 9/10 of float16 (aten::add)":                    "off by 0.3, 9/10 of float16 (aten::add)",
-		"/home/a/My Documents/secret plan.txt not found":             "(path)",
-		"no route to node17.cluster.local or db1.corp.internal:5432": "no route to (address) or (address)",
-		"host=worker-03 is gone, rank0@node17 too":                   "(name) is gone, (address) too",
-		"with hf_abcdefghijkl":                                       "with (secret)",
-		"NVIDIA H200":                                                "NVIDIA H200",
-		"2.11.0+cu130":                                               "2.11.0+cu130",
-		"file=/srv/data/x":                                           "file=(path)",
-		"GPU-0d4f2a1e-1111-2222-3333-444455556666":                   "GPU-(id)",
-	} {
-		got := s.Line(text)
-		if got != want {
-			t.Errorf("%q became %q, want %q", text, got, want)
-		}
-		if again := s.Line(got); again != got {
-			t.Errorf("%q became %q the second time", got, again)
-		}
-	}
-}
-
 var noon = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 
 // own are results of bert: change makes each another than a contradiction on cuda.
@@ -189,18 +150,4 @@ func TestValidate(t *testing.T) {
 	if _, err := Validate(append(good, good...), cat); err == nil {
 		t.Error("two in one were taken")
 	}
-}
-
-func FuzzScrub(f *testing.F) {
-	f.Add(`from C:\Users\x "a/b" ~/c //d`)
-	s := NewScrubber("somebody")
-	f.Fuzz(func(t *testing.T, text string) {
-		once := s.Line(text)
-		if twice := s.Line(once); twice != once {
-			t.Errorf("%q became %q and then %q", text, once, twice)
-		}
-		if strings.Contains(once, `\\`) || strings.Contains(once, "/home/") {
-			t.Errorf("%q became %q", text, once)
-		}
-	})
 }

@@ -12,56 +12,54 @@ import (
 
 // Scrubber takes out of texts what tells a machine, a person or a folder.
 type Scrubber struct {
-	names []*regexp.Regexp
+	names    []string         // of this machine and of its user
+	patterns []*regexp.Regexp // that find them
 }
 
 // general are names that tell nobody.
-var general = []string{"root", "user", "localhost", "linux", "runner", "ubuntu", "admin", "home", "name", "torch", "cpu", "cuda"}
+var general = []string{"root", "user", "users", "localhost", "linux", "runner", "ubuntu", "admin", "home", "name", "torch", "cpu", "cuda", "none", "null"}
 
 // NewScrubber knows the names of this machine and its user, besides the form of
 // paths and addresses.
 func NewScrubber(names ...string) Scrubber {
 	var s Scrubber
 	for _, n := range names {
-		for _, part := range append([]string{n}, strings.FieldsFunc(n, func(r rune) bool { return strings.ContainsRune(`./\@ `, r) })...) {
-			if len(part) >= 3 && !slices.Contains(general, strings.ToLower(part)) {
-				s.names = append(s.names, regexp.MustCompile(`(?i)(^|[^\pL\pN])`+regexp.QuoteMeta(part)+`($|[^\pL\pN])`))
+		for _, part := range parts(strings.TrimSpace(n)) {
+			if part = strings.Trim(part, ","); part != "" && !slices.Contains(general, strings.ToLower(part)) && !slices.Contains(s.names, part) {
+				s.names = append(s.names, part)
 			}
 		}
 	}
+	return s.sparing(nil)
+}
+
+// parts are the names in a name: of a home its folder, of a host its first part and its domain, of a person each name.
+func parts(name string) []string {
+	if strings.HasPrefix(name, "/") || strings.Count(name, `\`) > 1 {
+		return []string{name[strings.LastIndexAny(strings.TrimRight(name, `/\`), `/\`)+1:]}
+	}
+	out := append([]string{name}, strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(`./\@ `, r) })...)
+	if first, domain, ok := strings.Cut(name, "."); ok {
+		out = append(out, first, domain)
+	}
+	return slices.DeleteFunc(out, func(p string) bool {
+		return p != name && (slices.Contains(privately, p) || slices.Contains(publicly, p) || slices.Contains(sometimes, p))
+	})
+}
+
+// sparing is a scrubber that takes ordinary words, and what is too short to be told from one, only where a text says that
+// they are names: a user called max must not cost an error its max_length.
+func (s Scrubber) sparing(ordinary map[string]bool) Scrubber {
+	s.patterns = nil
+	for _, n := range s.names {
+		before, after := `(^|[^\pL\pN])`, `($|[^\pL\pN])`
+		if len([]rune(n)) < 3 || ordinary[strings.ToLower(n)] {
+			before = `(\b(?:user|username|login|account|host|hostname|machine|computer)\s?[=: ]\s?["']?)`
+		}
+		s.patterns = append(s.patterns, regexp.MustCompile(`(?i)`+before+regexp.QuoteMeta(n)+after))
+	}
 	return s
 }
-
-// forms are what is taken out, and the word in its place. What may have spaces in it is
-// taken to the end of the line, or of the quotes.
-var forms = []struct {
-	form *regexp.Regexp
-	as   string
-}{
-	{regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>]*`), "(address)"},
-	{regexp.MustCompile(`\\\\[^"'<>|\n]+`), "(path)"},             // \\server\share
-	{regexp.MustCompile(`\b[A-Za-z]:[\\/][^"'<>|\n]*`), "(path)"}, // C:\…
-	{regexp.MustCompile(`["'][^"'\n]*[/\\][^"'\n]*["']`), "(path)"},
-	{regexp.MustCompile(`[^\s"'(),;:=\[\]{}<>]*/` + libraries), "(path)"},                             // before the next one: what fails is told
-	{regexp.MustCompile(`[^\s"'(),;:=\[\]{}<>]*/(?:[^\s"'(),;:=\[\]{}<>/]+/)+[^"'<>|\n]*`), "(path)"}, // /home/a b/c d
-	{regexp.MustCompile(`\b(?:hf_|sk-|ghp_|github_pat_|glpat-|xox[bp]-)[\w-]{8,}`), "(secret)"},
-	{regexp.MustCompile(`(?i)\b(?:[a-z0-9-]+\.)+(?:local|internal|lan|corp|home|cluster|intranet|localdomain)\b(?::\d+)?`), "(address)"},
-	{regexp.MustCompile(`(?i)\bhost(?:name)?\s?[=:]\s?[\w.-]+`), "(name)"},
-	{regexp.MustCompile(`[\w.+-]+@[\w.-]*\w`), "(address)"},
-	{regexp.MustCompile(`\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(:\d+)?\b`), "(address)"},
-	{regexp.MustCompile(`(?i)\b(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4}`), "(address)"},
-	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "(id)"},
-	{regexp.MustCompile(`~[\w.-]*[/\\][^\s"',;)]*`), "(path)"},
-	{regexp.MustCompile(`[^\s"'(),;:=\[\]{}<>]*[/\\][^\s"',;)\]}>]*`), "(path)"}, // /a/b, a/b, ./a, ..\a
-}
-
-// ratio is a slash between numbers or dtypes, which is no path's.
-var ratio = regexp.MustCompile(`^\(?\d+(\.\d+)?/\d+(\.\d+)?[.,;)]*$`)
-
-// library is a file of a library, whose name tells where a model failed.
-var library = regexp.MustCompile(`^` + libraries + `$`)
-
-const libraries = `(?:modeling|modular|configuration|image_processing|processing|masking|activations|cache)_?\w*\.py(?::\d+)?`
 
 // Line is a text on one line, without what tells a machine, a person or a folder.
 // Done twice it changes nothing.
@@ -69,11 +67,14 @@ func (s Scrubber) Line(text string) string {
 	text = strings.Join(strings.Fields(clean.Line(text)), " ")
 	for range 8 { // what one form leaves may be another's
 		before := text
-		for _, f := range forms {
-			text = f.form.ReplaceAllStringFunc(text, func(found string) string { return standIn(found, f.as) })
+		for i, f := range forms {
+			if i == 1 { // what is left of addresses has no slashes
+				text = paths(text)
+			}
+			text = f.replace(text)
 		}
-		for _, n := range s.names {
-			text = n.ReplaceAllString(text, "${1}(name)${2}")
+		for _, p := range s.patterns {
+			text = p.ReplaceAllString(text, "${1}(name)${2}")
 		}
 		if text == before {
 			break
@@ -82,15 +83,15 @@ func (s Scrubber) Line(text string) string {
 	return text
 }
 
-func standIn(found, as string) string {
-	if ratio.MatchString(found) || found == "n/a" {
-		return found
+// four is a version of four numbers, which elsewhere is an address.
+var four = regexp.MustCompile(`^\d+(?:\.\d+){3}$`)
+
+// version is that of a package.
+func (s Scrubber) version(v string) string {
+	if four.MatchString(v) {
+		return v
 	}
-	last := found[strings.LastIndexAny(found, `/\`)+1:]
-	if as == "(path)" && library.MatchString(last) {
-		return last
-	}
-	return as
+	return s.Line(v)
 }
 
 // cleared says where a document still has something to take out.
@@ -102,7 +103,7 @@ func cleared(text []byte) error {
 	var wrong []string
 	walk(v, "", func(at, s string) {
 		// Targets have a slash before their engine; check looks at those.
-		if strings.HasSuffix(at, ".target") {
+		if strings.HasSuffix(at, ".target") || strings.Contains(at, ".versions.") && four.MatchString(s) {
 			return
 		}
 		if (Scrubber{}).Line(s) != s {
