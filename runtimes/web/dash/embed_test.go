@@ -35,6 +35,30 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestFirstPaint: the dashboard's page shows something once it and its style sheet are there: the
+// script does not hold that up, and takes away what it makes anew.
+func TestFirstPaint(t *testing.T) {
+	t.Parallel()
+	page, err := fs.ReadFile(Files(), "index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(string(page), "<body>")
+	body, _, _ = strings.Cut(body, "<noscript>")
+	if !regexp.MustCompile(`^<header class="top"><a class="brand" href="/"><svg .*</svg><span>Assay</span></a></header>\s*$`).MatchString(body) {
+		t.Errorf("before the script there is %q", body)
+	}
+	for _, script := range regexp.MustCompile(`<script[^>]*>`).FindAllString(string(page), -1) {
+		if !strings.Contains(script, " defer") {
+			t.Errorf("%s holds up the page", script)
+		}
+	}
+	script, err := fs.ReadFile(Files(), "app.js")
+	if err != nil || !strings.Contains(string(script), `querySelector("header.top")?.remove()`) {
+		t.Errorf("the script leaves the header twice, %v", err)
+	}
+}
+
 // TestLock: exact versions, hashes, and no addresses.
 func TestLock(t *testing.T) {
 	t.Parallel()
