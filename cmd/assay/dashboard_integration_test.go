@@ -124,6 +124,9 @@ func set(name, value string) string {
 // result's command, log, versions and samples.
 func startedRun(t *testing.T, p *pagetest.Page, base string) (run, result string) {
 	t.Helper()
+	p.Visit(base+"/runs", pagetest.Desktop) // one that is stored can be run again, too
+	p.Do("document.querySelector('main a[href^=\"/run/\"]').click()")
+	p.Await("location.pathname.startsWith('/run/') && [...document.querySelectorAll('button')].some((b) => b.textContent === 'Run all again')")
 	p.Visit(base+"/start", pagetest.Desktop)
 	p.Do(set("models", "nosuchmodel"))
 	p.Do(press("Start"))

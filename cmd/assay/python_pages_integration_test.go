@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// inPages loads a model on each of the platforms of browsers, which the program has to open.
-const inPages = `
+// loadedInPages loads a model on each of the platforms of browsers, which the program has to open.
+const loadedInPages = `
 import json, assay
 told = {}
 for platform in ("webgpu", "webnn"):
@@ -36,7 +36,7 @@ func TestIntegrationPythonInPages(t *testing.T) {
 		} `json:"settings"`
 		Output []string `json:"output"`
 	}
-	if err := json.Unmarshal(runPython(t, p, python, "-c", inPages), &told); err != nil {
+	if err := json.Unmarshal(runPython(t, p, python, "-c", loadedInPages), &told); err != nil {
 		t.Fatal(err)
 	}
 	for _, platform := range []string{"webgpu", "webnn"} {

@@ -107,7 +107,7 @@ func (o operation) huma(api huma.API, answer reflect.Type, kind string) huma.Ope
 		schema = api.OpenAPI().Components.Schemas.Schema(answer, true, o.id)
 	}
 	op := huma.Operation{
-		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Tags: []string{o.tag}, DefaultStatus: o.status, MaxBodyBytes: o.most,
+		OperationID: o.id, Method: o.method, Path: o.path, Summary: o.summary, Tags: []string{o.tag}, DefaultStatus: o.status, MaxBodyBytes: o.most, BodyReadTimeout: readLimit,
 		Responses: map[string]*huma.Response{statusText(o.status): {
 			Description: http.StatusText(o.status), Content: map[string]*huma.MediaType{kind: {Schema: schema}},
 		}},

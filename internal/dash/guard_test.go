@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 )
 
 // TestGuards: each kind of attack is refused, and the same request without what makes
@@ -235,6 +237,18 @@ func TestLargeBodies(t *testing.T) {
 			}
 			if taken := body.read.Load(); taken > 128<<20 {
 				t.Errorf("%s, told %v: %d bytes were taken", path, told, taken)
+			}
+		}
+	}
+}
+
+// TestBodiesHaveTime: an operation gives a body as long as the server does: those of large inputs take a while.
+func TestBodiesHaveTime(t *testing.T) {
+	t.Parallel()
+	for path, item := range start(t, nil).api.OpenAPI().Paths {
+		for _, o := range []*huma.Operation{item.Get, item.Post, item.Delete} {
+			if o != nil && o.BodyReadTimeout != readLimit {
+				t.Errorf("%s %s: %v", o.Method, path, o.BodyReadTimeout)
 			}
 		}
 	}

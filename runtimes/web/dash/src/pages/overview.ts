@@ -40,7 +40,7 @@ function changes(o: Overview): HTMLElement {
     { head: "By", number: true, cell: (c) => (c.ratio !== undefined ? `${c.ratio >= 1 ? "+" : "−"}${percent(Math.abs(c.ratio - 1))}${c.p !== undefined ? `, p ${c.p.toPrecision(2)}` : ""}` : "") },
     { head: "Why", cell: (c) => h("span", { class: "clip" }, c.why ?? "") },
     { head: "When", cell: (c) => a(to("result", c.after.result), h("span", { title: minute(c.after.at) }, age(c.after.at))) },
-  ], text, "What changed"), o.changes_total > o.changes.length && h("p", { class: "note" }, `The most important ${o.changes.length} of ${o.changes_total} changes. `, a(to("compare"), "Compare two runs to see all")));
+  ], text, "What changed"), o.changes_total > o.changes.length && h("p", { class: "note" }, `The most important ${o.changes.length} of ${count(o.changes_total, "change")}. `, a(to("compare"), "Compare two runs to see all")));
 }
 
 function moment(m: Moment): Child {
@@ -51,7 +51,7 @@ function moment(m: Moment): Child {
 export function runs(list: (Run & { live?: Status | null })[]): HTMLElement {
   return table(list, [
     { head: "Run", header: true, cell: (r) => a(to("run", r.id), r.id) }, { head: "Name", cell: (r) => r.name }, { head: "By", cell: (r) => r.command },
-    { head: "Results", number: true, cell: (r) => r.results }, { head: "Machine", cell: (r) => [a(to("host", r.host.id), r.host.cpu || r.host.id), r.imported && " (imported)"] },
+    { head: "Results", number: true, cell: (r) => r.results.toLocaleString("en") }, { head: "Machine", cell: (r) => [a(to("host", r.host.id), r.host.cpu || r.host.id), r.imported && " (imported)"] },
     { head: "Began", cell: (r) => h("span", { title: minute(r.started_at) }, age(r.started_at)) }, { head: "", cell: (r) => (r.live != null ? `${r.live.state}, ${r.live.done} of ${r.live.planned}` : "") },
   ], "No runs yet.", "Runs");
 }

@@ -13,7 +13,7 @@ export async function start(main: HTMLElement): Promise<void> {
   const f = form("Start a run", "Start", [
     field({ name: "models", label: "Models", value: view.get("models") ?? "", wide: true, list: b.rows.map((r) => r.m), hint: "types or checkpoints, by comma: bert, vit, openai/whisper-tiny" }),
     field({ name: "family", label: "or a family", value: view.get("family") ?? "", options: [["", "none"], ...families] }),
-    field({ name: "set", label: "or", options: [["", "none"], ["key", "the key models"], ["all", "all models"]] }),
+    field({ name: "set", label: "or a set", options: [["", "none"], ["key", "the key models"], ["all", "all models"]] }),
     field({ name: "targets", label: "Targets", value: view.get("targets") ?? "", list: ["auto", "all", ...b.columns.map((c) => c.target)], hint: "by comma; none is auto, the best that is here" }),
     field({ name: "timing", label: "What", options: [["test", "does it work"], ["quick", "and how fast, quickly"], ["full", "and how fast, thoroughly"]] }),
     field({ name: "mode", label: "Mode", options: [["", "inference"], ["generate", "generation"], ["train", "training"]] }),
