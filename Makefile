@@ -99,6 +99,8 @@ test-full: test ## and what takes long: every pipeline and example, trials of th
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Examples|Reproducers|Bisect)' -count 1 ./cmd/assay
 	$(call say,packages for every system)
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run IntegrationEverySystem -count 1 ./packaging
+	$(call say,the HTTP API tried by its own description)
+	@scripts/schemathesis
 	$(call say,how long pages take to open)
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Site|Dashboard)Times' -count 1 ./internal/site ./cmd/assay
 	$(call say,a fleet whose workers are killed, 2000 cells with twenty seeds)
