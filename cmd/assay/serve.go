@@ -182,7 +182,7 @@ func (s *serving) options() (dash.Options, error) {
 	}
 	data := site.Server(s.lab.catalog, book, version)
 	return dash.Options{
-		Version: version, Catalog: s.lab.catalog, Past: stored.Past{Home: a.home(), Baselines: baselines, Now: time.Now, Asker: asker(a)}, Lab: s.lab, Models: s.models,
+		Version: version, Catalog: s.lab.catalog, Past: stored.Past{Home: a.home(), Baselines: baselines, Now: time.Now, Asker: asker(a)}, Lab: s.lab, Models: caller{s.models},
 		Gauge: gauge(detect.Live()), Site: webdash.Files(), Data: data, Reports: filepath.Join(folders.Data, "reports"),
 		Token: s.token, Names: weblab.Names(s.own), Now: time.Now, Say: a.say,
 	}, nil

@@ -8,10 +8,12 @@ import (
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/detect"
+	"assay/internal/environment"
 	"assay/internal/journal"
 	"assay/internal/live"
 	"assay/internal/modelpage"
 	"assay/internal/plan"
+	"assay/internal/pool"
 	"assay/internal/progress"
 	"assay/internal/session"
 )
@@ -29,7 +31,7 @@ type servedLab struct {
 func (l *servedLab) Begin(ctx context.Context, r plan.Request, name string) (live.Work, error) {
 	p, err := l.app.planner(l.flags, l.catalog, l.session).Plan(ctx, r)
 	if err != nil {
-		return live.Work{}, err
+		return live.Work{}, notHere(err)
 	}
 	h := l.session.Header(p, "serve")
 	h.Run.Name = name
@@ -72,6 +74,24 @@ func (l *servedLab) Page(ctx context.Context, look plan.Look) (modelpage.Page, e
 		return modelpage.Page{}, err
 	}
 	return modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: l.catalog, Facts: l.present.Facts, Results: h.OfType})
+}
+
+// notHere makes of an environment that may not be installed what it is to who asks over HTTP: something that this
+// machine lacks, and no fault of the server's.
+func notHere(err error) error {
+	if lacks := (*environment.Error)(nil); errors.As(err, &lacks) && lacks.Kind == environment.Forbidden {
+		return &pool.RefusedError{Kind: pool.Unavailable, Err: err}
+	}
+	return err
+}
+
+// caller runs loaded models.
+type caller struct{ *pool.Pool }
+
+// Call is the pool's.
+func (c caller) Call(ctx context.Context, r pool.Request) (pool.Answer, error) {
+	answer, err := c.Pool.Call(ctx, r)
+	return answer, notHere(err)
 }
 
 func (l *servedLab) Close() error { return errors.Join(l.session.Close(), l.present.Close()) }
