@@ -31,6 +31,7 @@ func runPlacement(ctx context.Context, stdout, stderr io.Writer, args []string) 
 	fmt.Fprintf(stdout, "%d durations of %d journals; seeds %d to %d\n\n", len(samples), len(files), *first, *first+*n-1)
 	fmt.Fprintln(stdout, "| setting | | median | worst | first come, first served: median | worst | later than that | copies |")
 	fmt.Fprintln(stdout, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+	var later []string
 	for _, s := range simulation.Settings() {
 		var outcomes []simulation.Outcome
 		for seed := *first; seed < *first+*n; seed++ {
@@ -45,6 +46,13 @@ func runPlacement(ctx context.Context, stdout, stderr io.Writer, args []string) 
 		}
 		r := simulation.Summarise(outcomes)
 		fmt.Fprintf(stdout, "| %s | %s | %.3f | %.3f | %.3f | %.3f | %d of %d | %.1f %% |\n", s.Name, s, r.Median, r.Worst, r.ServedMedian, r.ServedMost, r.Worse, r.Workloads, 100*r.Copies)
+		if r.Worse > 0 {
+			later = append(later, fmt.Sprintf("%s: later than first come, first served with the seeds %v, at most %.2f times as late", s.Name, r.WorseSeeds, r.WorseMost))
+		}
+	}
+	fmt.Fprintln(stdout)
+	for _, text := range later {
+		fmt.Fprintln(stdout, text)
 	}
 	return nil
 }

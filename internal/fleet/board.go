@@ -27,6 +27,7 @@ type Board struct {
 // Tally counts what has happened since the ledger began.
 type Tally struct {
 	Attempts, Accepted, Failed, Late, Lost, Dead int
+	Copies                                       int // of the attempts, those beside another one
 }
 
 // Course is a sweep and how far it is.
@@ -153,8 +154,10 @@ func (b *Board) join(key, sweep string) {
 func (b *Board) happen(w *Work, e Event, at Ref) {
 	switch e.Kind {
 	case KindBegan:
-		if a := w.Current(); a != nil {
-			a.End, a.Ended = EndSuperseded, e.At
+		if e.Attempt.Copy {
+			b.Tally.Copies++
+		} else {
+			w.close(EndSuperseded, e.At)
 		}
 		w.Attempts = append(w.Attempts, *e.Attempt)
 		w.State = Leased
@@ -174,12 +177,14 @@ func (b *Board) happen(w *Work, e Event, at Ref) {
 	case KindAccepted:
 		b.Tally.Accepted++
 		b.end(w, e, EndAccepted)
+		w.close(EndOvertaken, e.At)
 		b.answer(w, at, Done)
 		if m := b.members[e.Attempt.Worker]; m != nil {
 			m.Since = append(m.Since, w.Key)
 		}
 	case KindDead:
 		b.Tally.Dead++
+		w.close(EndOvertaken, e.At)
 		b.answer(w, at, Dead)
 	case KindSuspect:
 		w.Suspect = e.Why
@@ -201,15 +206,14 @@ func (b *Board) ask(w *Work) {
 	}
 }
 
-// end ends an attempt. Where it was the current one the task is free again.
+// end ends an attempt. Where it was the last one under way the task is free again.
 func (b *Board) end(w *Work, e Event, how End) {
 	a := w.attempt(e.Attempt.N)
 	if a == nil {
 		return
 	}
-	current := w.Current() == a
 	a.End, a.Ended, a.Why = how, e.At, e.Why
-	if current && w.State.UnderWay() {
+	if w.State.UnderWay() && len(w.Open()) == 0 {
 		w.State = Queued
 	}
 }
@@ -241,9 +245,7 @@ func (b *Board) steer(e Event) {
 		case e.Kind == KindCancel:
 			w.Sweeps = slices.DeleteFunc(w.Sweeps, func(id string) bool { return id == c.ID })
 			if len(w.Sweeps) == 0 && !w.State.Ended() {
-				if a := w.Current(); a != nil {
-					a.End, a.Ended = EndCancelled, e.At
-				}
+				w.close(EndCancelled, e.At)
 				w.State = Cancelled
 			}
 		case e.Kind == KindPause && w.State == Queued && len(w.Sweeps) == 1:

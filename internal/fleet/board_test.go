@@ -24,6 +24,7 @@ type table struct {
 	now    time.Time
 	dead   map[string]bool // incarnations that are not heard
 	alone  bool            // no other worker is there
+	copies bool            // whoever asks may copy
 	events []Event
 }
 
@@ -44,7 +45,8 @@ func (t *table) apply(events ...Event) {
 func (t *table) view() View {
 	return View{
 		Now: t.now, Lease: Lease,
-		Alive:  func(w *Work) bool { return !t.dead[w.Current().Incarnation] },
+		Alive:  func(_ *Work, a *Attempt) bool { return !t.dead[a.Incarnation] },
+		Copies: func(*Work, string) bool { return t.copies },
 		Others: func(*Work, []string) bool { return !t.alone },
 		Busy:   func(*Work, string) Grant { return Grant{} },
 	}
@@ -109,6 +111,69 @@ func TestFencing(t *testing.T) {
 	}
 	if g := b.begin("c"); g.Run || g.Wait != 0 {
 		t.Errorf("a task that is done is delivered again: %+v", g)
+	}
+}
+
+// A copy runs beside the first attempt: whichever answers first counts, and the other's answer is evidence.
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	for _, first := range []string{"a", "b"} {
+		b := newTable(noop)
+		b.begin("a")
+		if g := b.begin("b"); g.Run {
+			t.Fatalf("nobody wants a copy: %+v", g)
+		}
+		b.copies = true
+		if g := b.begin("a"); g.Run {
+			t.Fatalf("a worker copies itself: %+v", g)
+		}
+		if g := b.begin("b"); !g.Run || g.Attempt != 2 {
+			t.Fatalf("%+v", g)
+		}
+		if g := b.begin("c"); g.Run {
+			t.Fatalf("a second copy: %+v", g)
+		}
+		number := map[string]int{"a": 1, "b": 2}
+		if o := b.finish(first, number[first], ""); o != Accepted {
+			t.Errorf("the first answer, %s's, is %s", first, o)
+		}
+		delete(number, first)
+		for second, n := range number {
+			if o := b.finish(second, n, ""); o != Late {
+				t.Errorf("the second answer is %s", o)
+			}
+			if a := b.Work(noop.Key).attempt(n); a.End != EndOvertaken {
+				t.Errorf("the attempt behind ended as %q", a.End)
+			}
+		}
+		if len(b.Sweep("s1").Answers) != 1 || b.Tally.Accepted != 1 || b.Tally.Late != 1 || b.Tally.Copies != 1 || b.Tally.Attempts != 2 {
+			t.Errorf("%+v", b.Tally)
+		}
+	}
+	// One that is lost, or fails for its machine's sake, leaves the task to the other.
+	b := newTable(noop)
+	b.copies, b.alone = true, true
+	b.begin("a")
+	b.begin("b")
+	b.lose("a", 1)
+	if w := b.Work(noop.Key); !w.State.UnderWay() || w.Current().Worker != "b" {
+		t.Errorf("%s, %+v", w.State, w.Attempts)
+	}
+	if o := b.finish("a", 1, ""); o != Late {
+		t.Errorf("an answer of the lost one, while the copy runs: %s", o)
+	}
+	if o := b.finish("b", 2, ""); o != Accepted {
+		t.Errorf("the copy's answer is %s", o)
+	}
+	b = newTable(noop)
+	b.copies, b.alone = true, true
+	b.begin("a")
+	b.begin("b")
+	if o := b.finish("b", 2, cell.Driver); o != Retried || !b.Work(noop.Key).State.UnderWay() {
+		t.Errorf("the copy failed: %s", o)
+	}
+	if o := b.finish("a", 1, ""); o != Accepted {
+		t.Errorf("the first one's answer is %s", o)
 	}
 }
 
@@ -314,7 +379,7 @@ func TestAnyOrder(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(r, "steps") {
 			name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(r, "worker")
 			attempt := rapid.IntRange(1, 6).Draw(r, "attempt")
-			switch rapid.IntRange(0, 6).Draw(r, "step") {
+			switch rapid.IntRange(0, 7).Draw(r, "step") {
 			case 0, 1:
 				if g := b.begin(name); g.Run {
 					given[g.Attempt] = name
@@ -335,10 +400,15 @@ func TestAnyOrder(t *testing.T) {
 				b.apply(b.Exhaust(noop.Key, b.now)...)
 			case 6:
 				b.alone = !b.alone
+			case 7:
+				b.copies = !b.copies
 			}
 		}
 		if n := len(b.Sweep("s1").Answers); n > 1 || b.Tally.Accepted > 1 || b.Tally.Accepted+b.Tally.Dead > 1 {
 			r.Fatalf("%d answers, %+v", n, b.Tally)
+		}
+		if w := b.Work(noop.Key); len(w.Open()) > 2 || w.State.UnderWay() != (len(w.Open()) > 0) {
+			r.Fatalf("%s, under way: %+v", w.State, w.Open())
 		}
 		if w := b.Work(noop.Key); len(w.killed()) > mostKilled || w.State.Ended() != (len(b.Sweep("s1").Answers) == 1) {
 			r.Fatalf("%+v", w)
@@ -356,7 +426,9 @@ func TestAnyOrder(t *testing.T) {
 			again.Apply(back, Ref{Offset: int64(i + 1)})
 		}
 		x, y := b.Work(noop.Key), again.Work(noop.Key)
-		if again.Tally != b.Tally || x.State != y.State || !slices.EqualFunc(x.Attempts, y.Attempts, func(a, b Attempt) bool { return a.N == b.N && a.End == b.End && a.Worker == b.Worker }) {
+		if again.Tally != b.Tally || x.State != y.State || !slices.EqualFunc(x.Attempts, y.Attempts, func(a, b Attempt) bool {
+			return a.N == b.N && a.End == b.End && a.Worker == b.Worker && a.Copy == b.Copy
+		}) {
 			r.Fatalf("%+v, read again %+v", x, y)
 		}
 	})

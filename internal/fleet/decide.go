@@ -34,9 +34,10 @@ type Grant struct {
 type View struct {
 	Now   time.Time
 	Lease time.Duration
-	// Alive reports whether the worker of the task's current attempt was heard
-	// within its lease.
-	Alive func(w *Work) bool
+	// Alive reports whether the worker of an attempt was heard within its lease.
+	Alive func(w *Work, a *Attempt) bool
+	// Copies reports whether a worker should try a task beside the one that does; nil is no.
+	Copies func(w *Work, worker string) bool
 	// Others reports whether another worker that suits the task, and is not one of
 	// those to avoid, is there now.
 	Others func(w *Work, not []string) bool
@@ -55,20 +56,27 @@ func (b *Board) Begin(key string, by Announcement, v View) (Grant, []Event) {
 		return Grant{Wait: v.Lease / 10, Pause: true, Why: "this worker gets no tasks"}, nil
 	}
 	var events []Event
-	if a := w.Current(); a != nil {
-		if v.Alive(w) {
+	open := w.Open()
+	copying := v.Copies != nil && w.MayCopy(by.Worker) && v.Copies(w, by.Worker)
+	for _, a := range open {
+		switch {
+		case v.Alive(w, a) && !copying:
 			// The queue's lease ran out and the worker's did not.
 			return Grant{Wait: v.Lease / 2, Why: fmt.Sprintf("worker %s is at it", a.Worker)}, nil
+		case !v.Alive(w, a):
+			copying = false
 		}
-		lost := b.Lose(w, a.N, "it was delivered again", v.Now)
-		if len(lost) > 1 { // it was the last one
-			return Grant{Why: lost[1].Why}, lost
-		}
-		events = lost
 	}
 	avoid := w.Avoid()
-	if w.Current() != nil {
-		avoid = append(avoid, w.Current().Worker)
+	if len(open) > 0 && !copying {
+		lost := b.Lose(w, open[0].N, "it was delivered again", v.Now)
+		switch {
+		case len(lost) > 1: // it was the last one
+			return Grant{Why: lost[1].Why}, lost
+		case len(open) > 1: // the other one is lost next time
+			return Grant{Wait: v.Lease / 10, Why: "its workers went silent"}, lost
+		}
+		events, avoid = lost, append(avoid, open[0].Worker)
 	}
 	if slices.Contains(avoid, by.Worker) && v.Others(w, avoid) {
 		return Grant{Wait: v.Lease / 10, Why: "it is tried elsewhere first"}, events
@@ -76,7 +84,7 @@ func (b *Board) Begin(key string, by Announcement, v View) (Grant, []Event) {
 	if g := v.Busy(w, by.Worker); g.Wait > 0 {
 		return g, events
 	}
-	a := Attempt{N: w.next(), Worker: by.Worker, Incarnation: by.Incarnation, Began: v.Now}
+	a := Attempt{N: w.next(), Worker: by.Worker, Incarnation: by.Incarnation, Began: v.Now, Copy: copying}
 	events = append(events, Event{Kind: KindBegan, At: v.Now, Key: key, Attempt: &a})
 	return Grant{Run: true, Attempt: a.N}, events
 }
@@ -154,7 +162,7 @@ func (b *Board) Finish(x Answer, last *cell.Result, v View) (Outcome, []Event) {
 	switch {
 	case a.End == EndAccepted, a.End == EndFailed:
 		return Known, nil
-	case a.N != w.next()-1, w.State.Ended(), x.Attempt < w.firstNumber():
+	case a.End != "" && a.N != w.next()-1, w.State.Ended(), x.Attempt < w.firstNumber():
 		e.Kind = KindLate
 		return Late, []Event{e}
 	}
@@ -166,7 +174,7 @@ func (b *Board) Finish(x Answer, last *cell.Result, v View) (Outcome, []Event) {
 	why, retry := retryable(x, last)
 	avoid := append(w.Avoid(), x.Worker)
 	switch {
-	case retry && w.runs()+1 < mostTries(last) && v.Others(w, avoid):
+	case retry && (besides(w, a) || w.runs()+1 < mostTries(last) && v.Others(w, avoid)):
 		e.Kind, e.Why = KindFailed, why
 		return Retried, []Event{e}
 	case last == nil:
@@ -175,6 +183,11 @@ func (b *Board) Finish(x Answer, last *cell.Result, v View) (Outcome, []Event) {
 	}
 	e.Kind = KindAccepted
 	return Accepted, []Event{e}
+}
+
+// besides reports whether another attempt than this one is under way.
+func besides(w *Work, a *Attempt) bool {
+	return slices.ContainsFunc(w.Open(), func(o *Attempt) bool { return o != a })
 }
 
 // firstNumber is the number of this round's first attempt.

@@ -39,10 +39,11 @@ const (
 	EndSurvived   End = "survived"   // its worker went silent and came back
 	EndSuperseded End = "superseded" // the queue delivered the task to another one meanwhile
 	EndCancelled  End = "cancelled"
+	EndOvertaken  End = "overtaken" // another attempt at the same time gave the answer
 )
 
 // Attempt is one worker's try at a task. Its number fences: an answer counts only
-// with the number of the newest attempt.
+// with the number of the newest attempt, or of the one that it is a copy of.
 type Attempt struct {
 	N           int       `json:"n"`
 	Worker      string    `json:"worker"`
@@ -51,6 +52,7 @@ type Attempt struct {
 	Ended       time.Time `json:"ended,omitzero"`
 	End         End       `json:"end,omitempty"`
 	Why         string    `json:"why,omitempty"`
+	Copy        bool      `json:"copy,omitempty"`  // beside the one before, not in its place
 	Phase       string    `json:"phase,omitempty"` // as the worker says; not kept in the ledger
 }
 
@@ -66,15 +68,47 @@ type Work struct {
 	first    int    // the first attempt of this round
 }
 
-// Current is the attempt under way; nil where there is none.
+// Open are the attempts under way: one, or two where one is a copy.
+func (w *Work) Open() []*Attempt {
+	var out []*Attempt
+	for i := w.first; i < len(w.Attempts); i++ {
+		if w.Attempts[i].End == "" {
+			out = append(out, &w.Attempts[i])
+		}
+	}
+	return out
+}
+
+// Current is the newest attempt under way; nil where there is none.
 func (w *Work) Current() *Attempt {
-	if len(w.Attempts) == 0 {
+	open := w.Open()
+	if len(open) == 0 {
 		return nil
 	}
-	if a := &w.Attempts[len(w.Attempts)-1]; a.End == "" {
-		return a
+	return open[len(open)-1]
+}
+
+// By is a worker's attempt under way; nil where there is none.
+func (w *Work) By(worker string) *Attempt {
+	for _, a := range w.Open() {
+		if a.Worker == worker {
+			return a
+		}
 	}
 	return nil
+}
+
+// MayCopy reports whether a worker may try the task beside the one that does.
+func (w *Work) MayCopy(worker string) bool {
+	open := w.Open()
+	return len(open) == 1 && open[0].Worker != worker && len(w.thisRound()) < mostRuns && !slices.Contains(w.Avoid(), worker)
+}
+
+// close ends all attempts under way.
+func (w *Work) close(how End, at time.Time) {
+	for _, a := range w.Open() {
+		a.End, a.Ended = how, at
+	}
 }
 
 // attempt is the one with a number.

@@ -53,17 +53,18 @@ type Coordinator struct {
 	board   *fleet.Board
 	lanes   map[string]*lane
 	present map[string]*presence
-	heard   map[string]time.Time // when the attempt under way of a task was last heard of
+	heard   map[spot]time.Time // when an attempt under way was last heard of
 	place   *placer.Placer
-	dealt   map[string]dealt    // tasks that are in the queue, or under way
-	choosy  map[string][]string // queued tasks that failed somewhere: the workers that they avoid
-	muster  bool                // the placer should hear who is there
-	bounced map[string]bool     // tasks that a worker was told to give back
-	changed chan struct{}       // closed and replaced when a sweep has a new answer
-	kick    chan struct{}       // something may be released
-	redo    []fleet.Task        // to be taken out of the queue and put again
-	out     []fleet.Task        // to be taken out
-	news    bool                // workers should ask for orders
+	dealt   map[string]map[string]*dealt // tasks that are in the queue, or under way, and with which workers
+	behind  map[spot]bool                // attempts that another one has overtaken, and that are being stopped
+	choosy  map[string][]string          // queued tasks that failed somewhere: the workers that they avoid
+	muster  bool                         // the placer should hear who is there
+	bounced map[string]bool              // tasks that a worker was told to give back
+	changed chan struct{}                // closed and replaced when a sweep has a new answer
+	kick    chan struct{}                // something may be released
+	redo    []fleet.Task                 // to be taken out of the queue and put again
+	out     []fleet.Task                 // to be taken out
+	news    bool                         // workers should ask for orders
 }
 
 // presence is a worker as it is heard.
@@ -97,8 +98,8 @@ func Open(c Config) (*Coordinator, error) {
 		c.News = func() {}
 	}
 	x := &Coordinator{
-		c: c, board: fleet.NewBoard(), lanes: map[string]*lane{}, present: map[string]*presence{}, heard: map[string]time.Time{},
-		place: placer.New(), dealt: map[string]dealt{}, choosy: map[string][]string{},
+		c: c, board: fleet.NewBoard(), lanes: map[string]*lane{}, present: map[string]*presence{}, heard: map[spot]time.Time{}, behind: map[spot]bool{},
+		place: placer.New(), dealt: map[string]map[string]*dealt{}, choosy: map[string][]string{},
 		bounced: map[string]bool{}, changed: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
 	l, err := ledger.Open(filepath.Join(c.Dir, "ledger.jsonl"), x.board.Apply)
@@ -118,8 +119,10 @@ func (x *Coordinator) recall() {
 		switch {
 		case w.State.UnderWay():
 			x.lane(w.Task).keys[w.Key] = true
-			x.heard[w.Key] = now
-			x.dealt[w.Key] = dealt{to: w.Current().Worker, at: now, begun: true}
+			for _, a := range w.Open() {
+				x.heard[spot{w.Key, a.Worker}] = now
+				x.hand(w.Key, a.Worker, dealt{at: now, begun: true})
+			}
 		case w.State == fleet.Queued:
 			x.offer(w)
 		case w.State == fleet.Paused:
@@ -185,21 +188,20 @@ func (x *Coordinator) follow(e fleet.Event) {
 		x.clear(w)
 		x.offer(w)
 	case fleet.KindBegan:
-		x.heard[key] = x.c.Now()
-		x.began(w, e.Attempt.Worker)
+		x.began(w, *e.Attempt)
 	case fleet.KindLost, fleet.KindFailed:
-		delete(x.heard, key)
-		x.undeal(w)
+		x.undeal(w, e.Attempt.Worker)
 		x.offer(w)
 	case fleet.KindAccepted, fleet.KindDead:
-		if e.Kind == fleet.KindDead {
-			x.undeal(w)
+		by := ""
+		if e.Kind == fleet.KindAccepted {
+			by = e.Attempt.Worker
 		}
-		x.settle(w)
+		x.settle(w, by)
 		close(x.changed)
 		x.changed = make(chan struct{})
 	case fleet.KindRequeue:
-		x.undeal(w)
+		x.undealAll(w)
 		x.clear(w)
 		x.offer(w)
 	}
@@ -248,8 +250,8 @@ func (x *Coordinator) put(ctx context.Context, tasks []fleet.Task) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		for _, t := range tasks {
-			if d, there := x.dealt[t.Key]; there && !d.begun && d.to == t.To {
-				x.undeal(x.board.Work(t.Key))
+			if d := x.dealt[t.Key][t.To]; d != nil && !d.begun {
+				x.undeal(x.board.Work(t.Key), t.To)
 				x.offer(x.board.Work(t.Key))
 			}
 		}
@@ -261,15 +263,15 @@ func (x *Coordinator) tick() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	now := x.c.Now()
-	for _, key := range slices.Collect(maps.Keys(x.heard)) {
-		if now.Sub(x.heard[key]) < x.c.Lease {
+	for _, s := range slices.Collect(maps.Keys(x.heard)) {
+		if now.Sub(x.heard[s]) < x.c.Lease {
 			continue
 		}
-		w := x.board.Work(key)
-		if a := w.Current(); a != nil {
+		w := x.board.Work(s.key)
+		if a := w.By(s.worker); a != nil {
 			x.lose(w, a.N, fmt.Sprintf("worker %s was not heard for %s", a.Worker, x.c.Lease))
 		} else {
-			delete(x.heard, key)
+			delete(x.heard, s)
 		}
 	}
 	x.judgeLanes(now)

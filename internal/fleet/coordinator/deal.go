@@ -10,11 +10,21 @@ import (
 	"assay/internal/platform"
 )
 
-// dealt is a task in the queue, in the lane of the worker that is to run it.
+// spot is a task with a worker.
+type spot struct{ key, worker string }
+
+// dealt is a task in the queue, in the lane of the worker that is to run it, or under way there.
 type dealt struct {
-	to    string
 	at    time.Time
+	copy  bool // beside the worker that runs it
 	begun bool
+}
+
+func (x *Coordinator) hand(key, worker string, d dealt) {
+	if x.dealt[key] == nil {
+		x.dealt[key] = map[string]*dealt{}
+	}
+	x.dealt[key][worker] = &d
 }
 
 // deal gives tasks to workers with free slots, as the placer says.
@@ -27,16 +37,20 @@ func (x *Coordinator) deal() []fleet.Task {
 	var out []fleet.Task
 	for len(names) > 0 { // in turns, so that nobody gets everything
 		names = slices.DeleteFunc(names, func(name string) bool {
-			key, ok := x.place.Next(now, name)
+			key, again, ok := x.place.Next(now, name)
 			if !ok {
 				return true
 			}
 			w := x.board.Work(key)
-			if w == nil || w.State != fleet.Queued {
+			if again && (w == nil || !w.State.UnderWay() || !w.MayCopy(name)) {
+				x.place.Stopped(key, name)
+				return true
+			}
+			if !again && (w == nil || w.State != fleet.Queued) {
 				x.place.Remove(key)
 				return false
 			}
-			x.dealt[key] = dealt{to: name, at: now}
+			x.hand(key, name, dealt{at: now, copy: again})
 			t := w.Task
 			t.To = name
 			out = append(out, t)
@@ -71,13 +85,13 @@ func (x *Coordinator) enlist(now time.Time) {
 		}
 		x.place.Join(placer.Worker{Name: name, Where: m.Where, Slots: m.Slots, Lanes: lanes[name], Speed: m.Speed, Closed: closed})
 		if closed != "" {
-			x.takeBack(func(key string, d dealt) bool { return d.to == name })
+			x.takeBack(name)
 		}
 		if !p.enlisted {
 			p.enlisted = true
-			for key := range x.heard {
-				if w := x.board.Work(key); w.Current() != nil && w.Current().Worker == name {
-					x.place.Began(now, w.Task, name)
+			for s := range x.heard {
+				if s.worker == name {
+					x.place.Began(now, x.board.Work(s.key).Task, name)
 				}
 			}
 		}
@@ -88,18 +102,19 @@ func (x *Coordinator) enlist(now time.Time) {
 			delete(x.choosy, key)
 		} else if next := x.avoid(w); !slices.Equal(avoid, next) {
 			x.choosy[key] = next
-			if _, there := x.dealt[key]; !there {
+			if len(x.dealt[key]) == 0 {
 				x.place.Add(w.Task, next)
 			}
 		}
 	}
 }
 
-// takeBack takes tasks that nobody has begun from their workers.
-func (x *Coordinator) takeBack(which func(key string, d dealt) bool) {
-	for key, d := range x.dealt {
-		if w := x.board.Work(key); !d.begun && which(key, d) {
-			x.undeal(w)
+// takeBack takes tasks that a worker has not begun from it.
+func (x *Coordinator) takeBack(worker string) {
+	for key, at := range x.dealt {
+		if d := at[worker]; d != nil && !d.begun {
+			w := x.board.Work(key)
+			x.undeal(w, worker)
 			x.offer(w)
 		}
 	}
@@ -128,12 +143,22 @@ func (x *Coordinator) avoid(w *fleet.Work) []string {
 	return nil
 }
 
-// undeal takes a task from the worker that has it, and out of the queue.
-func (x *Coordinator) undeal(w *fleet.Work) {
-	if d, there := x.dealt[w.Key]; there {
-		x.place.Stopped(w.Key, d.to)
+// undeal takes a task from a worker, and out of the queue.
+func (x *Coordinator) undeal(w *fleet.Work, worker string) {
+	delete(x.heard, spot{w.Key, worker})
+	if x.dealt[w.Key][worker] == nil {
+		return
+	}
+	x.place.Stopped(w.Key, worker)
+	x.remove(w.Task, worker)
+	if delete(x.dealt[w.Key], worker); len(x.dealt[w.Key]) == 0 {
 		delete(x.dealt, w.Key)
-		x.remove(w.Task, d.to)
+	}
+}
+
+func (x *Coordinator) undealAll(w *fleet.Work) {
+	for worker := range x.dealt[w.Key] {
+		x.undeal(w, worker)
 	}
 }
 
@@ -143,54 +168,102 @@ func (x *Coordinator) remove(t fleet.Task, from string) {
 }
 
 // began notes that a worker has a task, whoever it was dealt to.
-func (x *Coordinator) began(w *fleet.Work, by string) {
-	if d, there := x.dealt[w.Key]; there && d.to != by {
-		x.undeal(w)
+func (x *Coordinator) began(w *fleet.Work, a fleet.Attempt) {
+	if !a.Copy {
+		for other := range x.dealt[w.Key] {
+			if other != a.Worker {
+				x.undeal(w, other)
+			}
+		}
 	}
-	x.dealt[w.Key] = dealt{to: by, at: x.c.Now(), begun: true}
-	x.place.Began(x.c.Now(), w.Task, by)
+	x.heard[spot{w.Key, a.Worker}] = x.c.Now()
+	x.hand(w.Key, a.Worker, dealt{at: x.c.Now(), copy: a.Copy, begun: true})
+	x.place.Began(x.c.Now(), w.Task, a.Worker)
 }
 
-// settle forgets a task that has ended.
-func (x *Coordinator) settle(w *fleet.Work) {
-	delete(x.heard, w.Key)
-	delete(x.bounced, w.Key)
+// settle forgets a task that has ended, by a worker's answer or nobody's. Others that run it are told to stop, and
+// keep their slots until they have.
+func (x *Coordinator) settle(w *fleet.Work, by string) {
+	x.place.Answered(w.Key)
+	for worker, d := range x.dealt[w.Key] {
+		switch {
+		case worker == by:
+			x.place.Stopped(w.Key, worker)
+			delete(x.heard, spot{w.Key, worker})
+		case d.begun && x.alive(worker):
+			delete(x.heard, spot{w.Key, worker})
+			x.behind[spot{w.Key, worker}] = true
+			x.remove(w.Task, worker)
+			x.news = true
+		default:
+			x.undeal(w, worker)
+		}
+	}
 	delete(x.dealt, w.Key)
+	delete(x.bounced, w.Key)
 	delete(x.choosy, w.Key)
-	x.place.Remove(w.Key)
+	x.place.Drop(w.Key)
 	if l := x.lanes[w.Lane()]; l != nil {
 		delete(l.keys, w.Key)
 	}
 	x.awake() // a slot is free
 }
 
+// stopped notes which of the overtaken attempts a worker has stopped, by what it says that it runs.
+func (x *Coordinator) stopped(worker string, running []fleet.Activity) {
+	for s := range x.behind {
+		if s.worker == worker && !slices.ContainsFunc(running, func(a fleet.Activity) bool { return a.Key == s.key }) {
+			x.stop(s)
+		}
+	}
+}
+
+func (x *Coordinator) stop(s spot) {
+	if x.behind[s] {
+		delete(x.behind, s)
+		x.place.Stopped(s.key, s.worker)
+		x.awake()
+	}
+}
+
 // reconcile deals again what was dealt long ago and its worker has not begun: the queue may have lost
 // it, or the worker does not fetch. Another worker gets it, if there is one.
 func (x *Coordinator) reconcile(now time.Time) {
-	for key, d := range x.dealt {
-		w := x.board.Work(key)
-		if d.begun || w.State != fleet.Queued || now.Sub(d.at) <= 4*x.c.Lease {
-			continue
+	for key, at := range x.dealt {
+		for worker, d := range at {
+			if !d.begun && now.Sub(d.at) > 4*x.c.Lease {
+				x.overdue(x.board.Work(key), worker)
+			}
 		}
-		if not := append(w.Avoid(), d.to); x.view().Others(w, not) {
-			x.undeal(w)
-			x.place.Add(w.Task, not)
-			x.choosy[key] = not
-			x.awake()
-			continue
-		}
+	}
+}
+
+func (x *Coordinator) overdue(w *fleet.Work, worker string) {
+	not := append(w.Avoid(), worker)
+	switch {
+	case w.State != fleet.Queued: // a copy
+		x.undeal(w, worker)
+	case x.view().Others(w, not):
+		x.undeal(w, worker)
+		x.place.Add(w.Task, not)
+		x.choosy[w.Key] = not
+		x.awake()
+	default:
 		x.again(w)
 	}
 }
 
 // again takes a dealt task out of the queue and puts it into the same lane.
 func (x *Coordinator) again(w *fleet.Work) {
-	d := x.dealt[w.Key]
-	d.at = x.c.Now()
-	x.dealt[w.Key] = d
-	t := w.Task
-	t.To = d.to
-	x.redo = append(x.redo, t)
+	for worker, d := range x.dealt[w.Key] {
+		if d.begun {
+			continue
+		}
+		d.at = x.c.Now()
+		t := w.Task
+		t.To = worker
+		x.redo = append(x.redo, t)
+	}
 	delete(x.bounced, w.Key)
 	x.awake()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -30,6 +31,7 @@ func (x *Coordinator) Hello(ctx context.Context, a fleet.Announcement) (fleet.Or
 	}
 	if p == nil || p.incarnation != a.Incarnation {
 		x.present[a.Worker] = &presence{incarnation: a.Incarnation}
+		x.stopped(a.Worker, nil)
 		x.orphan(a)
 	}
 	p = x.present[a.Worker]
@@ -46,9 +48,9 @@ func (x *Coordinator) Hello(ctx context.Context, a fleet.Announcement) (fleet.Or
 
 // orphan loses the attempts of a worker's earlier process.
 func (x *Coordinator) orphan(a fleet.Announcement) {
-	for key := range x.heard {
-		w := x.board.Work(key)
-		if at := w.Current(); at != nil && at.Worker == a.Worker && at.Incarnation != a.Incarnation {
+	for _, s := range slices.Collect(maps.Keys(x.heard)) {
+		w := x.board.Work(s.key)
+		if at := w.By(a.Worker); s.worker == a.Worker && at != nil && at.Incarnation != a.Incarnation {
 			x.lose(w, at.N, fmt.Sprintf("worker %s was started again", a.Worker))
 		}
 	}
@@ -77,9 +79,9 @@ func (x *Coordinator) Beat(ctx context.Context, b fleet.Beat) (fleet.Orders, err
 			stop = append(stop, r)
 			continue
 		}
-		switch a := w.Current(); {
-		case a != nil && a.N == r.Attempt && a.Worker == b.Worker:
-			x.heard[r.Key] = now
+		switch a := w.By(b.Worker); {
+		case a != nil && a.N == r.Attempt:
+			x.heard[spot{r.Key, b.Worker}] = now
 			a.Phase = r.Phase
 			if w.State == fleet.Leased && r.Phase != "" {
 				w.State = fleet.Running
@@ -89,6 +91,7 @@ func (x *Coordinator) Beat(ctx context.Context, b fleet.Beat) (fleet.Orders, err
 			events = append(events, survived(w, r, now)...)
 		}
 	}
+	x.stopped(b.Worker, b.Running)
 	err := x.commit(events...)
 	o := x.orders(b.Worker)
 	o.Stop = stop
@@ -149,12 +152,11 @@ func (x *Coordinator) view() fleet.View {
 	now := x.c.Now()
 	return fleet.View{
 		Now: now, Lease: x.c.Lease,
-		Alive: func(w *fleet.Work) bool {
-			a := w.Current()
+		Alive: func(w *fleet.Work, a *fleet.Attempt) bool {
 			if p := x.present[a.Worker]; p != nil && p.incarnation != a.Incarnation {
 				return false
 			}
-			return now.Sub(x.heard[w.Key]) < x.c.Lease
+			return now.Sub(x.heard[spot{w.Key, a.Worker}]) < x.c.Lease
 		},
 		Others: func(w *fleet.Work, not []string) bool {
 			return slices.ContainsFunc(x.board.Members(), func(m *fleet.Member) bool {
@@ -164,6 +166,10 @@ func (x *Coordinator) view() fleet.View {
 				fit, _ := m.Suits(w.Task)
 				return fit != fleet.Unfit && fit == x.lane(w.Task).fit
 			})
+		},
+		Copies: func(w *fleet.Work, worker string) bool {
+			d := x.dealt[w.Key][worker]
+			return d != nil && d.copy && !d.begun
 		},
 		Busy: x.busy,
 	}
@@ -175,13 +181,12 @@ func (x *Coordinator) busy(w *fleet.Work, worker string) fleet.Grant {
 		return fleet.Grant{}
 	}
 	m := x.board.Member(worker)
-	for key := range x.heard {
-		other := x.board.Work(key)
-		a := other.Current()
-		if a == nil || key == w.Key || !other.Timed() {
+	for s := range x.heard {
+		other := x.board.Work(s.key)
+		if other.By(s.worker) == nil || s.key == w.Key && s.worker == worker || !other.Timed() {
 			continue
 		}
-		if by := x.board.Member(a.Worker); by != nil && by.Where == m.Where {
+		if by := x.board.Member(s.worker); by != nil && by.Where == m.Where {
 			return fleet.Grant{Wait: min(time.Second, x.c.Lease/10), Pause: true, Why: "a timed task runs on this machine"}
 		}
 	}
@@ -255,6 +260,9 @@ func (x *Coordinator) Finish(ctx context.Context, a fleet.Answer) (fleet.Outcome
 	}
 	x.mu.Unlock()
 	if o == fleet.Late {
+		x.mu.Lock()
+		x.stop(spot{a.Key, a.Worker})
+		x.mu.Unlock()
 		x.c.Log.Info("a late answer is kept as evidence", "task", a.Key, "attempt", a.Attempt, "worker", a.Worker)
 	}
 	return o, x.ledger.Wait(ctx)

@@ -117,8 +117,8 @@ func (x *Coordinator) page(ctx context.Context, q fleet.Question) (fleet.Page, e
 	c := x.board.Sweep(q.Sweep)
 	refs := slices.Clone(c.Answers[min(max(0, q.After), len(c.Answers)):])
 	page := fleet.Page{Left: c.Left(), Cancelled: c.Cancelled, Stranded: x.stranded(q.Sweep), Answers: []fleet.Final{}}
-	for key := range x.heard {
-		if slices.Contains(x.board.Work(key).Sweeps, q.Sweep) {
+	for s := range x.heard {
+		if slices.Contains(x.board.Work(s.key).Sweeps, q.Sweep) {
 			page.UnderWay++
 		}
 	}
@@ -197,8 +197,8 @@ func (x *Coordinator) worker(m *fleet.Member) fleet.WorkerStatus {
 	}
 	s.Seen, s.SkewS, s.Accepted = p.seen, p.skew.Round(time.Millisecond).Seconds(), p.accepted
 	for _, r := range p.running {
-		if w := x.board.Work(r.Key); w != nil && w.Current() != nil {
-			r.Model, r.Target, r.Began = w.Cell.Model(), w.Cell.Target, w.Current().Began
+		if w := x.board.Work(r.Key); w != nil && w.By(m.Worker) != nil {
+			r.Model, r.Target, r.Began = w.Cell.Model(), w.Cell.Target, w.By(m.Worker).Began
 		}
 		s.Running = append(s.Running, r)
 	}
@@ -293,14 +293,13 @@ func (x *Coordinator) steered(s fleet.Steering) {
 			if w.State == fleet.Done || w.State == fleet.Dead {
 				continue
 			}
-			switch _, there := x.dealt[key]; {
+			switch {
 			case w.State == fleet.Cancelled:
-				x.undeal(w)
-				x.settle(w)
+				x.settle(w, "")
 			case w.State == fleet.Paused:
-				x.undeal(w)
+				x.undealAll(w)
 				x.place.Remove(key)
-			case w.State == fleet.Queued && !there && s.Do == fleet.KindResume:
+			case w.State == fleet.Queued && len(x.dealt[key]) == 0 && s.Do == fleet.KindResume:
 				x.offer(w)
 			}
 		}

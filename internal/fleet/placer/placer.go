@@ -48,7 +48,9 @@ const (
 
 // New returns a placer that knows nothing.
 func New() *Placer {
-	return &Placer{scheduler: placement.New(), workers: map[string]Worker{}, speeds: map[place]float64{}, told: map[place]float64{}}
+	s := placement.New()
+	s.Copies = true
+	return &Placer{scheduler: s, workers: map[string]Worker{}, speeds: map[place]float64{}, told: map[place]float64{}}
 }
 
 // Join adds a worker, or changes what is known of one.
@@ -111,11 +113,18 @@ func (p *Placer) Began(now time.Time, t fleet.Task, worker string) {
 // Stopped says that a worker does not run a task any more, or has not begun it.
 func (p *Placer) Stopped(key, worker string) { p.scheduler.Stopped(key, worker) }
 
-// Next is the task that a worker should have now; it counts as running there.
-func (p *Placer) Next(now time.Time, worker string) (key string, ok bool) {
+// Next is the task that a worker should have now; it counts as running there. A copy runs elsewhere
+// already.
+func (p *Placer) Next(now time.Time, worker string) (key string, again, ok bool) {
 	d, ok := p.scheduler.Next(now, worker)
-	return d.ID, ok
+	return d.ID, d.Copy, ok
 }
+
+// Answered says that a task has its answer: those that still run it are being stopped.
+func (p *Placer) Answered(key string) { p.scheduler.Answered(key) }
+
+// Drop takes a task out of the queue. Those that run it keep their slots.
+func (p *Placer) Drop(key string) { p.scheduler.Remove(key) }
 
 // Learn hears how long a task took. What a worker took for what others have run before says how fast
 // it is.

@@ -40,7 +40,7 @@ func TestOrder(t *testing.T) {
 		p.Add(x, nil)
 	}
 	for _, want := range []fleet.Task{old, urgent, long, short} {
-		key, ok := p.Next(now, "a")
+		key, _, ok := p.Next(now, "a")
 		if !ok || key != want.Key {
 			t.Fatalf("got %q, want %s", key, want.Cell.Type)
 		}
@@ -65,11 +65,11 @@ func TestSpeed(t *testing.T) {
 	p.Add(x, []string{"slow"})
 	p.Began(now, other, "fast")
 	p.Add(x, nil)
-	if key, ok := p.Next(now, "slow"); ok {
+	if key, _, ok := p.Next(now, "slow"); ok {
 		t.Errorf("the slow one got %s", key)
 	}
 	p.Stopped(other.Key, "fast")
-	if key, _ := p.Next(now, "fast"); key != x.Key {
+	if key, _, _ := p.Next(now, "fast"); key != x.Key {
 		t.Errorf("the fast one got %q", key)
 	}
 }
@@ -81,22 +81,22 @@ func TestLanes(t *testing.T) {
 	x := task("bert")
 	p.Join(worker("a", "another"))
 	p.Add(x, nil)
-	if key, ok := p.Next(now, "a"); ok {
+	if key, _, ok := p.Next(now, "a"); ok {
 		t.Errorf("it got %s, which is of no lane of its", key)
 	}
 	closed := worker("a", x.Lane())
 	closed.Closed = "it is drained"
 	p.Join(closed)
-	if key, ok := p.Next(now, "a"); ok {
+	if key, _, ok := p.Next(now, "a"); ok {
 		t.Errorf("it is drained and got %s", key)
 	}
 	p.Join(worker("a", x.Lane()))
-	if key, _ := p.Next(now, "a"); key != x.Key {
+	if key, _, _ := p.Next(now, "a"); key != x.Key {
 		t.Errorf("it got %q", key)
 	}
 	p.Leave("a")
 	p.Add(x, nil)
-	if _, ok := p.Next(now, "a"); ok {
+	if _, _, ok := p.Next(now, "a"); ok {
 		t.Error("it has left and got a task")
 	}
 }

@@ -58,8 +58,9 @@ func speedOf(t *placement.Target) float64 {
 	return t.Speed
 }
 
-// stopping is how many seconds a worker goes on with a task that another one has ended.
-const stopping = 5
+// stopping is how many seconds a worker goes on with a task that another one has ended: it may still end it, and
+// says so with its next beat.
+const stopping = 10
 
 // second is how often idle workers ask again, whatever happens.
 const second = 1

@@ -52,6 +52,8 @@ type Summary struct {
 	WorstSeed                uint64
 	ServedMedian, ServedMost float64 // the same, first come, first served
 	Worse                    int     // workloads on which placement ended later than that
+	WorseSeeds               []uint64
+	WorseMost                float64 // by how much at most, as a ratio
 	Gain                     float64 // median of the served time over the planned one
 	Copies                   float64 // of all tasks, the share
 }
@@ -69,6 +71,8 @@ func Summarise(outcomes []Outcome) Summary {
 		}
 		if o.Planned > o.Served*(1+1e-9) {
 			s.Worse++
+			s.WorseSeeds = append(s.WorseSeeds, o.Seed)
+			s.WorseMost = max(s.WorseMost, o.Planned/o.Served)
 		}
 	}
 	s.Median, s.ServedMedian, s.Gain = measure.Median(ratios), measure.Median(served), measure.Median(gains)
