@@ -69,7 +69,7 @@ func parseJoin(args []string) (*joinFlags, string, error) {
 		return nil
 	})
 	var at string
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+	if len(args) > 0 && (args[0] == "-" || !strings.HasPrefix(args[0], "-")) {
 		at, args = args[0], args[1:]
 	}
 	if err := f.Parse(args); err != nil {
@@ -91,12 +91,24 @@ func parseJoin(args []string) (*joinFlags, string, error) {
 }
 
 // join works for a coordinator until it is stopped.
-func join(ctx context.Context, args []string, stderr io.Writer) error {
+func join(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer) error {
 	f, at, err := parseJoin(args)
 	if err != nil {
 		return err
 	}
-	ticket, err := keys.Read(at)
+	var ticket keys.Ticket
+	if at == "-" {
+		ticket, err = keys.From(stdin)
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			_, _ = io.Copy(io.Discard, stdin) // whoever started it is there as long as it lasts
+			stop()
+		}()
+	} else {
+		ticket, err = keys.Read(at)
+	}
 	if err != nil {
 		return usageError{err}
 	}

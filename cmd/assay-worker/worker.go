@@ -34,10 +34,10 @@ const help = `assay-worker runs cells on a machine that has only Python: a plan,
       run the plan's cells and write the results; import them with "assay import FILE".
       With --resume go on with a FILE that was cut short: what it has is not run again. A policy
       limits memory, time and folders of every task, and what may be loaded (docs/confining.md)
-  assay-worker join URL|TICKET [--name NAME] [--label NAME=VALUE] [--workers N] [--python PATH] [--timeout 10m] [--no-setup]
+  assay-worker join URL|TICKET|- [--name NAME] [--label NAME=VALUE] [--workers N] [--python PATH] [--timeout 10m] [--no-setup]
                     [--allow-hub] [--allow-pickle] [--trust-remote-code] [--env NAME] [--ca FILE] [--policy FILE] [--noop]
       work for a coordinator until stopped: run the cells that it sends and this machine can run, and nothing else.
-      A TICKET is a file of "assay fleet key add". Weights are loaded only with --allow-hub. With --noop only no-ops
+      A TICKET is a file of "assay fleet key add", or with - comes by standard input, at whose end the worker stops. Weights are loaded only with --allow-hub. With --noop only no-ops
       are run, to try a fleet out
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
@@ -96,7 +96,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	case confine.Verb:
 		return confine.Become(args[1:])
 	case "join":
-		return join(ctx, args[1:], stderr)
+		return join(ctx, args[1:], os.Stdin, stderr)
 	case "detect":
 		return detectHere(ctx, args[1:], nil, stdout, stderr)
 	case "version", "--version":

@@ -64,7 +64,7 @@ func fleetCommand(a *app) *cobra.Command {
 		steerCommand(a, f, fleet.KindUndrain, "undrain WORKER", "Give a drained worker tasks again"),
 		steerCommand(a, f, fleet.KindBan, "quarantine WORKER", "Trust a worker no longer: it gets no more tasks"),
 		steerCommand(a, f, fleet.KindUnban, "release WORKER", "Trust a worker again, after a health check"),
-		keyCommand(a),
+		keyCommand(a), boardCommand(a),
 	)
 	return c
 }
@@ -111,7 +111,7 @@ func printFleet(w io.Writer, s fleet.Status) error {
 		}
 	}
 	fmt.Fprintf(w, "tasks     %s\n", cmp.Or(strings.Join(states, ", "), "none"))
-	fmt.Fprintf(w, "attempts  %d, of them %d accepted, %d tried elsewhere, %d lost; %d late answers kept\n", s.Tally.Attempts, s.Tally.Accepted, s.Tally.Failed, s.Tally.Lost, s.Tally.Late)
+	fmt.Fprintf(w, "attempts  %d, of them %d accepted, %d tried elsewhere, %d lost, %d copies; %d late answers kept\n", s.Tally.Attempts, s.Tally.Accepted, s.Tally.Failed, s.Tally.Lost, s.Tally.Copies, s.Tally.Late)
 	if s.Problem != "" {
 		fmt.Fprintf(w, "problem   %s\n", s.Problem)
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -212,6 +213,15 @@ func Read(urlOrFile string) (Ticket, error) {
 	var t Ticket
 	if err := json.Unmarshal(body, &t); err != nil || t.URL == "" {
 		return Ticket{}, fmt.Errorf("%s is not a ticket (make one with assay fleet key add NAME)", urlOrFile)
+	}
+	return t, nil
+}
+
+// From reads a ticket from a stream, up to the end of its line or value.
+func From(r io.Reader) (Ticket, error) {
+	var t Ticket
+	if err := json.NewDecoder(io.LimitReader(r, 1<<20)).Decode(&t); err != nil || t.URL == "" {
+		return Ticket{}, errors.New("standard input begins with no ticket (make one with assay fleet key add NAME)")
 	}
 	return t, nil
 }
