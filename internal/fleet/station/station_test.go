@@ -306,6 +306,29 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// A request that was under way when the connection was lost is not waited for once it has been made again.
+func TestAskedBefore(t *testing.T) {
+	t.Parallel()
+	s := opened(t, Options{Open: true})
+	cable := &proxy{to: strings.TrimPrefix(s.URL(), "nats://")}
+	user := office(t, keys.Ticket{URL: cable.serve(t)})
+	if _, err := user.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: "s1", Tasks: 2}, Tasks: noops(1, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan error, 1)
+	go func() { // nobody answers for twenty seconds
+		_, err := user.Answers(t.Context(), fleet.Question{Sweep: "s1", Wait: 20 * time.Second})
+		asked <- err
+	}()
+	time.Sleep(500 * time.Millisecond) // until it is asked; where it was not, there is nothing to see
+	cable.cut(true)
+	time.Sleep(time.Second)
+	cable.cut(false)
+	if err := <-asked; err == nil || errors.Is(err, wire.ErrAway) {
+		t.Errorf("it was waited for to the end: %v", err)
+	}
+}
+
 // A second coordinator on the same NATS, or in the same folder, is refused.
 func TestOne(t *testing.T) {
 	t.Parallel()

@@ -67,6 +67,7 @@ func exchange(ctx context.Context, nc *nats.Conn, messages []*nats.Msg) ([]byte,
 	if err := sub.SetPendingLimits(-1, -1); err != nil {
 		return nil, err
 	}
+	made := nc.Stats().Reconnects
 	for _, m := range messages {
 		m.Reply = inbox
 		if err := nc.PublishMsg(m); err != nil {
@@ -76,7 +77,7 @@ func exchange(ctx context.Context, nc *nats.Conn, messages []*nats.Msg) ([]byte,
 	whole := newParts(limits{each: 1 << 30, all: 1 << 30, keep: time.Minute})
 	defer whole.close()
 	for {
-		m, err := sub.NextMsgWithContext(ctx)
+		m, err := next(ctx, nc, sub, made)
 		if err != nil {
 			return nil, err
 		}
@@ -85,6 +86,25 @@ func exchange(ctx context.Context, nc *nats.Conn, messages []*nats.Msg) ([]byte,
 		}
 		if body, done, err := whole.add("", m); done || err != nil {
 			return body, err
+		}
+	}
+}
+
+// glance is how often a request that waits looks at its connection.
+const glance = 500 * time.Millisecond
+
+// next waits for a message. What was asked over a connection that was made again meanwhile may never have arrived, and is
+// not waited for.
+func next(ctx context.Context, nc *nats.Conn, sub *nats.Subscription, made uint64) (*nats.Msg, error) {
+	for {
+		step, cancel := context.WithTimeout(ctx, glance)
+		m, err := sub.NextMsgWithContext(step)
+		cancel()
+		switch {
+		case err == nil, ctx.Err() != nil, !errors.Is(err, context.DeadlineExceeded):
+			return m, err
+		case nc.Stats().Reconnects != made:
+			return nil, errLater{"the connection to the coordinator was lost meanwhile: ask again"}
 		}
 	}
 }
