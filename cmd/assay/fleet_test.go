@@ -206,3 +206,55 @@ func TestFleetKeys(t *testing.T) {
 		}
 	}
 }
+
+// byFile runs the lines of docs/fleet.md that bring a worker's journal of an H200 into one matrix with results of this
+// machine; without torch, those that need none.
+func byFile(t *testing.T, p *program, torch bool) (matrix string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/fleet.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "20261117T061613Z-amvnof.jsonl.br"
+	body, err := os.ReadFile("../../tables/" + file)
+	if err != nil || !strings.Contains(string(page), file) {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "h200.jsonl.br"), body, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, block := range fence.FindAllStringSubmatch(string(page), -1) {
+		if !strings.Contains(block[2], "assay import h200.jsonl.br") {
+			continue
+		}
+		for line := range strings.Lines(block[2]) {
+			e := example{"fleet.md", strings.TrimSpace(line)}
+			if e.needsTorch() && !torch {
+				continue
+			}
+			stdout, stderr, status := finish(t, shell(t, p, e.line))
+			if status != exitOK {
+				t.Errorf("%s: status %d\n%s%s", e.line, status, stdout, stderr)
+			}
+			matrix = stdout
+			ran++
+		}
+	}
+	if want := map[bool]int{false: 2, true: 3}[torch]; ran != want {
+		t.Errorf("%d lines were run, want %d", ran, want)
+	}
+	return matrix
+}
+
+// TestByFile: results of an H200 that came by file are in the matrix, and are marked as imported.
+func TestByFile(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	matrix := byFile(t, p, false)
+	for _, want := range []string{"✓ tiny imp", "imported:64029ab473d62153", "NVIDIA H200"} {
+		if !strings.Contains(matrix, want) {
+			t.Errorf("the matrix lacks %q:\n%s", want, matrix)
+		}
+	}
+}
