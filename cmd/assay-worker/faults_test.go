@@ -42,13 +42,13 @@ func coordinate() {
 
 // yard is a fleet of real processes.
 type yard struct {
-	t       *testing.T
-	dir     string
-	address string
-	lease   time.Duration
-	client  *wire.Client
+	t      *testing.T
+	dir    string
+	lease  time.Duration
+	client *wire.Client
 
 	mu          sync.Mutex
+	address     string // of the coordinator, kept for the next one
 	coordinator *exec.Cmd
 	workers     []*exec.Cmd // nil is one that is just being started
 	spared      int         // of workers, that is not to be killed; -1 is none
@@ -101,16 +101,18 @@ func (y *yard) open() {
 	if err != nil {
 		y.t.Fatalf("the coordinator did not start: %v", err)
 	}
-	y.address = strings.TrimPrefix(strings.TrimSpace(string(line[:n])), "nats://")
 	y.mu.Lock()
-	y.coordinator = c
+	y.coordinator, y.address = c, strings.TrimPrefix(strings.TrimSpace(string(line[:n])), "nats://")
 	y.mu.Unlock()
 }
 
 // hire starts a worker, and another in its place when it has died.
 func (y *yard) hire(i int) {
 	w := newWorker(y.t)
-	c := exec.Command("assay-worker", "join", "nats://"+y.address, "--name", "w"+strconv.Itoa(i), "--noop", "--workers", "1")
+	y.mu.Lock()
+	address := y.address
+	y.mu.Unlock()
+	c := exec.Command("assay-worker", "join", "nats://"+address, "--name", "w"+strconv.Itoa(i), "--noop", "--workers", "1")
 	c.Env = w.environ
 	if err := c.Start(); err != nil {
 		y.t.Error(err)
