@@ -45,13 +45,16 @@ func withTorch(t *testing.T) (*program, string) {
 	}
 	p := newProgram(t)
 	p.globals = []string{"--python", path}
-	// One folder for all programs of these tests, gone with them: the lock in it
-	// makes timed cells wait until they are alone.
+	// Its own folder, with a short name for what makes sockets in it and gone with
+	// all of these tests: the lock in it makes one program wait for another that
+	// times, which TestHush shows and would have these tests stand in line.
 	started, err := exec.LookPath("assay")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.vars["TMPDIR"] = filepath.Dir(started)
+	if p.vars["TMPDIR"], err = os.MkdirTemp(filepath.Dir(started), "t"); err != nil {
+		t.Fatal(err)
+	}
 	remember(t, p.vars["ASSAY_HOME"])
 	shareCaches(t, p.vars["ASSAY_HOME"], filepath.Dir(started))
 	t.Cleanup(func() { checkNoneLeft(t, p) })
