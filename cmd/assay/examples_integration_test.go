@@ -3,10 +3,12 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,18 +18,41 @@ import (
 	"assay/internal/platform"
 )
 
+// groups are the examples by where they stand, each with what holds once all of it
+// has run: a shell of its own runs each, so that none is long after all else is done.
+var groups = map[string]func(*testing.T, *program){
+	"README":       checkBroughtHome,
+	"other pages":  checkJournaled,
+	"help until e": checkJournaled,
+	"help from e":  checkResumed,
+}
+
+// group is the one that runs an example.
+func (e example) group() string {
+	command, isHelp := strings.CutSuffix(e.source, " --help")
+	switch {
+	case isHelp && command < "assay e":
+		return "help until e"
+	case isHelp:
+		return "help from e"
+	case e.source == "README.md":
+		return "README"
+	}
+	return "other pages"
+}
+
 // TestIntegrationExamples runs every example that needs torch as a user's
-// shell does, those of the help texts beside those of the pages.
+// shell does, groups of them beside each other.
 func TestIntegrationExamples(t *testing.T) {
 	t.Parallel()
-	for source, after := range map[string]func(*testing.T, *program){".md": checkBroughtHome, "--help": checkResumed} {
-		t.Run(source, func(t *testing.T) {
+	for group, after := range groups {
+		t.Run(group, func(t *testing.T) {
 			t.Parallel()
 			p, python := withTorch(t)
 			installShown(t, p, python)
 			ran := 0
 			for _, e := range examples(t) {
-				if !e.runs() || !e.needsTorch() || !strings.HasSuffix(e.source, source) {
+				if !e.runs() || !e.needsTorch() || e.group() != group {
 					continue
 				}
 				began := time.Now()
@@ -42,6 +67,32 @@ func TestIntegrationExamples(t *testing.T) {
 		})
 	}
 }
+
+// TestIntegrationGroups: each example is in a group that runs.
+func TestIntegrationGroups(t *testing.T) {
+	t.Parallel()
+	for _, e := range examples(t) {
+		if groups[e.group()] == nil {
+			t.Errorf("%s: %s: nothing runs the group %q", e.source, e.line, e.group())
+		}
+	}
+}
+
+// builtWorker is the worker as make build makes it, whose packages need not be
+// compiled again, beside the assay of these tests and gone with it.
+var builtWorker = sync.OnceValues(func() (string, error) {
+	started, err := exec.LookPath("assay")
+	if err != nil {
+		return "", err
+	}
+	exe := filepath.Join(filepath.Dir(started), "built-worker")
+	build := exec.Command("go", "build", "-trimpath", "-o", exe, "assay/cmd/assay-worker")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the worker: %w\n%s", err, out)
+	}
+	return exe, nil
+})
 
 // installShown puts what the examples name where they look for it: assay with
 // the Python of these tests, the worker, a plan, an environment in .venv.
@@ -59,10 +110,12 @@ func installShown(t *testing.T, p *program, python string) {
 	if err := os.WriteFile(filepath.Join(bin, "assay"), []byte(wrapper), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "assay-worker"), "assay/cmd/assay-worker")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build the worker: %v\n%s", err, out)
+	worker, err := builtWorker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(worker, filepath.Join(bin, "assay-worker")); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Dir(filepath.Dir(python)), filepath.Join(p.dir, ".venv")); err != nil {
 		t.Fatal(err)
@@ -120,7 +173,17 @@ func checkBroughtHome(t *testing.T, p *program) {
 			t.Errorf("import: status %d, want %q\n%s%s", status, want, stdout, stderr)
 		}
 	}
-	for _, r := range journaled(t, p) {
+	checkJournaled(t, p)
+}
+
+// checkJournaled: what the examples ran here works.
+func checkJournaled(t *testing.T, p *program) {
+	t.Helper()
+	results := journaled(t, p)
+	if len(results) == 0 {
+		t.Error("nothing was run")
+	}
+	for _, r := range results {
 		checkWorks(t, r)
 	}
 }
