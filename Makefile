@@ -23,9 +23,10 @@ PYTHON    = $(shell bin/assay setup --json | sed -n 's/^  "python": "\(.*\)",$$/
 
 # The oldest release of transformers that Assay works with, and two between it and the locked one.
 RELEASES := 4.51.3 5.0.0 5.17.0
-# They read hundreds of logs with regular expressions, compute hundreds of schedules, compress megabytes, and start no
-# goroutine: the detector makes that take fifteen times as long and has nothing to find.
-WITHOUT_RACE := assay/internal/failure assay/internal/fleet/simulation assay/tables
+# They read hundreds of logs with regular expressions, compute hundreds of schedules, write thousands of files, compress
+# megabytes, and start no goroutine: the detector makes that take ten times as long and has nothing to find.
+WITHOUT_RACE := assay/internal/failure assay/internal/fleet/simulation assay/internal/generate/skills \
+	assay/internal/generate/tests assay/tables
 # The packages with integration tests: of the others a program would be linked only to find none in it.
 INTEGRATION = $(shell git grep --untracked -l '^//go:build .*integration' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 # Options of the trials of the check, for less or for more than make test-full does: JUDGE='--count 40'.
