@@ -57,11 +57,22 @@ func linkWeb(t *testing.T, p *program) {
 func TestIntegrationWeb(t *testing.T) {
 	t.Parallel()
 	p := withWeb(t)
-	for _, r := range p.report(t, exitOK, "test", "bert", "--platform", "webnn,webgpu,cpu/wasm").Results {
-		ranInPage(t, r)
-	}
-	for _, r := range p.report(t, exitOK, "test", "bert", "--platform", "cpu/wasm", "--dtype", "w8,w4").Results {
+	plan := p.write(t, "plan.json", cell.Plan{Cells: []cell.Cell{
+		{Type: "bert", Target: "webnn"}, {Type: "bert", Target: "webgpu"}, {Type: "bert", Target: "cpu/wasm"},
+		{Type: "bert", Target: "cpu/wasm", DType: "w8"}, {Type: "bert", Target: "cpu/wasm", DType: "w4"},
+	}})
+	quantised := 0
+	results := p.report(t, exitOK, "test", "--plan", plan).Results
+	for _, r := range results {
+		if r.Cell.DType == platform.FP32 {
+			ranInPage(t, r)
+			continue
+		}
 		computesWhatWasQuantised(t, r)
+		quantised++
+	}
+	if len(results) != 5 || quantised != 2 {
+		t.Errorf("%d results, %d of them quantised", len(results), quantised)
 	}
 	timed := p.report(t, exitOK, "bench", "bert", "--quick", "--repeats", "1", "--platform", "webnn").Results[0]
 	if ranInPage(t, timed) && (timed.Latency == nil || timed.Latency.MedianMS <= 0 || timed.PhasesMS["create"] <= 0 || timed.PhasesMS["first"] <= 0) {
@@ -178,10 +189,13 @@ func TestIntegrationTransformersJS(t *testing.T) {
 func TestIntegrationWebAbsent(t *testing.T) {
 	t.Parallel()
 	p := withWeb(t)
-	for _, target := range []string{"webgpu@safari", "webnn:npu", "webnn@firefox"} {
-		r := p.report(t, exitUnavailable, "test", "bert", "--strict", "--platform", target).Results[0]
+	results := p.report(t, exitUnavailable, "test", "bert", "--strict", "--platform", "webgpu@safari,webnn:npu,webnn@firefox").Results
+	for _, r := range results {
 		if r.Verdict != cell.Unavailable || r.Note == "" {
-			t.Errorf("%s: %s, %q", target, r.Verdict, r.Note)
+			t.Errorf("%s: %s, %q", r.Cell.Target, r.Verdict, r.Note)
 		}
+	}
+	if len(results) != 3 {
+		t.Errorf("%d results, want 3", len(results))
 	}
 }
