@@ -40,14 +40,33 @@ func TestIntegrationGenerates(t *testing.T) {
 	}
 }
 
+// benched are the results of different cells, each timed in two short repeats by
+// one program: starting it takes longer than most cells.
+func (p *program) benched(t *testing.T, cells []cell.Cell) []cell.Result {
+	t.Helper()
+	plan := p.write(t, "plan.json", cell.Plan{Cells: cells})
+	results := p.report(t, exitOK, "bench", "--quick", "--repeats", "2", "--plan", plan).Results
+	hashes := map[string]bool{}
+	for _, r := range results {
+		hashes[r.Cell.Hash] = true
+	}
+	if len(results) != len(cells) || len(hashes) != len(cells) {
+		t.Fatalf("%d results of %d different cells, want %d", len(results), len(hashes), len(cells))
+	}
+	return results
+}
+
 // TestIntegrationTrains: what a check saw of gradients, and what the parts of a
 // step took, come into one result.
 func TestIntegrationTrains(t *testing.T) {
 	t.Parallel()
 	p, _ := withTorch(t)
-	for _, more := range [][]string{nil, {"--optimizer", "sgd", "--checkpointing"}, {"--mixed", "bf16"}, {"--lora"}} {
-		args := append([]string{"bench", "--quick", "--repeats", "2", "bert", "--mode", "train", "--platform", "cpu"}, more...)
-		r := p.report(t, exitOK, args...).Results[0]
+	var cells []cell.Cell
+	for _, s := range []cell.Special{{}, {Optimizer: "sgd", Activations: cell.Recomputed}, {Mixed: "bf16"}, {Adapters: cell.LoRA}} {
+		cells = append(cells, cell.Cell{Type: "bert", Platform: "cpu", Mode: cell.Train, Special: s})
+	}
+	for _, r := range p.benched(t, cells) {
+		more := r.Cell.Words()
 		if r.Verdict != cell.Works || r.Training == nil || r.Training.Gradients == nil || !r.Training.Gradients.Pass {
 			t.Fatalf("%v: %s, %+v, %+v", more, r.Verdict, r.Training, r.Failure)
 		}
