@@ -51,15 +51,29 @@ SIDES = ("bare", "assay", "bare-peer", "ob-process", "ob-inline")
 BESIDE = {"assay": "bare", "ob-process": "bare-peer", "ob-inline": "bare-peer"}
 
 
-def written(folder: Path, kind: str, values: dict[str, Any]) -> Path:
-    """A folder with the configuration of a model, which every side makes with random weights."""
-    from transformers import AutoConfig
-    from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as heads
+HEADS = {
+    "fill-mask": "AutoModelForMaskedLM",
+    "text2text-generation": "AutoModelForSeq2SeqLM",
+    "text-generation": "AutoModelForCausalLM",
+    "image-classification": "AutoModelForImageClassification",
+    "zero-shot-image-classification": "AutoModelForZeroShotImageClassification",
+    "automatic-speech-recognition": "AutoModelForSpeechSeq2Seq",
+    "image-text-to-text": "AutoModelForImageTextToText",
+    "object-detection": "AutoModelForObjectDetection",
+}
 
-    config = AutoConfig.for_model(kind, **values)
-    config.architectures = [heads[kind]] if kind in heads else None
-    config.save_pretrained(folder)
-    return folder
+
+def written(folder: Path, kind: str, values: dict[str, Any]) -> None:
+    """A folder with a model, its weights drawn: optimum-benchmark makes random ones of a repository on the Hub alone."""
+    import transformers
+
+    config = transformers.AutoConfig.for_model(kind, **values)
+    head = "AutoModelForCTC" if kind == "wav2vec2" else HEADS.get(KEY[kind][0], "AutoModel")
+    try:
+        getattr(transformers, head).from_config(config).save_pretrained(folder)
+    except Exception as problem:
+        print(f"{kind} cannot be written: {problem}", file=sys.stderr)
+        config.save_pretrained(folder)
 
 
 # The sides: each runs in a process of its own and prints a line of JSON.
@@ -108,7 +122,7 @@ def optimum(args: argparse.Namespace) -> dict[str, Any]:
 
     launcher = ProcessConfig() if args.side == "ob-process" else InlineConfig()
     backend = PyTorchConfig(
-        model=str(args.folder), task=args.task, library="transformers", device=args.device, no_weights=True,
+        model=str(args.folder), task=args.task, library="transformers", device=args.device,
         inter_op_num_threads=1, intra_op_num_threads=args.threads,
     )  # fmt: skip
     scenario = InferenceConfig(
