@@ -232,36 +232,6 @@ func TestAvoidAmongEquals(t *testing.T) {
 	}
 }
 
-// TestAhead: short tasks lie ready for a worker whose slot is taken, and no others.
-func TestAhead(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		change func(*Task)
-		want   int
-	}{
-		"short":   {func(*Task) {}, 3},
-		"long":    {func(k *Task) { k.Expect = time.Minute }, 1},
-		"a guess": {func(k *Task) { k.Guess = true }, 1},
-		"timed":   {func(k *Task) { k.Timed = true }, 1},
-	} {
-		s := New()
-		s.Ahead = 2
-		s.Join(on(t, "a", 1, "cpu"))
-		for _, id := range []string{"1", "2", "3", "4", "5"} {
-			k := task(t, id, "cpu", 0.1)
-			c.change(&k)
-			s.Add(k)
-		}
-		got := 0
-		for next(s, start, "a") != "" {
-			got++
-		}
-		if got != c.want {
-			t.Errorf("%s: %d were given", name, got)
-		}
-	}
-}
-
 // TestCopies: an idle worker copies what runs far longer than was expected on a slower one, once, and what it would
 // end sooner by all that is known; not what has just begun, nor where somebody else would end it later.
 func TestCopies(t *testing.T) {

@@ -11,9 +11,6 @@ import (
 type Scheduler struct {
 	// Copies has idle workers run copies of what runs too long elsewhere.
 	Copies bool
-	// Ahead is how many short tasks a worker is given for each slot before that is free, so that it need not wait for
-	// the next one.
-	Ahead int
 
 	workers map[string]*worker
 	hosts   map[string]*host
@@ -210,30 +207,23 @@ func (s *Scheduler) Running() int { return len(s.running) }
 // again when anything has changed.
 func (s *Scheduler) Next(now time.Time, id string) (Deal, bool) {
 	w := s.workers[id]
-	if w == nil || len(w.running) >= w.slots()*(1+s.Ahead) {
+	if w == nil || len(w.running) >= w.slots() {
 		return Deal{}, false
 	}
-	full := len(w.running) >= w.slots()
 	if w.Closed != "" {
 		s.unwait(w)
 		return Deal{}, false
 	}
 	if len(s.queue) == 0 {
 		s.unwait(w)
-		if full {
-			return Deal{}, false
-		}
 		return s.copied(now, w)
 	}
 	if s.due() || s.head(w) == nil && s.worthwhile() {
 		s.plan(now)
 	}
 	q := s.head(w)
-	if q == nil && !full {
+	if q == nil {
 		q = s.spare(w)
-	}
-	if full && (q == nil || !s.short(w, q)) {
-		return Deal{}, false
 	}
 	if q == nil {
 		s.unwait(w)
@@ -244,15 +234,6 @@ func (s *Scheduler) Next(now time.Time, id string) (Deal, bool) {
 	}
 	s.Remove(q.ID)
 	return Deal{Task: q.Task}, true
-}
-
-// brief is what a task takes at most, in seconds, that is given ahead.
-const brief = 0.5
-
-// short reports whether a task is known to take so little that it may wait for a slot at its worker.
-func (s *Scheduler) short(w *worker, q *queued) bool {
-	t, ok := Fit(&w.Worker, &q.Task)
-	return ok && !q.Timed && !q.Guess && q.Expect > 0 && q.Expect.Seconds()/t.speed() <= brief
 }
 
 // unwait lets others have the host that a worker wanted for itself.

@@ -42,8 +42,6 @@ const (
 	newest = 0.2
 	// differs is by how much a speed must have changed for plans to change.
 	differs = 0.2
-	// ahead is how many short tasks lie ready for each slot of a worker.
-	ahead = 3
 	// telling is how long a task must take to tell anything about a worker's speed.
 	telling = 500 * time.Millisecond
 )
@@ -51,7 +49,7 @@ const (
 // New returns a placer that knows nothing.
 func New() *Placer {
 	s := placement.New()
-	s.Copies, s.Ahead = true, ahead
+	s.Copies = true
 	return &Placer{scheduler: s, workers: map[string]Worker{}, speeds: map[place]float64{}, told: map[place]float64{}}
 }
 
