@@ -59,7 +59,7 @@ func sshd(t *testing.T, environ []string) (config string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port //nolint:errcheck // it is
+	port := l.Addr().(*net.TCPAddr).Port
 	_ = l.Close()
 	write := func(name, text string) {
 		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {

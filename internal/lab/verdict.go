@@ -255,22 +255,34 @@ func verdict(c cell.Cell, p runner.Report) (cell.Verdict, string, *cell.Failure)
 		return cell.Partial, "where its nodes ran is unknown: ONNX Runtime's log names no provider", nil
 	case p.Evidence == cell.Compiled:
 		return cell.Works, "converted, not run: this machine cannot run it", nil
-	case n == nil:
-		return cell.Partial, "not checked against a reference: " + orElse(p.NumericsNote, "none was computed"), nil
-	case n.Precision != "":
-		return cell.Partial, fmt.Sprintf("it does not compute in %s: its error of %s is as large as that of %s", c.DType, number(n.MaxRel), n.Precision), nil
-	case unjudgedMoves(p) != "":
-		return cell.Partial, unjudgedMoves(p), nil
-	case unjudgedMode(p) != "":
-		return cell.Partial, unjudgedMode(p), nil
-	case len(around(n, true)) > 0:
-		return cell.Partial, "not compared: " + strings.Join(around(n, true), "; "), nil
-	case narrowed(p.Export) != "":
-		return cell.Partial, narrowed(p.Export), nil
-	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
-		return cell.Partial, "the check is weak here: " + weak(*n.Control), nil
+	}
+	if why := unproven(c, p); why != "" {
+		return cell.Partial, why, nil
 	}
 	return cell.Works, "", nil
+}
+
+// unproven says why a result that nothing is wrong with is not whole: what could not be
+// judged, or holds only in part.
+func unproven(c cell.Cell, p runner.Report) string {
+	n := p.Numerics
+	switch {
+	case n == nil:
+		return "not checked against a reference: " + orElse(p.NumericsNote, "none was computed")
+	case n.Precision != "":
+		return fmt.Sprintf("it does not compute in %s: its error of %s is as large as that of %s", c.DType, number(n.MaxRel), n.Precision)
+	case unjudgedMoves(p) != "":
+		return unjudgedMoves(p)
+	case unjudgedMode(p) != "":
+		return unjudgedMode(p)
+	case len(around(n, true)) > 0:
+		return "not compared: " + strings.Join(around(n, true), "; ")
+	case narrowed(p.Export) != "":
+		return narrowed(p.Export)
+	case n.Control != nil && !n.Control.Pass && c.Size == cell.Tiny:
+		return "the check is weak here: " + weak(*n.Control)
+	}
+	return ""
 }
 
 // narrowed says what a graph does not take that its model does, if anything.
