@@ -57,7 +57,7 @@ func TestHelp(t *testing.T) {
 		if c.Short == "" || !strings.Contains(help, "Usage:") {
 			t.Errorf("%s --help does not say what it is for:\n%s", path, help)
 		}
-		if c.Runnable() && !c.HasSubCommands() || slices.Contains(cells, path) {
+		if c.Runnable() && !c.HasSubCommands() && !c.Hidden || slices.Contains(cells, path) {
 			checkExamples(t, c, help)
 		}
 		if slices.Contains(cells, path) {
