@@ -115,12 +115,17 @@ type machine struct {
 
 const gib = 1 << 30
 
+// graphs are the targets of a processor with these beside them.
+func graphs(more ...string) []string {
+	return append([]string{"cpu", "cpu/onnxruntime", "openvino"}, more...)
+}
+
 // machines are the mix: few servers, some workstations, many laptops and boards.
 var machines = []machine{
-	{"server", 8, 1, 1, 141 * gib, []string{"cpu", "qnn", "webnn", "cpu/wasm"}, 0.2},
-	{"workstation", 4, 1.2, 0.5, 24 * gib, []string{"cpu", "qnn", "webnn", "cpu/wasm"}, 0.25},
-	{"laptop", 2, 0.6, 0, 0, []string{"cpu", "webnn", "cpu/wasm"}, 0.35},
-	{"board", 1, 0.25, 0, 0, []string{"cpu", "qnn"}, 0.2},
+	{"server", 8, 1, 1, 141 * gib, graphs("qnn", "webnn", "cpu/wasm"), 0.2},
+	{"workstation", 4, 1.2, 0.5, 24 * gib, graphs("qnn", "webnn", "cpu/wasm"), 0.25},
+	{"laptop", 2, 0.6, 0, 0, graphs("webnn", "cpu/wasm"), 0.35},
+	{"board", 1, 0.25, 0, 0, graphs("qnn"), 0.2},
 }
 
 // Draw makes a workload. The first machine is a server, so that every task has a place.

@@ -218,7 +218,8 @@ class Session(engine.Session):
 
     def __init__(self, dtype, cpu):
         self.seed, self.recipe, self.dtype = 5, {}, dtype
-        self.device = type("Device", (), {"cpu": cpu, "synchronize": lambda self: None})()
+        methods = {"synchronize": lambda self: None, "inference": lambda self: torch.inference_mode()}
+        self.device = type("Device", (), {"cpu": cpu, **methods})()
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
