@@ -58,7 +58,7 @@ class Live {
       running && s.running.length > 0 && h("div", { class: "now" }, h("h3", {}, "In progress"), h("ul", { class: "plain" }, s.running.map((c: Cell) => h("li", {}, modelOf(c), h("small", {}, ` ${c.target}, ${settings(c)}`))))),
     ], h("p", { class: "picks" }, [...counts].map(([v, n]) => h("span", {}, badge(v), ` ${n} `))),
     h("p", { class: "picks" }, running && h("button", { type: "button", onclick: () => void this.post("cancel") }, "Cancel"),
-      !running && this.results.length > 0 && h("button", { type: "button", onclick: () => void this.post("retry?only=all") }, "Run all again"),
+      !running && (s !== null || this.results.length > 0) && h("button", { type: "button", onclick: () => void this.post("retry?only=all") }, "Run all again"),
       !running && bad > 0 && h("button", { type: "button", onclick: () => void this.post("retry?only=failed") }, `Retry ${count(bad, "failed cell")}`),
       h("a", { class: "button", href: to("compare", "", `b=${encodeURIComponent(this.id)}`) }, "Compare")));
   }
