@@ -202,9 +202,9 @@ func (s *Scheduler) Queued() int { return len(s.queue) }
 func (s *Scheduler) Running() int { return len(s.running) }
 
 // Next is what a worker with a free slot should run now. It counts as running from
-// then on. Where there is nothing else for it that is a copy of what runs too long elsewhere. Nothing where there is nothing for it, where somebody else would finish
-// sooner what there is, or where a timed task waits for the host to be idle: ask
-// again when anything has changed.
+// then on. Where nothing else is left for it, it is a copy of what runs too long
+// elsewhere. There is nothing where somebody else would finish sooner what there is, or
+// where a timed task waits for the host to be idle: ask again when anything has changed.
 func (s *Scheduler) Next(now time.Time, id string) (Deal, bool) {
 	w := s.workers[id]
 	if w == nil || len(w.running) >= w.slots() {
