@@ -2,8 +2,8 @@
 // tasks into the queue, grants attempts to workers, accepts one answer for each
 // task and hands the answers to whoever sent the sweep.
 //
-// Each task is put into the queue for one worker, with a free slot, in that worker's lane: who runs
-// what, and in which order, is the placer's to say, by the scheduler that is simulated.
+// Each task is put into the queue for one worker, in that worker's lane, when it has a free slot or, where tasks are known
+// to be short, shortly before: who runs what, and in which order, is the placer's to say, by the scheduler that is simulated.
 //
 // What counts is in the ledger before anybody hears of it. The queue only
 // hands tasks out: what it forgets is put again, what it delivers twice is
@@ -99,9 +99,15 @@ func Open(c Config) (*Coordinator, error) {
 	}
 	x := &Coordinator{
 		c: c, board: fleet.NewBoard(), lanes: map[string]*lane{}, present: map[string]*presence{}, heard: map[spot]time.Time{}, behind: map[spot]bool{},
-		place: placer.New(), dealt: map[string]map[string]*dealt{}, choosy: map[string][]string{},
+		dealt: map[string]map[string]*dealt{}, choosy: map[string][]string{},
 		bounced: map[string]bool{}, changed: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
+	x.place = placer.New(func(key string) (t fleet.Task, ok bool) {
+		if w := x.board.Work(key); w != nil {
+			return w.Task, true
+		}
+		return t, false
+	})
 	l, err := ledger.Open(filepath.Join(c.Dir, "ledger.jsonl"), x.board.Apply)
 	if err != nil {
 		return nil, err

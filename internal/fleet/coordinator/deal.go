@@ -17,6 +17,7 @@ type spot struct{ key, worker string }
 type dealt struct {
 	at    time.Time
 	copy  bool // beside the worker that runs it
+	ahead bool // before the worker had a free slot
 	begun bool
 }
 
@@ -27,7 +28,7 @@ func (x *Coordinator) hand(key, worker string, d dealt) {
 	x.dealt[key][worker] = &d
 }
 
-// deal gives tasks to workers with free slots, as the placer says.
+// deal gives tasks to workers, as the placer says.
 func (x *Coordinator) deal() []fleet.Task {
 	now := x.c.Now()
 	if x.muster {
@@ -37,20 +38,21 @@ func (x *Coordinator) deal() []fleet.Task {
 	var out []fleet.Task
 	for len(names) > 0 { // in turns, so that nobody gets everything
 		names = slices.DeleteFunc(names, func(name string) bool {
-			key, again, ok := x.place.Next(now, name)
+			d, ok := x.place.Next(now, name)
 			if !ok {
 				return true
 			}
+			key := d.Key
 			w := x.board.Work(key)
-			if again && (w == nil || !w.State.UnderWay() || !w.MayCopy(name)) {
+			if d.Copy && (w == nil || !w.State.UnderWay() || !w.MayCopy(name)) {
 				x.place.Stopped(key, name)
 				return true
 			}
-			if !again && (w == nil || w.State != fleet.Queued) {
+			if !d.Copy && (w == nil || w.State != fleet.Queued) {
 				x.place.Remove(key)
 				return false
 			}
-			x.hand(key, name, dealt{at: now, copy: again})
+			x.hand(key, name, dealt{at: now, copy: d.Copy, ahead: d.Ahead})
 			t := w.Task
 			t.To = name
 			out = append(out, t)
@@ -226,12 +228,22 @@ func (x *Coordinator) stop(s spot) {
 	}
 }
 
-// reconcile deals again what was dealt long ago and its worker has not begun: the queue may have lost
-// it, or the worker does not fetch. Another worker gets it, if there is one.
+// enough is how long a task lies at a worker without a free slot.
+const enough = 2 * time.Second
+
+// reconcile takes back what lies ready at a worker whose slot does not become free, and deals again what was dealt long
+// ago and its worker has not begun: the queue may have lost it, or the worker does not fetch. Another worker gets it, if
+// there is one.
 func (x *Coordinator) reconcile(now time.Time) {
 	for key, at := range x.dealt {
 		for worker, d := range at {
-			if !d.begun && now.Sub(d.at) > 4*x.c.Lease {
+			switch waited := now.Sub(d.at); {
+			case d.begun:
+			case d.ahead && waited > enough:
+				w := x.board.Work(key)
+				x.undeal(w, worker)
+				x.offer(w)
+			case waited > 4*x.c.Lease:
 				x.overdue(x.board.Work(key), worker)
 			}
 		}

@@ -16,7 +16,7 @@
 //   - A consumer's limit of unacknowledged messages (1000) spans all workers: it is
 //     raised, and each lane has a consumer of its own.
 //   - Counts of deliveries are wrong after a crash: nobody relies on them.
-//   - With sync_always every message costs an fsync: tasks are put in atomic
+//   - With sync_always every message costs an fsync: many tasks are put in atomic
 //     batches, which cost one for all.
 package jetstream
 
@@ -49,8 +49,15 @@ const (
 // mostPending is how many tasks of a lane may be under way.
 const mostPending = 20_000
 
-// batchSize is how many tasks are stored with one fsync.
-const batchSize = 500
+const (
+	// batchSize is how many tasks are stored with one fsync.
+	batchSize = 500
+	// batchLeast is how many tasks make a batch: each one is a store of its own, with files that are made, synced and
+	// removed, and costs as much as forty messages.
+	batchLeast = 40
+	// receiptWithin is how long the stream has to say that it holds a message.
+	receiptWithin = 5 * time.Second
+)
 
 // Config is how the stream is kept.
 type Config struct {
@@ -108,16 +115,12 @@ func (q *Queue) Put(ctx context.Context, tasks ...fleet.Task) (known []string, e
 		}
 	}
 	for part := range slices.Chunk(tasks, batchSize) {
-		if len(part) > 1 && q.putAll(ctx, part) == nil {
+		if len(part) >= batchLeast && q.putAll(ctx, part) == nil {
 			continue
 		}
-		for _, t := range part {
-			switch err := q.put(ctx, t); {
-			case errors.Is(err, errKnown):
-				known = append(known, t.Key)
-			case err != nil:
-				return known, err
-			}
+		more, err := q.putEach(ctx, part)
+		if known = append(known, more...); err != nil {
+			return known, err
 		}
 	}
 	return known, nil
@@ -165,22 +168,51 @@ func (q *Queue) putAll(ctx context.Context, tasks []fleet.Task) error {
 
 var errKnown = errors.New("the task is queued already")
 
-func (q *Queue) put(ctx context.Context, t fleet.Task) error {
-	body, err := json.Marshal(t)
-	if err != nil {
-		return err
+// putEach stores tasks one after the other, and asks for all receipts at the end.
+func (q *Queue) putEach(ctx context.Context, tasks []fleet.Task) (known []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, receiptWithin)
+	defer cancel()
+	receipts := make([]jetstream.PubAckFuture, 0, len(tasks))
+	for _, t := range tasks {
+		body, err := json.Marshal(t)
+		if err != nil {
+			return nil, err
+		}
+		r, err := q.js.PublishAsync(subject(t), body)
+		if err != nil {
+			return nil, fmt.Errorf("queue %s: %w", t.Key, err)
+		}
+		receipts = append(receipts, r)
 	}
-	_, err = q.js.Publish(ctx, subject(t), body)
+	for i, r := range receipts {
+		switch e := receipt(ctx, r); {
+		case errors.Is(e, errKnown):
+			known = append(known, tasks[i].Key)
+		case e != nil && err == nil:
+			err = fmt.Errorf("queue %s: %w", tasks[i].Key, e)
+		}
+	}
+	return known, err
+}
+
+// receipt waits for what became of a message.
+func receipt(ctx context.Context, r jetstream.PubAckFuture) error {
+	var err error
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.Ok():
+		return nil
+	case err = <-r.Err():
+	}
 	var api *jetstream.APIError
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &api) && strings.Contains(api.Description, "per subject"):
 		return errKnown
 	case errors.As(err, &api) && strings.Contains(api.Description, "maximum"):
 		return fmt.Errorf("%w: %s", fleet.ErrFull, api.Description)
 	}
-	return fmt.Errorf("queue %s: %w", t.Key, err)
+	return err
 }
 
 // open makes the consumer of a lane.

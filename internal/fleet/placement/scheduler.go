@@ -11,6 +11,9 @@ import (
 type Scheduler struct {
 	// Copies has idle workers run copies of what runs too long elsewhere.
 	Copies bool
+	// Expect is asked again how long a task takes when it is given out, since more is known than when it was added. Tasks
+	// that are known to be short then lie ready at workers whose slots are taken; nil gives nobody more than fits its slots.
+	Expect func(id string) (takes time.Duration, guess bool)
 
 	workers map[string]*worker
 	hosts   map[string]*host
@@ -34,6 +37,7 @@ type worker struct {
 	next    int                 // in list
 	running map[string]*running // by task
 	looked  time.Time           // for something to copy
+	filling bool                // it gets tasks to lie ready until it has enough
 }
 
 // host is a machine: what runs there, from whichever worker.
@@ -64,7 +68,8 @@ type running struct {
 // Deal is a task that a worker should run now.
 type Deal struct {
 	Task
-	Copy bool // it runs elsewhere already: the first answer counts
+	Copy  bool // it runs elsewhere already: the first answer counts
+	Ahead bool // the worker has no free slot yet
 }
 
 // New returns a scheduler with neither workers nor tasks.
@@ -152,7 +157,11 @@ func (s *Scheduler) Done(id string) {
 // Began says that a worker runs a task, whoever gave it to it.
 func (s *Scheduler) Began(now time.Time, t Task, worker string) {
 	w := s.workers[worker]
-	if w == nil || w.running[t.ID] != nil {
+	if w == nil {
+		return
+	}
+	if r := w.running[t.ID]; r != nil {
+		r.since = now
 		return
 	}
 	s.Remove(t.ID)
@@ -201,18 +210,21 @@ func (s *Scheduler) Queued() int { return len(s.queue) }
 // Running is how many tasks run.
 func (s *Scheduler) Running() int { return len(s.running) }
 
-// Next is what a worker with a free slot should run now. It counts as running from
-// then on. Where nothing else is left for it, it is a copy of what runs too long
+// Next is what a worker with a free slot should run now, or what should lie ready at one whose slots
+// are taken for a moment. It counts as running from then on. Where nothing else is left for it, it is a copy of what runs too long
 // elsewhere. There is nothing where somebody else would finish sooner what there is, or
 // where a timed task waits for the host to be idle: ask again when anything has changed.
 func (s *Scheduler) Next(now time.Time, id string) (Deal, bool) {
 	w := s.workers[id]
-	if w == nil || len(w.running) >= w.slots() {
+	if w == nil {
 		return Deal{}, false
 	}
 	if w.Closed != "" {
 		s.unwait(w)
 		return Deal{}, false
+	}
+	if len(w.running) >= w.slots() {
+		return s.ready(now, w)
 	}
 	if len(s.queue) == 0 {
 		s.unwait(w)
@@ -229,11 +241,76 @@ func (s *Scheduler) Next(now time.Time, id string) (Deal, bool) {
 		s.unwait(w)
 		return s.copied(now, w)
 	}
+	s.refresh(q)
 	if !s.begin(now, w, &q.Task, q.class) {
 		return Deal{}, false
 	}
 	s.Remove(q.ID)
 	return Deal{Task: q.Task}, true
+}
+
+const (
+	// mostReady is how many tasks lie ready for each slot of a worker. They are brought when no more than half of them are
+	// left: many at once cost the queue hardly more than one.
+	mostReady = 32
+	// reserve is how long a slot's ready tasks take at most.
+	reserve = 500 * time.Millisecond
+	// stalled is how long what a worker has may take until nothing more is put beside it: the slot may be taken for long.
+	stalled = 2 * time.Second
+)
+
+// ready is a short task for a worker whose slots are taken, so that it need not wait for the next one.
+func (s *Scheduler) ready(now time.Time, w *worker) (Deal, bool) {
+	if s.Expect == nil || len(s.queue) == 0 || s.due() || !w.wants(now) {
+		return Deal{}, false
+	}
+	q := s.head(w)
+	if q == nil || q.Timed {
+		return Deal{}, false
+	}
+	s.refresh(q)
+	if q.Guess || q.Expect <= 0 || !w.affords(q) || !s.begin(now, w, &q.Task, q.class) {
+		return Deal{}, false
+	}
+	s.Remove(q.ID)
+	return Deal{Task: q.Task, Ahead: true}, true
+}
+
+func (s *Scheduler) refresh(q *queued) {
+	if s.Expect != nil {
+		q.Expect, q.Guess = s.Expect(q.ID)
+	}
+}
+
+// wants reports whether a worker whose slots are taken should have more.
+func (w *worker) wants(now time.Time) bool {
+	ready := len(w.running) - w.slots()
+	if ready <= mostReady/2*w.slots() {
+		w.filling = true
+	}
+	w.filling = w.filling && ready < mostReady*w.slots()
+	if !w.filling {
+		return false
+	}
+	for _, r := range w.running {
+		if r.task.Timed || now.Sub(r.since) > stalled {
+			return false
+		}
+	}
+	return true
+}
+
+// affords reports whether a task and all that a worker has are done within the reserve.
+func (w *worker) affords(q *queued) bool {
+	t, ok := Fit(&w.Worker, &q.Task)
+	if !ok {
+		return false
+	}
+	all := q.seconds() / t.speed()
+	for _, r := range w.running {
+		all += r.expect
+	}
+	return all <= reserve.Seconds()*float64(w.slots())
 }
 
 // unwait lets others have the host that a worker wanted for itself.

@@ -26,6 +26,13 @@ type Worker struct {
 	Closed string                     // why it gets nothing new
 }
 
+// Deal is a task that a worker should have.
+type Deal struct {
+	Key   string
+	Copy  bool // it runs elsewhere already
+	Ahead bool // the worker's slots are taken for a moment
+}
+
 // Placer is for one goroutine at a time.
 type Placer struct {
 	scheduler *placement.Scheduler
@@ -46,11 +53,18 @@ const (
 	telling = 500 * time.Millisecond
 )
 
-// New returns a placer that knows nothing.
-func New() *Placer {
-	s := placement.New()
-	s.Copies = true
-	return &Placer{scheduler: s, workers: map[string]Worker{}, speeds: map[place]float64{}, told: map[place]float64{}}
+// New returns a placer that knows nothing. It asks for a task by its key.
+func New(task func(key string) (fleet.Task, bool)) *Placer {
+	p := &Placer{scheduler: placement.New(), workers: map[string]Worker{}, speeds: map[place]float64{}, told: map[place]float64{}}
+	p.scheduler.Copies = true
+	p.scheduler.Expect = func(key string) (time.Duration, bool) {
+		t, ok := task(key)
+		if !ok {
+			return 0, true
+		}
+		return p.history.Expect(t.Cell, t.How.Timing)
+	}
+	return p
 }
 
 // Join adds a worker, or changes what is known of one.
@@ -113,11 +127,10 @@ func (p *Placer) Began(now time.Time, t fleet.Task, worker string) {
 // Stopped says that a worker does not run a task any more, or has not begun it.
 func (p *Placer) Stopped(key, worker string) { p.scheduler.Stopped(key, worker) }
 
-// Next is the task that a worker should have now; it counts as running there. A copy runs elsewhere
-// already.
-func (p *Placer) Next(now time.Time, worker string) (key string, again, ok bool) {
+// Next is the task that a worker should have now; it counts as running there.
+func (p *Placer) Next(now time.Time, worker string) (Deal, bool) {
 	d, ok := p.scheduler.Next(now, worker)
-	return d.ID, d.Copy, ok
+	return Deal{d.ID, d.Copy, d.Ahead}, ok
 }
 
 // Answered says that a task has its answer: those that still run it are being stopped.

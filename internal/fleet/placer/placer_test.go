@@ -17,6 +17,8 @@ func task(name string) fleet.Task {
 	return t
 }
 
+func none(string) (fleet.Task, bool) { return fleet.Task{}, false }
+
 func worker(name string, lanes ...string) Worker {
 	w := Worker{Name: name, Where: name, Slots: 1, Lanes: map[string]platform.Target{}}
 	for _, lane := range lanes {
@@ -28,7 +30,7 @@ func worker(name string, lanes ...string) Worker {
 // TestOrder: urgent tasks and what has waited for hours come first, then long ones.
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	p := New()
+	p := New(none)
 	short, long, urgent, old := task("bert"), task("vit"), task("t5"), task("clip")
 	p.Join(worker("a", short.Lane()))
 	for _, x := range []fleet.Task{short, urgent, old} {
@@ -40,11 +42,11 @@ func TestOrder(t *testing.T) {
 		p.Add(x, nil)
 	}
 	for _, want := range []fleet.Task{old, urgent, long, short} {
-		key, _, ok := p.Next(now, "a")
-		if !ok || key != want.Key {
-			t.Fatalf("got %q, want %s", key, want.Cell.Type)
+		d, ok := p.Next(now, "a")
+		if !ok || d.Key != want.Key {
+			t.Fatalf("got %q, want %s", d.Key, want.Cell.Type)
 		}
-		p.Stopped(key, "a")
+		p.Stopped(d.Key, "a")
 	}
 }
 
@@ -52,7 +54,7 @@ func TestOrder(t *testing.T) {
 // for a moment.
 func TestSpeed(t *testing.T) {
 	t.Parallel()
-	p := New()
+	p := New(none)
 	x, other := task("bert"), task("vit")
 	p.Join(worker("fast", x.Lane()))
 	p.Join(worker("slow", x.Lane()))
@@ -65,38 +67,97 @@ func TestSpeed(t *testing.T) {
 	p.Add(x, []string{"slow"})
 	p.Began(now, other, "fast")
 	p.Add(x, nil)
-	if key, _, ok := p.Next(now, "slow"); ok {
-		t.Errorf("the slow one got %s", key)
+	if d, ok := p.Next(now, "slow"); ok {
+		t.Errorf("the slow one got %s", d.Key)
 	}
 	p.Stopped(other.Key, "fast")
-	if key, _, _ := p.Next(now, "fast"); key != x.Key {
-		t.Errorf("the fast one got %q", key)
+	if d, _ := p.Next(now, "fast"); d.Key != x.Key {
+		t.Errorf("the fast one got %q", d.Key)
 	}
 }
 
 // TestLanes: a worker gets tasks of its lanes only, and none while it is closed.
 func TestLanes(t *testing.T) {
 	t.Parallel()
-	p := New()
+	p := New(none)
 	x := task("bert")
 	p.Join(worker("a", "another"))
 	p.Add(x, nil)
-	if key, _, ok := p.Next(now, "a"); ok {
-		t.Errorf("it got %s, which is of no lane of its", key)
+	if d, ok := p.Next(now, "a"); ok {
+		t.Errorf("it got %s, which is of no lane of its", d.Key)
 	}
 	closed := worker("a", x.Lane())
 	closed.Closed = "it is drained"
 	p.Join(closed)
-	if key, _, ok := p.Next(now, "a"); ok {
-		t.Errorf("it is drained and got %s", key)
+	if d, ok := p.Next(now, "a"); ok {
+		t.Errorf("it is drained and got %s", d.Key)
 	}
 	p.Join(worker("a", x.Lane()))
-	if key, _, _ := p.Next(now, "a"); key != x.Key {
-		t.Errorf("it got %q", key)
+	if d, _ := p.Next(now, "a"); d.Key != x.Key {
+		t.Errorf("it got %q", d.Key)
 	}
 	p.Leave("a")
 	p.Add(x, nil)
-	if _, _, ok := p.Next(now, "a"); ok {
+	if _, ok := p.Next(now, "a"); ok {
 		t.Error("it has left and got a task")
+	}
+}
+
+// TestAhead: what turned out to be short since it was queued lies ready beside a task that has just begun; not beside one
+// that has run for seconds.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	tasks := map[string]fleet.Task{}
+	p := New(func(key string) (fleet.Task, bool) { x, ok := tasks[key]; return x, ok })
+	first := task("bert")
+	p.Join(worker("a", first.Lane()))
+	for seed := range 40 {
+		x := fleet.NewTask(cell.Cell{Type: "bert", Seed: seed + 1}, cell.Plan{Timing: cell.Functional}, fleet.Needs{})
+		x.Queued = now
+		tasks[x.Key] = x
+		p.Add(x, nil)
+	}
+	guessed, ok := p.Next(now, "a")
+	if !ok || guessed.Ahead {
+		t.Fatalf("%+v, %t", guessed, ok)
+	}
+	if d, ok := p.Next(now, "a"); ok {
+		t.Errorf("nobody knew how long %s takes, and %+v would lie behind it", guessed.Key, d)
+	}
+	p.Learn(tasks[guessed.Key], "a", 3*time.Millisecond)
+	p.Stopped(guessed.Key, "a")
+	known, _ := p.Next(now, "a")
+	ahead := 0
+	for d, ok := p.Next(now, "a"); ok; d, ok = p.Next(now, "a") {
+		if !d.Ahead {
+			t.Errorf("%+v is beside %s", d, known.Key)
+		}
+		ahead++
+	}
+	if ahead != 32 {
+		t.Errorf("%d lie ready", ahead)
+	}
+}
+
+// TestStalled: nothing is put behind a task that has run for seconds, whatever was expected.
+func TestStalled(t *testing.T) {
+	t.Parallel()
+	one, other := task("bert"), task("vit")
+	p := New(func(key string) (fleet.Task, bool) {
+		return map[string]fleet.Task{one.Key: one, other.Key: other}[key], true
+	})
+	p.Join(worker("a", one.Lane()))
+	for _, x := range []fleet.Task{one, other} {
+		p.Learn(x, "a", 3*time.Millisecond)
+		p.Add(x, nil)
+	}
+	if _, ok := p.Next(now, "a"); !ok {
+		t.Fatal("nothing to run")
+	}
+	if d, ok := p.Next(now.Add(3*time.Second), "a"); ok {
+		t.Errorf("%+v", d)
+	}
+	if d, ok := p.Next(now.Add(time.Second), "a"); !ok || !d.Ahead {
+		t.Errorf("%+v, %t", d, ok)
 	}
 }

@@ -1,7 +1,7 @@
 // Package worker is a machine's part in a fleet: it announces what the machine
-// has, fetches tasks that it can run, one for each free slot and never ahead, runs
+// has, fetches the tasks that it is to run, one for each free slot and never ahead, runs
 // them by the session as any other cell, and brings the results to the
-// coordinator. It runs typed cells and nothing else.
+// coordinator while the next ones begin, unless something is timed. It runs typed cells and nothing else.
 //
 // A worker that is cut off goes on with what it has, and brings it when it is
 // back; whether that still counts is the coordinator's to say.
@@ -11,7 +11,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -238,8 +237,10 @@ func (w *Worker) check(ctx context.Context) {
 	}
 }
 
-// slot runs one task after the other.
+// slot runs one task after the other, and brings the answer of each while the next one begins.
 func (w *Worker) slot(ctx context.Context) {
+	var bringing sync.WaitGroup
+	defer bringing.Wait()
 	for ctx.Err() == nil {
 		w.mu.Lock()
 		lanes, changed, due := w.orders.Lanes, w.changed, w.orders.Check && w.Check != nil
@@ -248,7 +249,7 @@ func (w *Worker) slot(ctx context.Context) {
 			w.idle(ctx, changed, due)
 			continue
 		}
-		w.next(ctx, lanes)
+		w.next(ctx, lanes, &bringing)
 	}
 }
 
@@ -268,180 +269,6 @@ func (w *Worker) idle(ctx context.Context, changed <-chan struct{}, due bool) {
 
 // patience is how long one fetch waits.
 const patience = 2 * time.Second
-
-// next fetches a task and runs it.
-func (w *Worker) next(ctx context.Context, lanes []string) {
-	w.busy.RLock()
-	defer w.busy.RUnlock()
-	fetching, cancel := context.WithTimeout(ctx, patience)
-	d, err := w.Queue.Fetch(fetching, lanes...)
-	cancel()
-	switch {
-	case errors.Is(err, fleet.ErrNone) || ctx.Err() != nil && d == nil:
-		return
-	case err != nil:
-		w.Say("fetch a task: " + err.Error())
-		sleep(ctx, time.Second)
-		return
-	case d == nil:
-		return
-	}
-	if ctx.Err() != nil {
-		_ = d.Return(context.WithoutCancel(ctx), 0)
-		return
-	}
-	w.begin(ctx, d)
-}
-
-// begin asks for leave and runs the task.
-func (w *Worker) begin(ctx context.Context, d fleet.Delivery) {
-	key := d.Task().Key
-	g, err := w.Desk.Begin(ctx, fleet.Beginning{Worker: w.Worker, Incarnation: w.Incarnation, Key: key})
-	switch {
-	case err != nil:
-		_ = d.Return(context.WithoutCancel(ctx), time.Second)
-		sleep(ctx, 200*time.Millisecond)
-	case g.Run:
-		w.run(ctx, d, g.Attempt)
-	case g.Wait > 0:
-		_ = d.Return(ctx, g.Wait)
-		if g.Pause {
-			sleep(ctx, g.Wait)
-		}
-	default:
-		_ = d.Done(ctx)
-	}
-}
-
-// run runs a task to its answer, and brings that to the coordinator.
-func (w *Worker) run(ctx context.Context, d fleet.Delivery, attempt int) {
-	task := d.Task()
-	at, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	j := &job{Activity: fleet.Activity{Key: task.Key, Attempt: attempt, Phase: "starting"}, cancel: cancel}
-	w.mu.Lock()
-	w.running[task.Key] = j
-	lease := w.orders.Lease
-	w.mu.Unlock()
-	renewing, done := context.WithCancel(context.WithoutCancel(ctx))
-	var renewals sync.WaitGroup
-	renewals.Go(func() { renew(renewing, d, lease/3) })
-	a := w.carry(at, j, task)
-	a.Key, a.Attempt, a.Worker, a.Incarnation = task.Key, attempt, w.Worker, w.Incarnation
-	a.Stopped = ctx.Err() != nil && len(a.Results) == 0
-	if errors.Is(context.Cause(at), errUnwanted) && len(a.Results) == 0 {
-		a.Key = "" // there is nothing to bring
-	}
-	w.deliver(ctx, d, a)
-	done()
-	renewals.Wait()
-	w.mu.Lock()
-	delete(w.running, task.Key)
-	w.mu.Unlock()
-}
-
-// renew keeps a task's lease.
-func renew(ctx context.Context, d fleet.Delivery, every time.Duration) {
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			_ = d.Renew(ctx) // where it fails the lease ends, as it should
-		}
-	}
-}
-
-// carry runs a task's cell and gathers its results.
-func (w *Worker) carry(ctx context.Context, j *job, t fleet.Task) (a fleet.Answer) {
-	defer func() {
-		if r := recover(); r != nil {
-			a.Error = fmt.Sprintf("the worker broke: %v", r)
-		}
-	}()
-	plan := t.Plan()
-	if _, err := plan.Normal(); err != nil {
-		a.Error = "the task is not valid: " + err.Error()
-		return a
-	}
-	err := w.Carrier.Carry(ctx, plan, progress.Func(func(e progress.Event) error {
-		switch e.Kind {
-		case progress.KindStarted:
-			w.phase(j, "running")
-		case progress.KindFinished:
-			body, err := json.Marshal(e.Result)
-			if err != nil {
-				return err
-			}
-			a.Results = append(a.Results, body)
-		}
-		return nil
-	}))
-	if err != nil {
-		a.Error = err.Error()
-	}
-	if size := bytesOf(a.Results); size > fleet.MostAnswer {
-		a.Results, a.Error = nil, fmt.Sprintf("its results have %d MB, and a fleet takes %d MB of a task at most: run it without a fleet", size>>20, fleet.MostAnswer>>20)
-	}
-	return a
-}
-
-func bytesOf(results []json.RawMessage) int {
-	n := 0
-	for _, body := range results {
-		n += len(body)
-	}
-	return n
-}
-
-func (w *Worker) phase(j *job, name string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	j.Phase = name
-}
-
-// giveUp is how long a stopped worker tries to bring what it has.
-const giveUp = 3 * time.Second
-
-// deliver brings an answer until the coordinator has taken it.
-func (w *Worker) deliver(ctx context.Context, d fleet.Delivery, a fleet.Answer) {
-	if a.Key == "" {
-		return
-	}
-	trying := context.WithoutCancel(ctx)
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		trying, cancel = context.WithTimeout(trying, giveUp)
-		defer cancel()
-	}
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		o, err := w.Desk.Finish(trying, a)
-		if err == nil {
-			settle(trying, d, o)
-			return
-		}
-		if trying.Err() != nil || ctx.Err() != nil && wait > time.Second {
-			return // the lease ends, and another one runs it
-		}
-		if wait >= 2*time.Second {
-			w.Say(fmt.Sprintf("the result of %s waits for the coordinator: %v", a.Key, err))
-		}
-		sleep(trying, wait)
-	}
-}
-
-// settle does with the queue's delivery what became of the answer. Of a late
-// one the queue hears nothing: the task is another worker's.
-func settle(ctx context.Context, d fleet.Delivery, o fleet.Outcome) {
-	switch o {
-	case fleet.Accepted, fleet.Known:
-		_ = d.Done(ctx)
-	case fleet.Retried:
-		_ = d.Return(ctx, 50*time.Millisecond)
-	}
-}
 
 func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
