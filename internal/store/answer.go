@@ -50,35 +50,20 @@ func (s *session) answer(ctx context.Context, query string, names []string, l Li
 		// The driver has the whole answer made before it gives the first row.
 		query = fmt.Sprintf("SELECT * FROM query(%s) LIMIT %d", literal(query), l.Rows+1)
 	}
-	r, err := s.conn.QueryContext(ctx, query)
-	if err != nil {
-		return nil, explain(s.path, err)
-	}
-	defer r.Close()
-	types, err := r.ColumnTypes()
+	r, head, err := s.start(ctx, query, names)
 	if err != nil {
 		return nil, err
 	}
-	head := &Rows{}
-	for i, t := range types {
-		name := t.Name()
-		if len(names) == len(types) { // a subquery tells columns of one name apart in its own way
-			name = names[i]
-		}
-		head.addColumn(name, t.DatabaseTypeName())
-	}
+	defer r.Close()
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `{"schema":%d,"rows":[`, cell.Schema)
-	values, into := make([]any, len(types)), make([]any, len(types))
-	for i := range values {
-		into[i] = &values[i]
-	}
 	n := 0
 	for ; r.Next(); n++ {
 		if n == l.Rows {
 			return nil, &LimitError{fmt.Sprintf("the answer has more than %d rows", l.Rows)}
 		}
-		if err := r.Scan(into...); err != nil {
+		values, err := head.next(r)
+		if err != nil {
 			return nil, err
 		}
 		if n > 0 {

@@ -4,6 +4,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -217,28 +218,47 @@ func explainQuestion(err error) error {
 	return err
 }
 
-// query reads all rows into memory, so that the database can be closed.
-func (s *session) query(ctx context.Context, query string, args ...any) (*Rows, error) {
+// start runs a question, and says what its columns are: with these names, where there is one for each, because a subquery
+// tells columns of one name apart in its own way.
+func (s *session) start(ctx context.Context, query string, names []string, args ...any) (*sql.Rows, *Rows, error) {
 	r, err := s.conn.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, explain(s.path, err)
+		return nil, nil, explain(s.path, err)
 	}
-	defer r.Close()
 	types, err := r.ColumnTypes()
+	if err != nil {
+		return nil, nil, errors.Join(err, r.Close())
+	}
+	head := &Rows{}
+	for i, t := range types {
+		name := t.Name()
+		if len(names) == len(types) {
+			name = names[i]
+		}
+		head.addColumn(name, t.DatabaseTypeName())
+	}
+	return r, head, nil
+}
+
+// next reads the row that rows are at.
+func (r *Rows) next(rows *sql.Rows) ([]any, error) {
+	values, into := make([]any, len(r.Columns)), make([]any, len(r.Columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	return values, rows.Scan(into...)
+}
+
+// query reads all rows into memory, so that the database can be closed.
+func (s *session) query(ctx context.Context, query string, args ...any) (*Rows, error) {
+	r, out, err := s.start(ctx, query, nil, args...)
 	if err != nil {
 		return nil, err
 	}
-	out := &Rows{}
-	for _, t := range types {
-		out.addColumn(t.Name(), t.DatabaseTypeName())
-	}
+	defer r.Close()
 	for r.Next() {
-		values := make([]any, len(types))
-		into := make([]any, len(types))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := r.Scan(into...); err != nil {
+		values, err := out.next(r)
+		if err != nil {
 			return nil, err
 		}
 		out.Values = append(out.Values, values)
