@@ -76,12 +76,19 @@ export function lines(title: string, list: Line[], x: { name: string; time?: boo
     legend: { show: list.length > 1, type: "scroll", bottom: 0, textStyle: { color: ink("ink"), fontSize: 11 } },
     grid: { left: 8, right: 24, top: 22, bottom: (list.length > 1 ? 30 : 8) + (x.time ? 0 : 18), containLabel: true },
     xAxis: axis({ type: x.time ? "time" : x.log ? "log" : "value", logBase: 2, name: x.time ? "" : x.name, nameLocation: "middle", nameGap: 26, min: x.time ? undefined : "dataMin" }),
-    yAxis: axis({ type: "value", scale: true, axisLabel: { formatter: text, color: ink("soft"), fontSize: 11 } }),
+    yAxis: axis({ type: "value", scale: true, ...(x.time ? wide(list) : {}), axisLabel: { formatter: text, showMinLabel: !x.time, showMaxLabel: !x.time, color: ink("soft"), fontSize: 11 } }),
     series: list.map((l, i) => ({
       type: "line", name: l.name, data: l.points.map((p) => [p.x, p.y]), symbol: symbols[i % symbols.length], symbolSize: l.points.length > 60 ? 4 : 8, lineStyle: { type: dashes[i % dashes.length], width: 2 }, color: ink(colours[i % colours.length] ?? "accent"),
       markLine: l.steps !== undefined && l.steps.length > 0 ? { symbol: "none", silent: true, lineStyle: { color: ink("fails-edge"), type: "solid" }, label: { color: ink("ink"), fontSize: 11, formatter: (p: { name: string }) => p.name }, data: l.steps.map((s) => ({ xAxis: s.x, name: s.label })) } : undefined,
     })),
   })), numbers(list.flatMap((l) => l.points.map((p) => ({ l, p }))), [{ head: "", header: true, cell: ({ l }) => l.name }, { head: x.name, cell: ({ p }) => when(p.x) }, { head: title, number: true, cell: ({ p }) => text(p.y) }, { head: "", cell: ({ p }) => p.label ?? "" }], title));
+}
+
+/** A scale over time holds a tenth of the values' middle at least: noise alone must not fill a plot from bottom to top. */
+function wide(list: Line[]): { min?: number; max?: number } {
+  const all = list.flatMap((l) => l.points.map((p) => p.y));
+  const low = Math.min(...all), high = Math.max(...all), least = ((low + high) / 2) * 0.1;
+  return high - low >= least ? {} : { min: (low + high - least) / 2, max: (low + high + least) / 2 };
 }
 
 export type Heat = { rows: string[]; columns: string[]; cells: { row: number; column: number; value: number; shaky?: boolean }[] };

@@ -61,6 +61,9 @@ export function age(t: string | number | Date, now = Date.now()): string {
   return `${Math.floor(s / 86400)} d ago`;
 }
 
+const short = new Set(["rag"]);
+
 export function title(words: string): string {
+  if (short.has(words)) return words.toUpperCase();
   return words.charAt(0).toUpperCase() + words.slice(1).replaceAll("-", " ");
 }

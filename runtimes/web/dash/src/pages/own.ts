@@ -26,20 +26,33 @@ async function results(model: string): Promise<Listed[]> {
 
 function sections(model: string, list: Listed[]): Child[] {
   const runs = list.filter((x) => timed(x.result));
+  const called = labels(list);
   return [
-    section("Latency by target", bars("Median latency", newest(runs).map((x) => bar(x.result)), milliseconds), h("p", { class: "note" }, a(to("trends", "", `model=${encodeURIComponent(model)}`), "Over time, with steps"))),
-    runs.length > 0 && section("Percentiles", percentiles(newest(runs))),
+    section("Latency by target", bars("Median latency", newest(runs).map((x) => bar(x, called(x))), milliseconds), h("p", { class: "note" }, a(to("trends", "", `model=${encodeURIComponent(model)}`), "Over time, with steps"))),
+    runs.length > 0 && section("Percentiles", percentiles(newest(runs), called)),
     section("Scaling", lines("Items a second by batch", scaling(runs), { name: "batch", log: true }, rate)),
-    section("Memory", bars("Peak memory", newest(list).flatMap((x) => { const p = peak(x.result); return p === undefined ? [] : [{ label: label(x.result), value: p.bytes, note: `on the ${p.where}` }]; }), bytes)),
-    generation(list),
-    section("Numbers", numerics(list)),
-    section("Findings", findings(list)),
+    section("Memory", bars("Peak memory", newest(list).flatMap((x) => { const p = peak(x.result); return p === undefined ? [] : [{ label: called(x), value: p.bytes, note: `on the ${p.where}` }]; }), bytes)),
+    generation(list, called),
+    section("Numbers", numerics(list, called)),
+    section("Findings", findings(list, called)),
     section("Every result", resultTable(list)),
   ];
 }
 
 function label(r: Result): string {
   return `${r.cell.target} ${settings(r.cell)}`;
+}
+
+/** What the cells of a list are called: with their machine, where two machines ran the same one. */
+function labels(list: Listed[]): (x: Listed) => string {
+  const hosts = new Map<string, Set<string>>();
+  for (const x of list) hosts.set(label(x.result), (hosts.get(label(x.result)) ?? new Set()).add(x.host));
+  return (x) => label(x.result) + ((hosts.get(label(x.result))?.size ?? 0) > 1 ? ` on ${machine(x)}` : "");
+}
+
+/** A machine by its id, shortly: the same one has one id here and another in what was imported. */
+function machine(x: Listed): string {
+  return `${x.host.replace(/^imported:/, "").slice(0, 6)}${x.imported ? ", imported" : ""}`;
 }
 
 /** Of each cell the newest. */
@@ -53,15 +66,15 @@ function newest(list: Listed[]): Listed[] {
   });
 }
 
-function bar(r: Result): Bar {
-  const l = r.latency;
-  return { label: label(r), value: l?.median_ms ?? 0, lo: l?.lo_ms ?? null, hi: l?.hi_ms ?? null, weak: l?.stable === false, note: l?.stable === false ? (l.why ?? "unstable") : `${l?.repeats ?? 0} repeats` };
+function bar(x: Listed, name: string): Bar {
+  const l = x.result.latency;
+  return { label: name, value: l?.median_ms ?? 0, lo: l?.lo_ms ?? null, hi: l?.hi_ms ?? null, weak: l?.stable === false, note: l?.stable === false ? (l.why ?? "unstable") : `${l?.repeats ?? 0} repeats` };
 }
 
-function percentiles(list: Listed[]): HTMLElement {
+function percentiles(list: Listed[], called: (x: Listed) => string): HTMLElement {
   const ms = (v: number | null | undefined): string => (v === null || v === undefined ? "–" : milliseconds(v));
   return table(list, [
-    { head: "Cell", header: true, cell: (x) => a(to("result", x.id), label(x.result)) }, { head: "Least", number: true, cell: (x) => ms(x.result.latency?.min_ms) },
+    { head: "Cell", header: true, cell: (x) => a(to("result", x.id), called(x)) }, { head: "Least", number: true, cell: (x) => ms(x.result.latency?.min_ms) },
     { head: "Median", number: true, cell: (x) => ms(x.result.latency?.median_ms) + (x.result.latency?.stable === false ? ` ${unstable}` : "") }, { head: "p90", number: true, cell: (x) => ms(x.result.latency?.p90_ms) },
     { head: "p95", number: true, cell: (x) => ms(x.result.latency?.p95_ms) }, { head: "p99", number: true, cell: (x) => ms(x.result.latency?.p99_ms) }, { head: "Most", number: true, cell: (x) => ms(x.result.latency?.max_ms) },
     { head: "n", number: true, cell: (x) => x.result.latency?.n ?? "" },
@@ -70,9 +83,11 @@ function percentiles(list: Listed[]): HTMLElement {
 
 function scaling(list: Listed[]): Line[] {
   const by = new Map<string, Map<number, number>>();
-  for (const { result: r, host } of list) {
+  const several = new Set(list.map((x) => x.host)).size > 1;
+  for (const x of list) {
+    const r = x.result;
     if (r.latency === null || (r.cell.mode ?? "infer") !== "infer") continue;
-    const name = `${r.cell.target} ${r.cell.dtype} ${r.cell.size}${by.size > 8 ? ` ${host.slice(0, 6)}` : ""}`;
+    const name = `${r.cell.target} ${r.cell.dtype} ${r.cell.size}${several ? ` on ${machine(x)}` : ""}`; // a line is of one machine
     const batch = r.cell.batch ?? 1;
     const points = by.get(name) ?? new Map<number, number>();
     if (!points.has(batch)) points.set(batch, (1000 * batch) / r.latency.median_ms);
@@ -81,25 +96,25 @@ function scaling(list: Listed[]): Line[] {
   return [...by].filter(([, p]) => p.size > 1).map(([name, p]) => ({ name, points: [...p].sort((x, y) => x[0] - y[0]).map(([x, y]) => ({ x, y })) }));
 }
 
-function generation(list: Listed[]): Child {
+function generation(list: Listed[], called: (x: Listed) => string): Child {
   const some = newest(list).filter((x) => x.result.generation?.tokens_per_s != null);
   if (some.length === 0) return null;
-  return section("Decoding", bars("Tokens a second", some.map((x) => ({ label: label(x.result), value: x.result.generation?.tokens_per_s ?? 0, weak: x.result.evidence !== "measured" })), rate),
-    table(some, [{ head: "Cell", header: true, cell: (x) => a(to("result", x.id), label(x.result)) }, { head: "First token", number: true, cell: (x) => (x.result.generation?.ttft_ms ? milliseconds(x.result.generation.ttft_ms.median) : "") },
+  return section("Decoding", bars("Tokens a second", some.map((x) => ({ label: called(x), value: x.result.generation?.tokens_per_s ?? 0, weak: x.result.evidence !== "measured" })), rate),
+    table(some, [{ head: "Cell", header: true, cell: (x) => a(to("result", x.id), called(x)) }, { head: "First token", number: true, cell: (x) => (x.result.generation?.ttft_ms ? milliseconds(x.result.generation.ttft_ms.median) : "") },
       { head: "Per token", number: true, cell: (x) => (x.result.generation?.tpot_ms ? milliseconds(x.result.generation.tpot_ms.median) : "") }, { head: "Tokens", number: true, cell: (x) => x.result.generation?.new_tokens ?? "" }], "", "Decoding"));
 }
 
-function numerics(list: Listed[]): HTMLElement {
+function numerics(list: Listed[], called: (x: Listed) => string): HTMLElement {
   return table(newest(list).filter((x) => x.result.numerics !== null), [
-    { head: "Cell", header: true, cell: (x) => a(to("result", x.id), label(x.result)) }, { head: "Error", number: true, cell: (x) => (x.result.numerics?.max_rel != null ? power(x.result.numerics.max_rel) : "") },
+    { head: "Cell", header: true, cell: (x) => a(to("result", x.id), called(x)) }, { head: "Error", number: true, cell: (x) => (x.result.numerics?.max_rel != null ? power(x.result.numerics.max_rel) : "") },
     { head: "Limit", number: true, cell: (x) => power(x.result.numerics?.tolerance ?? 0) }, { head: "", cell: (x) => (x.result.numerics?.pass ? "within" : "beyond") }, { head: "Against", cell: (x) => x.result.numerics?.reference ?? "" },
   ], "Nothing was compared with a reference.", "Numbers");
 }
 
-function findings(list: Listed[]): HTMLElement {
+function findings(list: Listed[], called: (x: Listed) => string): HTMLElement {
   const some = list.filter((x) => x.result.failure !== null || (x.result.note ?? "") !== "");
   return table(newest(some), [
-    { head: "Cell", header: true, cell: (x) => a(to("result", x.id), label(x.result)) }, { head: "", cell: (x) => badge(x.result.verdict, x.result.evidence) },
+    { head: "Cell", header: true, cell: (x) => a(to("result", x.id), called(x)) }, { head: "", cell: (x) => badge(x.result.verdict, x.result.evidence) },
     { head: "What", cell: (x) => h("span", { class: "clip" }, x.result.failure !== null ? `${x.result.failure.class}: ${x.result.failure.detail}` : (x.result.note ?? "")) }, { head: "What to do", cell: (x) => x.result.failure?.hint ?? "" },
   ], "Nothing was found wrong.", "Findings");
 }

@@ -37,7 +37,7 @@ export async function quality(main: HTMLElement): Promise<void> {
       { head: "Answered", number: true, cell: (c) => (c.of - c.unknown >= b.least * c.of ? `${c.of - c.unknown} of ${c.of}` : `incomplete, ${c.of - c.unknown} of ${c.of}`) },
       { head: "Measured", number: true, cell: (c) => c.measured || "" }, { head: "Emulated", number: true, cell: (c) => c.emulated || "" },
       { head: "Compiled", number: true, cell: (c) => c.compiled || "" }, { head: "Derived", number: true, cell: (c) => c.derived || "" }, { head: "Unknown", number: true, cell: (c) => c.unknown || "" },
-      { head: "Oldest", cell: (c) => (c.oldest !== undefined ? `${day(c.oldest)} (${now - Math.floor(new Date(c.oldest).getTime() / 86400e3)} d)` : "") },
+      { head: "Oldest", cell: (c) => h("span", { class: "nowrap" }, c.oldest !== undefined ? `${day(c.oldest)} (${now - Math.floor(new Date(c.oldest).getTime() / 86400e3)} d)` : "") },
       { head: "Tried with", cell: (c) => h("small", {}, (c.versions ?? []).join("; ")) },
     ], "The atlas is empty.", "Quality by column"),
     h("h2", {}, "Stale cells"), h("p", { class: "note" }, `A cell is stale after ${b.stale_days} days, or when others ran with a newer engine.`),
