@@ -191,6 +191,8 @@ var advices = []advice{
 		"Write the model_type into the model's config.json, or give a folder whose config.json has one: without it there is no telling which model to build."),
 	advise(cell.ModelError, `stays on the device once the model is back`,
 		"Look for what keeps tensors in the model's code or in a cache of its library (a table of positions, an attribute set in forward), and delete the model instead of moving it where memory matters."),
+	advise(cell.ModelError, `(?is)(?:dimensions|shapes?|sizes?|StaticCache|\bcache\b).*asked for .*cache=static`,
+		"Leave --cache static out: this model's code may not take a cache of a fixed size, and with the one that grows it may run."),
 	advise(cell.ModelError, `(?i)index out of range|device-side assert`,
 		"Check the recipe's inputs against the configuration: an id, a position or a label is beyond the model's tables."),
 	advise(cell.ModelError, `(?i)shapes|sizes? (?:of|is|can)|size \(|kernel size|doesn't match|do not match|must match|got \d+`,

@@ -100,6 +100,8 @@ func (s *sample) set(key, value string) (err error) {
 		s.DType = value
 	case "engine":
 		s.Engine = value
+	case "cache":
+		s.Cache = value
 	case "killed":
 		s.Killed = value
 	case "oom_killed":

@@ -56,6 +56,7 @@ type Evidence struct {
 	Platform string
 	Engine   string
 	DType    string
+	Cache    string // of a generation's past: "" is the library's own choice
 }
 
 // finding is what a judge found: a class, and the line that tells most.
@@ -87,7 +88,7 @@ func Of(class cell.FailureClass, detail string) cell.Failure {
 // was done.
 func OfCell(class cell.FailureClass, detail string, c cell.Cell) cell.Failure {
 	f := Of(class, detail)
-	f.Hint = hint(class, normal(clean(detail))+asked(string(c.Platform), string(c.DType), string(c.Engine)), "")
+	f.Hint = hint(class, normal(clean(detail))+asked(string(c.Platform), string(c.DType), string(c.Engine), c.Cache), "")
 	return f
 }
 

@@ -68,11 +68,15 @@ func hintText(e Evidence, f finding) string {
 	if e.Exception != "" {
 		text += "\n" + e.Message
 	}
-	return text + asked(e.Platform, e.DType, e.Engine)
+	return text + asked(e.Platform, e.DType, e.Engine, e.Cache)
 }
 
-func asked(platform, dtype, engine string) string {
-	return "\nasked for platform=" + platform + " dtype=" + dtype + " engine=" + engine
+func asked(platform, dtype, engine, cache string) string {
+	text := "\nasked for platform=" + platform + " dtype=" + dtype + " engine=" + engine
+	if cache != "" {
+		text += " cache=" + cache
+	}
+	return text
 }
 
 // packages are Python modules whose package has another name.

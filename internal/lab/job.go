@@ -175,7 +175,7 @@ func (g *gatherer) conclude(job runner.Job, exit runner.Exit, lost error, limit 
 	g.whole = len(g.points) == 0 && (g.raised == nil || g.raised.Index == nil)
 	e := failure.Evidence{
 		Signal: exit.Signal, ExitStatus: exit.Status, Log: exit.Log, ProtocolError: exit.ProtocolError,
-		Platform: string(job.Cell.Platform), Engine: string(job.Cell.Engine), DType: string(job.Cell.DType), Killed: exit.Killed, OOMKilled: g.oomKilled,
+		Platform: string(job.Cell.Platform), Engine: string(job.Cell.Engine), DType: string(job.Cell.DType), Cache: job.Cell.Cache, Killed: exit.Killed, OOMKilled: g.oomKilled,
 	}
 	if g.raised != nil {
 		e.Exception, e.Bases, e.Message, e.Traceback, e.Phase = g.raised.Type, g.raised.Bases, g.raised.Message, g.raised.Traceback, g.raised.Phase
