@@ -8,7 +8,7 @@ from torch_emit import Emit, job
 
 from assay_runner.engines.graphs import driver
 from assay_runner.engines.torch import engine
-from assay_runner.errors import Unsuited, UnsupportedDType
+from assay_runner.errors import ExportFailed, Unsuited, UnsupportedDType
 from assay_runner.exporting import encoder_decoder
 from assay_runner.subjects import generation, streams
 from assay_runner.subjects.programs import building
@@ -158,6 +158,12 @@ def test_openvino_generates_what_torch_does(exports):
     assert timed["export"]["found"]
     assert len(timed["generation"]["streams_ms"]) == len(timed["samples_ms"])
     assert timed["generation"]["ids"] == report["generation"]["ids"]
+
+
+def test_openvino_says_what_its_graph_would_pass_over(exports, catalogue):
+    """The graph of git's decoding reads no image: the tokens would be those of another question."""
+    with pytest.raises(ExportFailed, match="this one reads pixel_values too"):
+        on_openvino(exports, catalogue["git"])
 
 
 def test_openvino_encodes_once_and_decodes_with_a_cache(exports):

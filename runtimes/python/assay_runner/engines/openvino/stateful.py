@@ -48,6 +48,9 @@ def write(subject: Subject, folder: Path) -> Graph:
             raise blamed from error
         place, said = traces.where(error), traces.line(error)
         raise ExportFailed(f"the model could not be written with its cache inside: {said}", place) from error
+    if encoder is None and (more := _unread(graph, subject)):
+        text = "generation on OpenVINO needs a model that only continues text"
+        raise ExportFailed(f"{text}: this one reads {', '.join(more)} too")
     ov.save_model(graph, folder / FILE, compress_to_fp16=False)
     check = _check(folder, subject, encoder)
     if not check["pass"]:
@@ -64,6 +67,12 @@ def write(subject: Subject, folder: Path) -> Graph:
         check=check,
         encoder=encoder,
     )
+
+
+def _unread(graph: Any, subject: Subject) -> list[str]:
+    """What the model reads and the graph of its decoding does not, such as an image: nothing would say so."""
+    read = {name for port in graph.inputs for name in port.get_names()}
+    return sorted(set(subject.tensors) - read - {"attention_mask", "position_ids"})
 
 
 def _one(model: PreTrainedModel, subject: Subject, _folder: Path) -> tuple[Any, None]:
