@@ -41,11 +41,11 @@ func TestAnswerHasLimits(t *testing.T) {
 	write(t, s, "a", result(0))
 	for query, words := range map[string]string{
 		"FROM range(21)": "more than 20 rows",
-		"SELECT a.range FROM range(100000) a, range(100000) b":        "more than 20 rows", // not made whole first
-		"SELECT repeat('x', 100000) FROM range(20)":                   "more than 1 MiB",
-		"SELECT count(DISTINCT range) FROM range(100000000)":          "more memory",
-		"SELECT range, count(*) FROM range(100000000) GROUP BY range": "more memory", // not spilled to the disk
-		"SELECT list(range) FROM range(100000000)":                    "more memory",
+		"SELECT a.range FROM range(100000) a, range(100000) b":       "more than 20 rows", // not made whole first
+		"SELECT repeat('x', 100000) FROM range(20)":                  "more than 1 MiB",
+		"SELECT count(DISTINCT range) FROM range(20000000)":          "more memory",
+		"SELECT range, count(*) FROM range(20000000) GROUP BY range": "more memory", // not spilled to the disk
+		"SELECT list(range) FROM range(20000000)":                    "more memory",
 	} {
 		_, err := s.Answer(t.Context(), query, small)
 		if limit := (*LimitError)(nil); !errors.As(err, &limit) || !strings.Contains(err.Error(), words) {
