@@ -101,7 +101,7 @@ func (c *contest) open(ctx context.Context, left map[against]int) error {
 			return err
 		}
 	}
-	plain, err := c.b.repeaterWith(ctx, release)
+	plain, err := c.b.repeaterWith(ctx, usualSubject(), release)
 	if err != nil {
 		return err
 	}

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	_ "embed" // for the bare loop
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
 
 	"assay/internal/measure"
 )
@@ -30,57 +34,133 @@ func (b *bench) bare(ctx context.Context) (findings, error) {
 	if err != nil {
 		return findings{}, err
 	}
-	p, err := b.pairs(ctx, r, b.times(32, 2))
+	p, err := b.pairs(ctx, r, b.times(32, 2), func() (*bareProcess, error) { return b.startBare(ctx, r) })
 	if err := errors.Join(err, r.close()); err != nil {
 		return findings{}, err
 	}
-	return findings{rows: p.rows()}, nil
+	return findings{rows: p[0].rows()}, nil
 }
 
 // pairs are the repeats of both sides, by alternation.
 type pairs struct{ bare, ours []repeat }
 
-func (b *bench) pairs(ctx context.Context, r *repeater, n int) (pairs, error) {
-	subject, err := r.subject()
-	if err != nil {
-		return pairs{}, err
+// pairs makes alternations; what it returns is by batch. next is a bare loop that waits to begin.
+func (b *bench) pairs(ctx context.Context, r *repeater, n int, next func() (*bareProcess, error)) ([]pairs, error) {
+	sides := []func() ([]repeat, error){
+		func() ([]repeat, error) {
+			loop, err := next()
+			if err != nil {
+				return nil, err
+			}
+			return loop.run(len(r.job.Points))
+		},
+		func() ([]repeat, error) { return r.each(ctx) },
 	}
-	sides := []func() (repeat, error){
-		func() (repeat, error) { return b.bareOnce(ctx, subject) },
-		func() (repeat, error) { return r.once(ctx) },
-	}
-	var p pairs
+	out := make([]pairs, len(r.job.Points))
 	for i := range n {
-		var pair [2]repeat
+		var pair [2][]repeat
 		for _, side := range b.order.Perm(2) {
+			var err error
 			if pair[side], err = sides[side](); err != nil {
-				return p, err
+				return out, err
 			}
 		}
-		if err := alike(pair[0], pair[1]); err != nil {
-			return p, err
+		for k := range out {
+			bare, ours := pair[0][k], pair[1][k]
+			if err := alike(bare, ours); err != nil {
+				return out, err
+			}
+			out[k].bare, out[k].ours = append(out[k].bare, bare), append(out[k].ours, ours)
+			b.say(fmt.Sprintf("   %d of %d, batch %d: bare %.3f ms, assay %.3f ms", i+1, n, r.job.Points[k].Batch, measure.Median(bare.SamplesMS), measure.Median(ours.SamplesMS)))
 		}
-		p.bare, p.ours = append(p.bare, pair[0]), append(p.ours, pair[1])
-		b.say(fmt.Sprintf("   %d of %d: bare %.3f ms, assay %.3f ms", i+1, n, measure.Median(pair[0].SamplesMS), measure.Median(pair[1].SamplesMS)))
+	}
+	return out, nil
+}
+
+// bareProcess is a fresh interpreter with the bare loop. It makes its model and waits.
+type bareProcess struct {
+	cmd        *exec.Cmd
+	stdin      io.WriteCloser
+	stdout     *bufio.Reader
+	complaints *bytes.Buffer
+	waits      bool // it said that its model is there
+}
+
+// startBare starts a bare loop of the same subject, in the user's own
+// environment and not the one that Assay makes for its runner.
+func (b *bench) startBare(ctx context.Context, r *repeater) (*bareProcess, error) {
+	told, err := r.told()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, b.env.Python, "-c", bareLoop) //nolint:gosec // the Python that was asked for
+	p := &bareProcess{cmd: cmd, complaints: &bytes.Buffer{}}
+	cmd.Stderr, cmd.WaitDelay = p.complaints, 10*time.Second
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.stdout = bufio.NewReader(stdout)
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	if _, err := p.stdin.Write(append(told, '\n')); err != nil {
+		return nil, p.failed(err)
 	}
 	return p, nil
 }
 
-// bareOnce runs the bare loop in a fresh interpreter, in the user's own
-// environment and not the one that Assay makes for its runner.
-func (b *bench) bareOnce(ctx context.Context, subject []byte) (repeat, error) {
-	out, _, err := process{path: b.env.Python, args: []string{"-c", bareLoop}, env: os.Environ(), stdin: bytes.NewReader(subject)}.run(ctx)
+// awaited waits until the model is there.
+func (p *bareProcess) awaited() error {
+	if p.waits {
+		return nil
+	}
+	line, err := p.stdout.ReadString('\n')
+	if err == nil && line != "ready\n" {
+		err = fmt.Errorf("it said %q", line)
+	}
 	if err != nil {
-		return repeat{}, err
+		return p.failed(err)
 	}
-	var r repeat
-	if err := json.Unmarshal(out, &r); err != nil {
-		return r, fmt.Errorf("cannot parse the bare loop's answer: %w", err)
+	p.waits = true
+	return nil
+}
+
+// run lets the loop begin and reads what it saw of this many batches.
+func (p *bareProcess) run(batches int) ([]repeat, error) {
+	if err := p.awaited(); err != nil {
+		return nil, err
 	}
-	if len(r.SamplesMS) == 0 {
-		return r, errors.New("the bare loop gave no samples")
+	if _, err := io.WriteString(p.stdin, "\n"); err != nil {
+		return nil, p.failed(err)
 	}
-	return r, nil
+	var out []repeat
+	if err := json.NewDecoder(p.stdout).Decode(&out); err != nil {
+		return nil, p.failed(err)
+	}
+	if err := p.cmd.Wait(); err != nil {
+		return nil, p.failed(err)
+	}
+	if len(out) != batches {
+		return nil, fmt.Errorf("the bare loop told of %d batches, not %d", len(out), batches)
+	}
+	for _, r := range out {
+		if len(r.SamplesMS) == 0 {
+			return nil, errors.New("the bare loop gave no samples")
+		}
+	}
+	return out, nil
+}
+
+// failed ends the process and says why, in its own last words where it has any.
+func (p *bareProcess) failed(why error) error {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+	lines := strings.Split(strings.TrimSpace(p.complaints.String()), "\n")
+	return fmt.Errorf("the bare loop: %w: %s", why, lines[len(lines)-1])
 }
 
 // alike reports what would make the comparison unfair.

@@ -22,6 +22,7 @@
 //	commands.go      commands that must be instant
 //	derived.go       derived verdicts against measured ones, scored (score.go)
 //	gpu.go           a worker's results from a GPU machine, as a table
+//	baregpu.go       the loops of bare on a GPU of this machine
 //	gpuruns.go       how long a worker's whole runs took there
 //
 // Nothing here is a test. Times differ between machines and minutes, so what
@@ -91,7 +92,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.quick, "quick", false, "few repetitions: shows that everything can be measured; the numbers mean little")
 	f.StringVar(&o.assay, "assay", "bin/assay", "the program to measure")
 	f.StringVar(&o.python, "python", "", "use this Python instead of the managed environment")
-	f.StringVar(&o.gpu, "gpu", "", "a worker's journals from a GPU machine, comma-separated, for the section gpu")
+	f.StringVar(&o.gpu, "gpu", "", "a worker's journals from a GPU machine, and what bench --only bare-gpu --json wrote there, comma-separated, for the section gpu")
 	f.StringVar(&o.truth, "truth", "", "journals of tiny models, comma-separated, for the section derived (default: measured now)")
 	f.IntVar(&o.threads, "threads", 0, "threads of the loops in bare and a-against-a (default: what detect recommends for this CPU)")
 	f.Uint64Var(&o.seed, "seed", 1, "decides the order in which sides alternate")

@@ -22,6 +22,24 @@ const (
 	subjectBatch = 4
 )
 
+// subject is what a repeat is of: a cell at several batches, one after the other in the same child.
+type subject struct {
+	cell    cell.Cell
+	batches []int
+}
+
+func usualSubject() subject {
+	return subject{cell.Cell{Type: subjectType, Size: cell.Tiny}, []int{subjectBatch}}
+}
+
+func (s subject) points() []runner.Point {
+	var out []runner.Point
+	for _, b := range s.batches {
+		out = append(out, runner.Point{Batch: b})
+	}
+	return out
+}
+
 // repeat is what one fresh process saw, Assay's or the bare one.
 type repeat struct {
 	SamplesMS    []float64 `json:"samples_ms"`
@@ -45,12 +63,15 @@ func (b *bench) repeater(ctx context.Context) (*repeater, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.repeaterWith(ctx, release)
+	return b.repeaterWith(ctx, usualSubject(), release)
 }
 
 // repeaterWith starts a zygote, and calls release when it is closed or cannot be.
-func (b *bench) repeaterWith(ctx context.Context, release func()) (*repeater, error) {
-	recipe, err := b.catalog.Recipe(subjectType, "", cell.Tiny, "")
+func (b *bench) repeaterWith(ctx context.Context, of subject, release func()) (*repeater, error) {
+	is := of.cell
+	is.Batch = of.batches[0]
+	is = is.Normal()
+	recipe, err := b.catalog.Recipe(is.Type, "", is.Size, is.Checkpoint)
 	if err != nil {
 		release()
 		return nil, err
@@ -60,9 +81,12 @@ func (b *bench) repeaterWith(ctx context.Context, release func()) (*repeater, er
 		release()
 		return nil, err
 	}
+	threads := b.threads
+	if is.Platform == platform.CPU {
+		threads = b.loopThreads()
+	}
 	return &repeater{runner: r, release: release, job: runner.Job{
-		Kind: runner.TimeJob, Cell: cell.Cell{Type: subjectType, Batch: subjectBatch}.Normal(), Recipe: recipe,
-		Points: []runner.Point{{Batch: subjectBatch}}, Timing: b.rule(), Threads: b.loopThreads(), Preload: true,
+		Kind: runner.TimeJob, Cell: is, Recipe: recipe, Points: of.points(), Timing: b.rule(), Threads: threads, Preload: true,
 	}}, nil
 }
 
@@ -97,25 +121,45 @@ func (r *repeater) close() error {
 	return r.runner.Close()
 }
 
-// once carries one repeat out.
+// once carries one repeat of a subject with one batch out.
 func (r *repeater) once(ctx context.Context) (repeat, error) {
-	var out repeat
+	all, err := r.each(ctx)
+	if err != nil {
+		return repeat{}, err
+	}
+	return all[0], nil
+}
+
+// each carries one repeat out, and gives what it saw of each batch.
+func (r *repeater) each(ctx context.Context) ([]repeat, error) {
+	out := make([]repeat, len(r.job.Points))
 	var failed error
 	exit, err := r.runner.Run(ctx, r.job, func(e runner.Event) {
 		switch e := e.(type) {
 		case runner.PointDone:
-			out, failed = read(e)
+			if e.Index < 0 || e.Index >= len(out) {
+				failed = fmt.Errorf("the repeat reported point %d of %d", e.Index, len(out))
+				return
+			}
+			one, err := read(e)
+			if err != nil {
+				failed = err
+			}
+			out[e.Index] = one
 		case runner.Failure:
 			failed = fmt.Errorf("the repeat failed: %s: %s", e.Type, e.Message)
 		}
 	})
 	switch {
 	case err != nil:
-		return out, err
+		return nil, err
 	case failed != nil:
-		return out, failed
-	case exit.Outcome() != runner.Finished || len(out.SamplesMS) == 0:
-		return out, fmt.Errorf("the repeat's child %s and gave %d samples", exit, len(out.SamplesMS))
+		return nil, failed
+	}
+	for i, one := range out {
+		if exit.Outcome() != runner.Finished || len(one.SamplesMS) == 0 {
+			return nil, fmt.Errorf("the repeat's child %s and gave no samples of batch %d", exit, r.job.Points[i].Batch)
+		}
 	}
 	return out, nil
 }
@@ -131,13 +175,18 @@ func read(e runner.PointDone) (repeat, error) {
 	return repeat{r.SamplesMS, *r.CPUMSPerIter, r.Threads, r.AttnImpl}, nil
 }
 
-// subject is what the bare loop needs to know: the same recipe, settings and
-// stop rule.
-func (r *repeater) subject() ([]byte, error) {
+// told is what the bare loop needs to know: the same recipe, settings and stop rule.
+func (r *repeater) told() ([]byte, error) {
+	var batches []int
+	for _, p := range r.job.Points {
+		batches = append(batches, p.Batch)
+	}
 	return json.Marshal(struct {
 		Recipe  json.RawMessage    `json:"recipe"`
-		Batch   int                `json:"batch"`
+		Batches []int              `json:"batches"`
+		Device  platform.Name      `json:"device"`
+		DType   platform.DType     `json:"dtype"`
 		Threads int                `json:"threads"`
 		Timing  *runner.TimingRule `json:"timing"`
-	}{r.job.Recipe, subjectBatch, r.job.Threads, r.job.Timing})
+	}{r.job.Recipe, batches, r.job.Cell.Platform, r.job.Cell.DType, r.job.Threads, r.job.Timing})
 }

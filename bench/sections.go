@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ func sections() []section {
 		{"a-against-a", "a cell compared with itself", (*bench).same},
 		{"ranks", "the order in which --quick and the full mode put the key models", (*bench).ranks},
 		{"derived", "what is derived from torch's tables against what was measured", (*bench).derived},
+		{"bare-gpu", "Assay's timed loop against the same loop in plain Python, on a GPU of this machine", (*bench).bareGPU},
 		{"gpu", "the key models on a GPU, from a worker's journal", (*bench).gpu},
 	}
 }
@@ -48,7 +50,10 @@ func names() []string {
 	return out
 }
 
-// chosen reads --only. Without it everything is measured; the section gpu only
+// byName are measured where they are asked for.
+var byName = []string{"bare-gpu", "gpu"}
+
+// chosen reads --only. Without it everything is measured that needs no GPU; the section gpu only
 // where a journal was given, and with nothing else but a journal it is alone.
 func chosen(only, gpu string) ([]string, error) {
 	asked := strings.FieldsFunc(only, func(r rune) bool { return r == ',' || r == ' ' })
@@ -57,7 +62,7 @@ func chosen(only, gpu string) ([]string, error) {
 			return nil, fmt.Errorf("unknown section %q: the sections are %s", name, strings.Join(names(), ", "))
 		}
 		if name == "gpu" && gpu == "" {
-			return nil, fmt.Errorf("the section gpu needs a worker's journal: --gpu FILE")
+			return nil, errors.New("the section gpu needs what was measured on a GPU machine: --gpu FILE")
 		}
 	}
 	switch {
@@ -66,5 +71,5 @@ func chosen(only, gpu string) ([]string, error) {
 	case gpu != "":
 		return []string{"gpu"}, nil
 	}
-	return slices.DeleteFunc(names(), func(name string) bool { return name == "gpu" }), nil
+	return slices.DeleteFunc(names(), func(name string) bool { return slices.Contains(byName, name) }), nil
 }

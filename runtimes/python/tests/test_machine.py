@@ -1,6 +1,7 @@
 """Memory, devices, context and the timed loop."""
 
 import time
+import types
 
 import torch
 
@@ -146,6 +147,21 @@ def test_slow_calls_need_short_windows():
     warm = timing.warmed(told(60), timing.Rule(warmup_window=5))
     assert warm.stable
     assert warm.count == 2
+
+
+def test_a_device_is_not_called_warm_after_a_few_launches_that_agree():
+    """As an H200 was seen: nine launches alike, and then half as long."""
+    seen = [8.7] * 9 + [8.6, 7.1, 6.0, 5.1, 4.6, 4.3]
+    few = timing.warmed(told(*seen, 4.2), timing.Rule(warmup_max_s=5))
+    assert few.stable
+    assert few.last_ms > 8
+    device = types.SimpleNamespace(cpu=False, synchronize=lambda: None)
+    whole = timing.warmed(told(*seen, 4.2), timing.Rule(warmup_max_s=5), timing.window_on(device))
+    assert whole.stable
+    assert whole.last_ms < 4.5
+    assert whole.count * 4.2 >= 200
+    slow = timing.warmed(told(900, 300), timing.Rule(warmup_max_s=5), timing.window_on(device))
+    assert slow.count == 3
 
 
 def test_a_rule_takes_what_the_job_gives():

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import math
+import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +22,9 @@ from assay_runner.machine.devices import Device
 
 _EVENT_SHARE = 0.01
 _WINDOW_MS = 40.0  # a window of the warm-up need not be longer
+# On a device it is this long at least: clocks, allocator and kernels loaded late settle over tenths of a second, and five
+# launches that agree with the five before them can both be from the beginning.
+_DEVICE_WINDOW_MS = 100.0
 _MAX_EVENTS = 20_000
 _MAX_SAMPLES = 400_000  # what a report can hold
 
@@ -122,25 +126,36 @@ def once(call: Callable[[], Any], device: Device) -> float:
 
 def warm_up(call: Callable[[], Any], device: Device, rule: Rule) -> Warmup:
     """Calls until the means of the last two windows agree, or until the time is up."""
-    return warmed(lambda: once(call, device), rule)
+    return warmed(lambda: once(call, device), rule, window_on(device))
 
 
-def warmed(measure: Callable[[], float], rule: Rule) -> Warmup:
+def warmed(measure: Callable[[], float], rule: Rule, window: Callable[[list[float], Rule], int] | None = None) -> Warmup:
     """The warm-up of a call that tells its own milliseconds."""
+    window = window or _window
     seen: list[float] = []
     began = time.perf_counter()
-    while not (stable := _agree(seen, _window(seen, rule), rule.warmup_tolerance)):
+    while not (stable := _agree(seen, window(seen, rule), rule.warmup_tolerance)):
         if time.perf_counter() - began >= rule.warmup_max_s:
             break
         seen.append(measure())
-    last = seen[-_window(seen, rule) :]
+    last = seen[-window(seen, rule) :]
     return Warmup(len(seen), sum(seen) / len(seen) if seen else None, stable, sum(last) / len(last) if last else None)
+
+
+def window_on(device: Device) -> Callable[[list[float], Rule], int]:
+    """How many calls make a window there, by what was seen of them."""
+    return _window if device.cpu else _device_window
 
 
 def _window(seen: list[float], rule: Rule) -> int:
     """How many calls make a window: as many as the rule says, fewer of slow ones, whose mean one call tells as well."""
     calls = math.ceil(_WINDOW_MS / max(min(seen), 1e-3)) if seen else rule.warmup_window
     return max(1, min(calls, rule.warmup_window))
+
+
+def _device_window(seen: list[float], rule: Rule) -> int:
+    """The same on a device: as many calls as take so long, by the newest, whatever the rule says."""
+    return math.ceil(_DEVICE_WINDOW_MS / max(statistics.median(seen[-50:]), 1e-3)) if seen else rule.warmup_window
 
 
 def _agree(seen: list[float], window: int, tolerance: float) -> bool:
