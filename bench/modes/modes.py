@@ -106,9 +106,9 @@ def bare(args: argparse.Namespace) -> dict[str, float]:
     name, config, values = SUBJECTS[args.subject]
     dtype = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}[args.dtype]
     torch.set_default_dtype(dtype)
-    model = getattr(transformers, name)(getattr(transformers, config)(**values)).eval()
+    with torch.device(args.device):
+        model = getattr(transformers, name)(getattr(transformers, config)(**values)).eval()
     torch.set_default_dtype(torch.float32)
-    model.to(args.device)
     ids = torch.randint(5, 196, (args.batch, args.prompt), device=args.device)
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     wait = torch.cuda.synchronize if args.device == "cuda" else lambda: None
