@@ -4,11 +4,12 @@
     python3 bench/modes/modes.py --device cuda --subject bert-base --mode train --batch 8
     python3 bench/modes/modes.py --device cpu --subject small-llama --mode generate --turns 3
 
-It needs torch and transformers, and this repository: the side `assay` runs the engine as a worker's child does. A bare
-loop of generation is `model.generate` with the same lengths, called again and again; one of training is forward,
+It needs torch and transformers, and this repository: the side `assay` runs the engine as a worker's child does. The
+processes of `--ahead` turns make their models at once, before the first of them runs; while one runs the others wait.
+A bare loop of generation is `model.generate` with the same lengths, called again and again; one of training is forward,
 backward, step. Printed are the medians of the two sides and the ratio of Assay's to the bare one's, with its range over
 the turns: of a whole sample, and of decoding (a token after the first), which the bare side has as the difference
-between a long and a one-token generation.
+between a long and a one-token generation. The first line has the medians of each process.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+READY = "ready"
 RUNNER = Path(__file__).resolve().parents[2] / "runtimes/python"
 TEXT = [
     {"name": "input_ids", "kind": "ids", "dtype": "int64", "shape": ["batch", "seq"], "low": 5, "high": 196},
@@ -65,7 +67,9 @@ class Emit:
 
     @contextmanager
     def in_phase(self, name: str) -> Iterator[None]:
-        """Phases are not looked at."""
+        """The first call waits for its turn; other phases are not looked at."""
+        if name == "first":
+            await_turn()
         yield
 
     def timed(self, state: str) -> None:
@@ -120,6 +124,8 @@ def bare(args: argparse.Namespace) -> dict[str, float]:
             disable_compile=True,
         )  # fmt: skip
 
+    wait()
+    await_turn()
     if args.mode == "generate":
         with torch.inference_mode():
             whole = timed(lambda: generate(args.tokens), wait, args.seconds)
@@ -154,6 +160,45 @@ def timed(call: Callable[[], Any], wait: Callable[[], Any], seconds: float) -> f
     return statistics.median(samples)
 
 
+def await_turn() -> None:
+    """Says that the model is there, and waits until it may run."""
+    print(READY, flush=True)
+    sys.stdin.readline()
+
+
+class Turn:
+    """A process of one side. It makes its model and waits."""
+
+    def __init__(self, side: str) -> None:
+        self.side = side
+        command = [sys.executable, *sys.argv, "--side", side]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def line(self) -> str:
+        """The next line of what it says."""
+        assert self.process.stdout
+        text = self.process.stdout.readline()
+        if not text:
+            raise SystemExit(f"the side {self.side} ended with status {self.process.wait()}")
+        return text.strip()
+
+    def made(self) -> None:
+        """Waits until its model is there; libraries may print before."""
+        while self.line() != READY:
+            pass
+
+    def run(self) -> dict[str, float]:
+        """Lets it run, alone, and gives what it measured."""
+        assert self.process.stdin
+        self.process.stdin.write("\n")
+        self.process.stdin.close()
+        text = self.line()
+        while not text.startswith("{"):
+            text = self.line()
+        self.process.wait()
+        return json.loads(text)
+
+
 def main() -> None:
     """Both sides in turns, or one turn of one side."""
     parse = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -163,7 +208,7 @@ def main() -> None:
     parse.add_argument("--dtype", default="fp32", choices=("fp32", "fp16", "bf16"))
     parse.add_argument("--cache", default="", choices=("", "static", "off"))
     parse.add_argument("--optimizer", default="adamw", choices=("adamw", "sgd"))
-    for name, usual in (("batch", 1), ("prompt", 32), ("tokens", 32), ("turns", 6), ("threads", 0)):
+    for name, usual in (("batch", 1), ("prompt", 32), ("tokens", 32), ("turns", 6), ("ahead", 1), ("threads", 0)):
         parse.add_argument(f"--{name}", type=int, default=usual)
     parse.add_argument("--seconds", type=float, default=2.0)
     parse.add_argument("--side", choices=("bare", "assay"), help="one turn of one side, as JSON")
@@ -172,11 +217,14 @@ def main() -> None:
         print(json.dumps(bare(args) if args.side == "bare" else assay(args)))
         return
     rows: dict[str, list[dict[str, float]]] = {"bare": [], "assay": []}
-    for turn in range(args.turns):
-        for side in ("bare", "assay") if turn % 2 else ("assay", "bare"):
-            command = [sys.executable, *sys.argv, "--side", side]
-            told = subprocess.run(command, capture_output=True, text=True, check=True)
-            rows[side].append(json.loads(told.stdout.splitlines()[-1]))
+    sides = [side for turn in range(args.turns) for side in (("bare", "assay") if turn % 2 else ("assay", "bare"))]
+    for first in range(0, len(sides), 2 * args.ahead):
+        turns = [Turn(side) for side in sides[first : first + 2 * args.ahead]]
+        for turn in turns:
+            turn.made()
+        for turn in turns:
+            rows[turn.side].append(turn.run())
+    print(json.dumps(rows))
     for what in rows["bare"][0]:
         each = {side: [row[what] for row in rows[side]] for side in rows}
         ratios = sorted(a / b for a, b in zip(each["assay"], each["bare"], strict=True))
