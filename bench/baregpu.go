@@ -33,64 +33,102 @@ func gpuSubjects() []subject {
 	return out
 }
 
-// bareGPU does on a GPU what bare does on the CPU, for models of true size. Bare loops make
-// their models before the first turn, all of a subject at once, so that nothing but the two
-// sides runs meanwhile.
-func (b *bench) bareGPU(ctx context.Context) (findings, error) {
-	var out findings
+// bareGPU does on a GPU what bare does on the CPU, for models of true size. All bare loops
+// make their models before the first turn, so that nothing but the two sides runs
+// meanwhile; those that wait compute nothing. Where it is interrupted, the subjects that
+// were finished are told.
+func (b *bench) bareGPU(ctx context.Context) (out findings, err error) {
+	release, err := lab.Hush(os.TempDir())(ctx, true, b.say)
+	if err != nil {
+		return out, err
+	}
+	of := gpuSubjects()
+	zygote, err := b.repeaterWith(ctx, of[0], release)
+	if err != nil {
+		return out, err
+	}
+	waiting, err := b.allWaiting(ctx, zygote, of)
+	defer func() {
+		for _, s := range waiting {
+			s.end()
+		}
+		err = errors.Join(err, zygote.close())
+	}()
+	if err != nil {
+		return out, err
+	}
+	if _, err := zygote.each(ctx); err != nil { // the first one on this machine loads libraries from the disk; not counted
+		return out, err
+	}
 	grid := Grid{Title: "Assay's loop over a bare loop on a GPU", Head: []string{"model", "dtype", "batch", "bare ms", "assay ms", "ratio", "range of bare", "range of assay"}}
-	for _, of := range gpuSubjects() {
-		all, err := b.alternate(ctx, of)
+	for i, s := range waiting {
+		all, err := b.pairs(ctx, s.ours, len(s.bare), s.next)
 		if err != nil {
 			return out, err
 		}
-		for i, p := range all {
-			row, line := p.onGPU(of.cell, of.batches[i])
+		for k, p := range all {
+			row, line := p.onGPU(of[i].cell, of[i].batches[k])
 			out.rows, grid.Rows = append(out.rows, row), append(grid.Rows, line)
 		}
+		out.grids = []Grid{grid}
 	}
-	out.grids = []Grid{grid}
 	return out, nil
 }
 
-func (b *bench) alternate(ctx context.Context, of subject) (_ []pairs, err error) {
-	release, err := lab.Hush(os.TempDir())(ctx, true, b.say)
-	if err != nil {
-		return nil, err
+// sides are a subject's repeater, and its bare loops that have not begun.
+type sides struct {
+	ours *repeater
+	bare []*bareProcess
+}
+
+func (s *sides) next() (*bareProcess, error) {
+	p := s.bare[0]
+	s.bare = s.bare[1:]
+	return p, nil
+}
+
+// end ends those that never got their turn.
+func (s *sides) end() {
+	for _, p := range s.bare {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
 	}
-	r, err := b.repeaterWith(ctx, of, release)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.close()) }()
-	n := b.times(10, 2)
-	var waiting []*bareProcess
-	defer func() {
-		for _, p := range waiting {
-			_ = p.cmd.Process.Kill()
-			_ = p.cmd.Wait()
-		}
-	}()
-	for range n {
-		p, err := b.startBare(ctx, r)
+}
+
+// allWaiting starts the bare loops of all subjects and waits until each has its model.
+func (b *bench) allWaiting(ctx context.Context, zygote *repeater, of []subject) ([]*sides, error) {
+	var out []*sides
+	for _, subject := range of {
+		job, err := b.job(subject)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		waiting = append(waiting, p)
-	}
-	for _, p := range waiting {
-		if err := p.awaited(); err != nil {
-			return nil, err
+		s := &sides{ours: zygote.turnedTo(job)}
+		out = append(out, s)
+		for range b.turns() {
+			p, err := b.startBare(ctx, s.ours)
+			if err != nil {
+				return out, err
+			}
+			s.bare = append(s.bare, p)
 		}
 	}
-	if _, err := r.each(ctx); err != nil { // the zygote imports; not counted
-		return nil, err
+	for _, s := range out {
+		for _, p := range s.bare {
+			if err := p.awaited(); err != nil {
+				return out, err
+			}
+		}
 	}
-	return b.pairs(ctx, r, n, func() (*bareProcess, error) {
-		p := waiting[0]
-		waiting = waiting[1:]
-		return p, nil
-	})
+	return out, nil
+}
+
+// turns is how many alternations a subject gets.
+func (b *bench) turns() int {
+	if b.alternations > 0 {
+		return b.alternations
+	}
+	return b.times(10, 2)
 }
 
 // onGPU is a row and a line of the table.

@@ -85,10 +85,8 @@ func (b *bench) measure(ctx context.Context) (Document, error) {
 		b.say("== " + s.name + ": " + s.about)
 		began := time.Now()
 		found, err := s.measure(b, ctx)
-		if cause := context.Cause(ctx); cause != nil {
-			return d, errors.Join(failed, cause)
-		}
-		if err != nil {
+		interrupted := context.Cause(ctx)
+		if err != nil && interrupted == nil {
 			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
 			found.rows = append(found.rows, Row{Name: s.name, Measured: s.about, Value: "could not be measured", Note: err.Error()})
 		}
@@ -102,6 +100,9 @@ func (b *bench) measure(ctx context.Context) (Document, error) {
 			d.Machine = *found.where
 		}
 		d.Rows, d.Grids = append(d.Rows, found.rows...), append(d.Grids, found.grids...)
+		if interrupted != nil { // what was finished is told
+			return d, errors.Join(failed, interrupted)
+		}
 		b.say(fmt.Sprintf("   took %.0f s", time.Since(began).Seconds()))
 	}
 	return d, failed

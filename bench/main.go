@@ -80,6 +80,8 @@ type options struct {
 	truth   string
 	threads int
 	seed    uint64
+	// alternations of bare-gpu; 0 is the usual number
+	alternations int
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -96,6 +98,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.StringVar(&o.truth, "truth", "", "journals of tiny models, comma-separated, for the section derived (default: measured now)")
 	f.IntVar(&o.threads, "threads", 0, "threads of the loops in bare and a-against-a (default: what detect recommends for this CPU)")
 	f.Uint64Var(&o.seed, "seed", 1, "decides the order in which sides alternate")
+	f.IntVar(&o.alternations, "turns", 0, "alternations of bare-gpu (default 10): fewer than six give no interval")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -104,6 +107,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q: bench takes flags only", f.Arg(0))
 	case o.threads < 0:
 		return o, errors.New("--threads must not be negative")
+	case o.alternations < 0:
+		return o, errors.New("--turns must not be negative")
 	case *asJSON && *md:
 		return o, errors.New("--json and --md cannot be used together")
 	case *asJSON:

@@ -68,10 +68,7 @@ func (b *bench) repeater(ctx context.Context) (*repeater, error) {
 
 // repeaterWith starts a zygote, and calls release when it is closed or cannot be.
 func (b *bench) repeaterWith(ctx context.Context, of subject, release func()) (*repeater, error) {
-	is := of.cell
-	is.Batch = of.batches[0]
-	is = is.Normal()
-	recipe, err := b.catalog.Recipe(is.Type, "", is.Size, is.Checkpoint)
+	job, err := b.job(of)
 	if err != nil {
 		release()
 		return nil, err
@@ -81,13 +78,28 @@ func (b *bench) repeaterWith(ctx context.Context, of subject, release func()) (*
 		release()
 		return nil, err
 	}
+	return &repeater{runner: r, release: release, job: job}, nil
+}
+
+// job is what the lab would send for a repeat of a subject.
+func (b *bench) job(of subject) (runner.Job, error) {
+	is := of.cell
+	is.Batch = of.batches[0]
+	is = is.Normal()
+	recipe, err := b.catalog.Recipe(is.Type, "", is.Size, is.Checkpoint)
+	if err != nil {
+		return runner.Job{}, err
+	}
 	threads := b.threads
 	if is.Platform == platform.CPU {
 		threads = b.loopThreads()
 	}
-	return &repeater{runner: r, release: release, job: runner.Job{
-		Kind: runner.TimeJob, Cell: is, Recipe: recipe, Points: of.points(), Timing: b.rule(), Threads: threads, Preload: true,
-	}}, nil
+	return runner.Job{Kind: runner.TimeJob, Cell: is, Recipe: recipe, Points: of.points(), Timing: b.rule(), Threads: threads, Preload: true}, nil
+}
+
+// turnedTo is the same repeater with another job; the zygote is one.
+func (r *repeater) turnedTo(job runner.Job) *repeater {
+	return &repeater{runner: r.runner, job: job, release: func() {}}
 }
 
 // rule is bench's own stop rule, the quick one in a trial.
