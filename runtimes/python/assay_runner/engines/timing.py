@@ -22,8 +22,8 @@ from assay_runner.machine.devices import Device
 
 _EVENT_SHARE = 0.01
 _WINDOW_MS = 40.0  # a window of the warm-up need not be longer
-# On a device it is this long at least: clocks, allocator and kernels loaded late settle over tenths of a second, and five
-# launches that agree with the five before them can both be from the beginning.
+# On a device it is this long at least: clocks, allocator and kernels loaded late settle over tenths of a second, and
+# five launches that agree with the five before them can both be from the beginning.
 _DEVICE_WINDOW_MS = 100.0
 _MAX_EVENTS = 20_000
 _MAX_SAMPLES = 400_000  # what a report can hold
@@ -129,7 +129,9 @@ def warm_up(call: Callable[[], Any], device: Device, rule: Rule) -> Warmup:
     return warmed(lambda: once(call, device), rule, window_on(device))
 
 
-def warmed(measure: Callable[[], float], rule: Rule, window: Callable[[list[float], Rule], int] | None = None) -> Warmup:
+def warmed(
+    measure: Callable[[], float], rule: Rule, window: Callable[[list[float], Rule], int] | None = None
+) -> Warmup:
     """The warm-up of a call that tells its own milliseconds."""
     window = window or _window
     seen: list[float] = []
