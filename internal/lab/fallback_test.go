@@ -85,6 +85,18 @@ func TestAFallbackHasTheDType(t *testing.T) {
 	}
 }
 
+// TestAFallbackHasTheMode: an engine that does not do what was asked for does
+// not stand for one that does.
+func TestAFallbackHasTheMode(t *testing.T) {
+	t.Parallel()
+	for mode, want := range map[string]string{cell.Infer: "openvino", cell.Generate: "openvino", cell.Train: "cpu", cell.Pipeline: "cpu"} {
+		rs, _, err := carry(t, &script{do: good}, everyCPU{}, cells(cell.Cell{Type: "x", Platform: platform.CUDA, Mode: mode}))
+		if err != nil || len(rs) != 2 || rs[0].Fallback.To != want || rs[1].Cell.Mode != mode {
+			t.Errorf("%s: %v, %+v", mode, err, rs)
+		}
+	}
+}
+
 // browsers is a machine with two browsers, of which one has WebNN.
 type browsers struct{ bench }
 

@@ -54,15 +54,16 @@ func (c *carrying) route(asked cell.Cell) route {
 }
 
 // fallback moves a cell to the first platform of its fallback order that is
-// here, of those behind one that was tried.
+// here and does what the cell asks for, of those behind one that was tried.
 func (c *carrying) fallback(asked cell.Cell, tried platform.Name) (cell.Cell, Presence, bool) {
 	p, _ := platform.Get(asked.Platform)
 	for _, name := range p.Fallback[slices.Index(p.Fallback, tried)+1:] {
 		for _, t := range instead(asked, name) {
 			moved := asked
 			moved.DType = dtypeThere(asked, t)
-			if here := c.Machine.Presence(t); here.Present && t.HasDType(moved.DType) && here.computes(moved.DType) {
-				return moved.On(t), here, true
+			here, to := c.Machine.Presence(t), moved.On(t)
+			if here.Present && t.HasDType(moved.DType) && here.computes(moved.DType) && to.Validate() == nil {
+				return to, here, true
 			}
 		}
 	}
