@@ -277,6 +277,7 @@ type Latency struct {
 	Hidden        bool        `json:"hidden,omitempty"`          // the page that ran it was out of view in some repeat
 	DeviceMS      *float64    `json:"device_ms,omitempty"`       // median by the device's own events
 	CPUMSPerIter  *float64    `json:"cpu_ms_per_iter,omitempty"` // process CPU time per iteration, a second witness
+	PaceMS        [][]float64 `json:"pace_ms,omitempty"`         // how long a fixed loop took before and after each repeat's samples
 	WarmupCount   int         `json:"warmup_count,omitempty"`
 	WarmupMeanMS  *float64    `json:"warmup_mean_ms,omitempty"`
 	WarmupStable  *bool       `json:"warmup_stable,omitempty"` // whether it ended because the last windows agreed

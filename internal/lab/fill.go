@@ -63,6 +63,14 @@ func latency(runs []pointRun) *cell.Latency {
 		m := measure.Summarise(device).Median
 		l.DeviceMS, l.DeviceSamples = &m, device
 	}
+	if !slices.ContainsFunc(runs, func(p pointRun) bool { return len(p.PaceMS) == 0 }) {
+		for _, run := range runs {
+			l.PaceMS = append(l.PaceMS, run.PaceMS)
+		}
+		if !l.Stable {
+			l.Why = joinNotes(l.Why, uneven(l.PaceMS))
+		}
+	}
 	if slices.ContainsFunc(runs, func(p pointRun) bool { return p.Hidden != nil && *p.Hidden }) {
 		l.Stable, l.Why, l.Hidden = false, hiddenPage, true
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"assay/internal/cell"
@@ -90,6 +91,33 @@ func about(d time.Duration) string {
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
 	return fmt.Sprintf("%.0f min", d.Minutes())
+}
+
+// slower is from which ratio on a repeat's processor is called slower than another's. A fixed
+// loop on a quiet core varies by some percent.
+const slower = 1.15
+
+// uneven says how much slower the processor itself was in some repeats than in the
+// fastest, if it was; "" otherwise. paces are what a fixed loop took around each repeat.
+func uneven(paces [][]float64) string {
+	var means []float64
+	for _, p := range paces {
+		sum := 0.0
+		for _, ms := range p {
+			sum += ms
+		}
+		means = append(means, sum/float64(len(p)))
+	}
+	best, most, n := slices.Min(means), slices.Max(means), 0
+	for _, m := range means {
+		if m >= slower*best {
+			n++
+		}
+	}
+	if n == 0 || best <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("the processor itself was up to %.1f times slower in %d of %d repeats than in the fastest: its clock changed, or others use its cores", most/best, n, len(means))
 }
 
 // markBusy says of times that others disturbed that they cannot be trusted.

@@ -121,6 +121,7 @@ type Report struct {
 	SamplesMS       []float64          `json:"samples_ms"`
 	DeviceSamplesMS []float64          `json:"device_samples_ms"`
 	CPUMSPerIter    *float64           `json:"cpu_ms_per_iter"`
+	PaceMS          []float64          `json:"pace_ms"` // of the processor alone, before and after the samples; nil where another process computes
 	Warmup          *Warmup            `json:"warmup"`
 	Sync            string             `json:"sync"`
 	Hidden          *bool              `json:"hidden"`    // the page was out of view while it was timed; nil without a page

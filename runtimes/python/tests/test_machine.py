@@ -111,6 +111,24 @@ class Clock:
         self.calls += 1
 
 
+def test_the_pace_of_the_processor_is_taken_around_the_samples(monkeypatch):
+    order = []
+
+    def call():
+        order.append("call")
+
+    monkeypatch.setattr(timing, "pace", lambda: order.append("pace") or len(order))
+    samples = timing.sample(call, Device("cpu"), timing.Rule(min_s=0.0, min_n=3, max_s=5), 1.0)
+    assert order == ["pace", "call", "call", "call", "pace"] and samples.pace_ms == [1, 5]
+
+
+def test_a_slower_processor_has_a_slower_pace(monkeypatch):
+    usual = timing.pace()
+    assert usual > 0
+    monkeypatch.setattr(timing, "_SPIN", range(20 * len(timing._SPIN)))
+    assert timing.pace() > 3 * usual
+
+
 def test_samples_go_on_until_time_and_count_are_reached():
     rule = timing.Rule(min_s=0.05, min_n=3, max_s=5)
     samples = timing.sample(Clock(0.005), Device("cpu"), rule, 5.0)

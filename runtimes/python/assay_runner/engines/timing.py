@@ -27,6 +27,7 @@ _WINDOW_MS = 40.0  # a window of the warm-up need not be longer
 _DEVICE_WINDOW_MS = 100.0
 _MAX_EVENTS = 20_000
 _MAX_SAMPLES = 400_000  # what a report can hold
+_SPINS, _SPIN = 9, range(5000)
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Samples:
     device_ms: list[float] | None
     cpu_ms_per_iter: float | None  # None where what runs is another process
     hidden: bool | None = None  # the page that ran it was out of view meanwhile; None where there is no page
+    pace_ms: list[float] | None = None  # of this process's processor, before and after; None where another one computes
 
 
 class Clock(Protocol):
@@ -172,6 +174,7 @@ def sample(call: Callable[[], Any], device: Device, rule: Rule, expected_ms: flo
     events = _events(device, rule, expected_ms)
     clock, synchronize = time.perf_counter_ns, device.synchronize
     samples: list[int] = []
+    before = pace()
     synchronize()
     cpu = time.process_time_ns()
     began = clock()
@@ -193,7 +196,22 @@ def sample(call: Callable[[], Any], device: Device, rule: Rule, expected_ms: flo
             break
     cpu = time.process_time_ns() - cpu
     ms = [s / 1e6 for s in samples]
-    return Samples(ms, _elapsed(events[: len(ms)]), cpu / 1e6 / len(ms))
+    return Samples(ms, _elapsed(events[: len(ms)]), cpu / 1e6 / len(ms), pace_ms=[before, pace()])
+
+
+def pace() -> float:
+    """Milliseconds of a fixed piece of work of the processor alone, some three milliseconds in all.
+
+    It has nothing to do with what is timed. Where it takes longer in one repeat than in another, the processor itself
+    was slower: its clock, or what others do on the same core, which on a virtual machine no load average tells.
+    """
+    taken = []
+    for _ in range(_SPINS):
+        start, total = time.perf_counter_ns(), 0
+        for i in _SPIN:
+            total += i * i
+        taken.append(time.perf_counter_ns() - start)
+    return statistics.median(taken) / 1e6
 
 
 def _events(device: Device, rule: Rule, expected_ms: float | None) -> list[tuple[Any, Any]]:

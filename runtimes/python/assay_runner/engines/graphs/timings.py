@@ -47,6 +47,7 @@ def time(session: Session, point: Mapping[str, Any]) -> dict[str, Any]:
             "samples_ms": [ms / compiled.items for ms in samples.ms],
             "device_samples_ms": by_device,
             "cpu_ms_per_iter": _share(samples.cpu_ms_per_iter, compiled.items),
+            "pace_ms": samples.pace_ms,
             "warmup": {
                 "count": warm.count * compiled.items,
                 "mean_ms": _share(warm.mean_ms, compiled.items),

@@ -41,6 +41,7 @@ def timed(
         "samples_ms": shared,
         "device_samples_ms": samples.device_ms if items == 1 else None,
         "cpu_ms_per_iter": samples.cpu_ms_per_iter and samples.cpu_ms_per_iter / items,
+        "pace_ms": samples.pace_ms,
         "warmup": {"count": warm.count, "mean_ms": warm.mean_ms, "stable": warm.stable},
         "sync": "",
         "phases_ms": {"first": first_ms, "warmup": (warm.mean_ms or 0.0) * warm.count},

@@ -265,6 +265,7 @@ def _report_timed(
             "samples_ms": samples.ms,
             "device_samples_ms": samples.device_ms,
             "cpu_ms_per_iter": samples.cpu_ms_per_iter,
+            "pace_ms": samples.pace_ms,
             "warmup": {"count": WARM, "mean_ms": sum(warm) / WARM, "stable": settled},
             "sync": "",
             "inputs_inside": _inside(session),
