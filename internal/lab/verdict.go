@@ -315,13 +315,12 @@ func leftOver(p *cell.Placement) string {
 
 // strayed names where work was seen that is not the cell's device.
 func strayed(c cell.Cell, p *cell.Placement) string {
-	own := c.TorchDevice()
-	if p == nil || own == "" {
+	if p == nil || c.TorchDevice() == "" {
 		return ""
 	}
 	var out []string
 	for _, device := range strings.Split(p.Device, ",") {
-		if device != "" && !strings.HasPrefix(device, own) {
+		if device != "" && !c.Holds(device) {
 			out = append(out, "parameters or outputs on "+device)
 		}
 	}

@@ -200,6 +200,31 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestWhereLayersMayBe: layers that are split over a device and its host strayed
+// nowhere; the host is no place for any other cell of a device.
+func TestWhereLayersMayBe(t *testing.T) {
+	t.Parallel()
+	seen := runner.Report{Numerics: &cell.Numerics{Pass: true}, Placement: &cell.Placement{Device: "cpu,cuda:0", Nodes: map[string]int{"cuda:0": 9, "cpu": 8}}}
+	onMeta := runner.Report{Numerics: seen.Numerics, Placement: &cell.Placement{Device: "cuda:0,meta", Nodes: map[string]int{"cuda:0": 9}}}
+	npu := runner.Report{Numerics: seen.Numerics, Placement: &cell.Placement{Device: "npu:0", Nodes: map[string]int{"npu:0": 9, "cpu": 2}}}
+	for name, tc := range map[string]struct {
+		is     cell.Cell
+		report runner.Report
+		want   cell.Verdict
+		says   string
+	}{
+		"split":           {cell.Cell{Type: "x", Platform: platform.CUDA, Special: cell.Special{Parallel: cell.LayerSplit}}, seen, cell.Works, ""},
+		"split, nowhere":  {cell.Cell{Type: "x", Platform: platform.CUDA, Special: cell.Special{Parallel: cell.LayerSplit}}, onMeta, cell.Partial, "on meta"},
+		"whole":           {cell.Cell{Type: "x", Platform: platform.CUDA}, seen, cell.Partial, "8 operations on cpu"},
+		"a maker's":       {cell.Cell{Type: "x", Platform: platform.NPU}, npu, cell.Partial, "2 operations on cpu"},
+		"a maker's, held": {cell.Cell{Type: "x", Platform: platform.NPU}, runner.Report{Numerics: seen.Numerics, Placement: &cell.Placement{Device: "npu:0"}}, cell.Works, ""},
+	} {
+		if v, note, f := verdict(tc.is.Normal(), tc.report); v != tc.want || f != nil || !strings.Contains(note, tc.says) {
+			t.Errorf("%s: %s, %q, %v; want %s, %q", name, v, note, f, tc.want, tc.says)
+		}
+	}
+}
+
 // TestRescued: a result that only another setting made right says so.
 func TestRescued(t *testing.T) {
 	t.Parallel()

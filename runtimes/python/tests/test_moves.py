@@ -84,6 +84,16 @@ def test_a_device_of_a_plug_in_runs_and_is_found(seen):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("case", ["split", "tied"])
+def test_layers_are_split_over_a_device_and_its_host(seen, case):
+    """Those on the host compute there: none is brought to the device for its turn."""
+    report = seen[case]
+    assert report["placement"]["device"] == "cpu,hpu:0"
+    assert min(report["placement"]["nodes"][device] for device in ("cpu", "hpu:0")) > 10
+    assert report["ranks"]["way"] == "layers" and report["ranks"]["procs"] == 2 and report["ranks"]["sharded"] > 8
+    assert report["numerics"]["pass"] and report["numerics"]["control"]["pass"]
+
+
 def test_nothing_moves_from_the_cpu_to_the_cpu():
     for kind in ("check", "time"):
         with pytest.raises(Unsuited, match="another device and back"):

@@ -27,9 +27,9 @@ def environment(monkeypatch):
         os.environ.pop(name, None)
 
 
-def ran(recipe, way, kind="check", mode="train", wait_s=60, batch=2):
+def ran(recipe, way, kind="check", mode="train", wait_s=60, batch=2, procs=2):
     emit = Emit()
-    asked = job(recipe, kind, ({"batch": batch},), mode=mode, size="tiny", parallel=way, procs=2)
+    asked = job(recipe, kind, ({"batch": batch},), mode=mode, size="tiny", parallel=way, procs=procs)
     engine.run({**asked, "options": {"rank_wait_s": wait_s}}, emit)
     return emit.reports[0]
 
@@ -42,6 +42,44 @@ def test_steps_are_those_of_one_process(way):
     assert report["numerics"]["control"]["kind"] == "unshared" and report["numerics"]["control"]["pass"]
     assert report["ranks"]["procs"] == 2 and report["ranks"]["backend"] == "gloo"
     assert (report["ranks"]["sharded"] > 0) == (way == "fsdp")
+
+
+@pytest.mark.parametrize("way", ["ddp", "fsdp"])
+def test_one_process_that_shares_with_nobody_has_a_control(way):
+    """Its own gradients are those of all: what must be noticed is another fault."""
+    report = ran(torch_recipes.LLAMA, way, procs=1)
+    assert report["numerics"]["pass"] and report["training"]["gradients"]["pass"]
+    control = report["numerics"]["control"]
+    assert control["kind"] == "frozen" and control["pass"], control
+    assert report["ranks"]["procs"] == 1
+
+
+def test_a_rank_without_a_device_is_refused_before_any_is_started(monkeypatch):
+    monkeypatch.setattr(ranks, "_start", lambda *_: pytest.fail("a rank was started"))
+    monkeypatch.setattr(ranks.devices, "Device", absent_from(1))
+    asked = job(torch_recipes.BERT, "check", ({"batch": 2},), mode="train", parallel="ddp", procs=2, platform="cuda")
+    with pytest.raises(AbsentDevice, match="no cuda:1"), ranks.started(asked):
+        pass
+
+
+def absent_from(count):
+    """Devices of which there are so many."""
+
+    class Device:
+        def __init__(self, platform, index):
+            if int(index) >= count:
+                raise AbsentDevice(f"there is no {platform}:{index}")
+            self.torch = torch.device("cuda", int(index))
+
+    return Device
+
+
+def test_ranks_talk_where_their_devices_are(monkeypatch):
+    monkeypatch.setattr(ranks.devices, "Device", absent_from(8))
+    seen = [ranks.of({"cell": {"platform": p, "device": "2"}}, 1, 2, 1) for p in ("cpu", "cuda", "rocm", "mps")]
+    assert [(g.backend, str(g.device)) for g in seen] == [
+        ("gloo", "cpu"), ("nccl", "cuda:3"), ("nccl", "cuda:3"), ("gloo", "cpu"),
+    ]  # fmt: skip
 
 
 def test_shared_layers_give_what_one_process_gives():
@@ -60,12 +98,14 @@ def test_timed(way, mode):
     assert told["alone_ms"] > 0 and told["efficiency"] > 0
 
 
-@pytest.mark.parametrize(("fault", "says"), [("hangs", "did not answer within 6 s"), ("ends", "ended with status 9")])
-def test_a_rank_that_is_lost_ends_the_work(monkeypatch, fault, says):
+@pytest.mark.parametrize(
+    ("fault", "wait_s", "says"), [("hangs", 6, "did not answer within 6 s"), ("ends", 60, "ended with status 9")]
+)
+def test_a_rank_that_is_lost_ends_the_work(monkeypatch, fault, wait_s, says):
     monkeypatch.setattr(ranks, "COMMAND", [sys.executable, str(Path(__file__).parent / "bad_rank.py"), fault])
     began = time.monotonic()
     with pytest.raises(LostRank, match=says):
-        ran(torch_recipes.BERT, "ddp", wait_s=6)
+        ran(torch_recipes.BERT, "ddp", wait_s=wait_s)
     assert time.monotonic() - began < 120
     assert not torch.distributed.is_initialized()
 
@@ -102,6 +142,16 @@ def test_layers_are_split_in_order(name):
         n for n, _ in model.named_parameters() if not any(n.startswith(part + ".") or n == part for part in found)
     ]
     assert not covered, covered
+
+
+def test_what_shares_a_weight_stays_beside_it():
+    """The head of a model that ties it to its first part; and a table of positions, which has no weights at all."""
+    from assay_runner.subjects.programs import building
+
+    recipe = torch_recipes.LLAMA | {"config": torch_recipes.LLAMA["config"] | {"tie_word_embeddings": True}}
+    found = splitting.plan(building.build(recipe, torch.float32, 0).model, ["a", "b"])
+    assert (found["model.embed_tokens"], found["lm_head"], found["model.norm"]) == ("a", "a", "b"), found
+    assert found["model.rotary_emb"] == "a"
 
 
 def test_one_device_is_not_split():

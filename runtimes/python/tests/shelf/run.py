@@ -18,9 +18,9 @@ from shelf import maker
 KEPT = []
 
 
-def reported(kind="check", **cell):
+def reported(kind="check", recipe=torch_recipes.BERT, **cell):
     emit = Emit()
-    engine.run(job(torch_recipes.BERT, kind, platform="hpu", size="tiny", **cell), emit)
+    engine.run(job(recipe, kind, platform="hpu", size="tiny", **cell), emit)
     return emit.reports[0]
 
 
@@ -52,6 +52,9 @@ def cases():
     yield "moved", none, {"scenario": "moves"}
     yield "timed", none, {"scenario": "moves", "kind": "time"}
     yield "plain", none, {}
+    yield "split", none, {"parallel": "layers"}
+    tied = torch_recipes.LLAMA["config"] | {"tie_word_embeddings": True}
+    yield "tied", none, {"parallel": "layers", "recipe": torch_recipes.LLAMA | {"config": tied}}
     yield "kept", mock.patch.object(torch.nn.Linear, "forward", unclean(torch.nn.Linear.forward)), {"scenario": "moves"}
     yield "lossy", mock.patch.object(torch.nn.Module, "to", lossy(torch.nn.Module.to)), {"scenario": "moves"}
     yield "deaf", mock.patch.object(torch.hpu, "memory_allocated", lambda device=None: 7), {"scenario": "moves"}

@@ -51,8 +51,7 @@ def main(argv: list[str]) -> int | str:
     job = json.loads(Path(argv[0]).read_text())
     rank, size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     job["cell"]["procs"] = size
-    wait = float((job.get("options") or {}).get("rank_wait_s") or ranks.WAIT_S)
-    group = ranks.Group(rank, size, ranks.backend(str(job["cell"].get("platform") or "cpu")), wait_s=wait)
+    group = ranks.of(job, rank, size, int(os.environ.get("LOCAL_RANK") or 0))
     ranks.join(group, argv[1] if len(argv) == 2 else "env://")
     try:
         sharing.work(job, Quiet(prints=rank == 0), group)

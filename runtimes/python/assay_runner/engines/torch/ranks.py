@@ -26,11 +26,14 @@ import torch
 import torch.distributed as dist
 
 from assay_runner.errors import LostRank, RunnerError
+from assay_runner.machine import devices
 
 COMMAND = [sys.executable, "-m", "assay_runner", "rank"]
 WAIT_S = 120.0  # also for a rank that still imports its libraries
+_HOST = torch.device("cpu")
 RAISED = 3  # the status of a rank that ended with an error of the harness's own: the others have it too
-_BACKENDS = {"cuda": "nccl", "xpu": "xccl", "hpu": "hccl", "npu": "hccl"}
+_BACKENDS = {"cuda": "nccl", "xpu": "xccl", "hpu": "hccl", "npu": "hccl"}  # by torch's device type
+_INTERFACES = ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME")
 _OF_LINES = re.compile(r"gloo|nccl|connection|timed? ?out|socket|broken pipe|peer|rendezvous|store", re.IGNORECASE)
 
 
@@ -41,6 +44,7 @@ class Group:
     rank: int
     size: int
     backend: str
+    device: torch.device = _HOST  # where what they say to each other is
     others: dict[int, subprocess.Popen] = field(default_factory=dict)
     wait_s: float = WAIT_S
 
@@ -50,18 +54,15 @@ class Group:
 
     def mean(self, value: float) -> float:
         """The mean of what each has."""
-        shared = torch.tensor([value], dtype=torch.float64, device=self._device())
+        shared = torch.tensor([value], dtype=torch.float64, device=self.device)
         dist.all_reduce(shared)
         return shared.item() / self.size
 
     def agreed(self, value: int) -> int:
         """Rank 0's number, on all."""
-        shared = torch.tensor([value], dtype=torch.int64, device=self._device())
+        shared = torch.tensor([value], dtype=torch.int64, device=self.device)
         dist.broadcast(shared, 0)
         return int(shared.item())
-
-    def _device(self) -> str:
-        return "cpu" if self.backend == "gloo" else "cuda"
 
     def lost(self, error: Exception) -> LostRank | None:
         """Who is to blame for an error in what ranks say to each other; None where it is another error."""
@@ -77,23 +78,32 @@ class Group:
         return LostRank(f"rank {waiting} of {self.size} did not answer within {self.wait_s:g} s: {str(error)[:200]}")
 
 
-def backend(platform: str) -> str:
-    """What ranks talk by on a platform: RCCL calls itself nccl."""
-    return _BACKENDS.get("cuda" if platform == "rocm" else platform, "gloo")
+def of(job: Mapping[str, Any], rank: int, size: int, local: int = 0) -> Group:
+    """The group of a job, seen from one rank, which has the device after its `local` neighbours' where devices talk.
+    RCCL calls itself nccl. Raises AbsentDevice where there is no such device."""
+    cell = job["cell"]
+    platform, first = str(cell.get("platform") or "cpu"), str(cell.get("device") or "")
+    wait = float((job.get("options") or {}).get("rank_wait_s") or WAIT_S)
+    way = _BACKENDS.get(devices.KINDS[platform].type) if platform in devices.KINDS else None
+    if way is None:
+        return Group(rank, size, "gloo", wait_s=wait)
+    index = (int(first) if first.isdigit() else 0) + local
+    return Group(rank, size, way, devices.Device(platform, str(index)).torch, wait_s=wait)
 
 
 @contextmanager
 def started(job: Mapping[str, Any]) -> Iterator[Group]:
     """The group of a job, its other processes started and joined; afterwards they are gone."""
     size = int(job["cell"].get("procs") or 1)
-    wait = float((job.get("options") or {}).get("rank_wait_s") or WAIT_S)
+    of(job, size - 1, size, size - 1)  # the last one's device is here, or nobody need begin
     with tempfile.TemporaryDirectory(prefix="assay-ranks-") as folder:
         task = Path(folder) / "job.json"
         task.write_text(json.dumps(job))
         meeting = f"file://{folder}/meeting"
         os.environ |= _variables(0, size, folder)
         others = {rank: _start(rank, size, task, folder, meeting) for rank in range(1, size)}
-        group = Group(0, size, backend(str(job["cell"].get("platform") or "cpu")), others, wait)
+        group = of(job, 0, size)
+        group.others = others
         try:
             try:
                 join(group, meeting)
@@ -110,8 +120,8 @@ def started(job: Mapping[str, Any]) -> Iterator[Group]:
 def _variables(rank: int, size: int, folder: str) -> dict[str, str]:
     """What libraries read their place from."""
     shared = {"WORLD_SIZE": str(size), "RANK": str(rank), "LOCAL_RANK": str(rank), "ASSAY_MEETING": folder}
-    if sys.platform == "linux" and "GLOO_SOCKET_IFNAME" not in os.environ:
-        shared["GLOO_SOCKET_IFNAME"] = "lo"  # all of them are here: the machine's own name need not be known
+    if sys.platform == "linux":  # all of them are here: neither the machine's own name nor a network is needed
+        shared |= {name: "lo" for name in _INTERFACES if name not in os.environ}
     return shared
 
 
@@ -123,7 +133,9 @@ def _start(rank: int, size: int, task: Path, folder: str, meeting: str) -> subpr
 
 
 def join(group: Group, meeting: str) -> None:
-    """Joins the others."""
+    """Joins the others. Each has a device of its own, and what they say to each other goes there too."""
+    if group.device != _HOST:
+        torch.get_device_module(group.device).set_device(group.device)
     limit = datetime.timedelta(seconds=group.wait_s)
     dist.init_process_group(group.backend, init_method=meeting, rank=group.rank, world_size=group.size, timeout=limit)
 

@@ -2,8 +2,9 @@
 
 **Training**: each rank has its share of the batch. Losses, gradients and updates must be those of one process with the
 whole batch: the reference of mode `train`. The control is a rank's own gradient before it is shared, which must be
-noticed. **Tensor parallel**: the library's own plan for the type (`tp_plan`) cuts layers; outputs must be those of one
-process. The control turns the signs of what another rank holds: rank 0 must see that. Every rank does all of this.
+noticed; of one rank, which has the gradients of all, it is a frozen parameter. **Tensor parallel**: the library's own
+plan for the type (`tp_plan`) cuts layers; outputs must be those of one process. The control turns the signs of what
+another rank holds: rank 0 must see that. Every rank does all of this.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def work(job: Mapping[str, Any], emit: Any, group: ranks.Group) -> None:
     from assay_runner.engines.torch.engine import Session
 
     cell = dict(job["cell"])
-    if group.backend != "gloo":
-        cell["device"] = os.environ.get("LOCAL_RANK", "0")  # a device for each rank of a host
+    if group.device.type != "cpu":
+        cell["device"] = str(group.device.index)
     threads = max(1, int(job.get("threads") or os.cpu_count() or 1) // group.size)
     session = Session({**job, "cell": cell, "threads": threads}, emit)
     kinds: dict[tuple[str, str], Callable[[Session, ranks.Group], None]] = {
@@ -120,7 +121,7 @@ def check_training(session: Any, group: ranks.Group) -> None:
             objective, wanted = training.expected(session, built, given)
         session.to_device(built)
         own, mine = _shares(objective.on(session.device.torch), session.placed(given), batch, group)
-        control = _unshared(session, model, own, mine, wanted)
+        control = _control(session, model, own, mine, wanted, group)
         unused = len(wanted.gradients) < len(stepping.named(model))
         shared = wrapped(session, model, group, unused)
         began = time.perf_counter_ns()
@@ -136,6 +137,15 @@ def check_training(session: Any, group: ranks.Group) -> None:
 
 def _inside(session: Any) -> str:
     return INSIDE[session.cell["parallel"]]
+
+
+def _control(
+    session: Any, model: torch.nn.Module, own: Objective, mine: Tensors, wanted: training.Taken, group: ranks.Group
+) -> dict[str, Any] | None:
+    """What must be noticed: a share that is shared with nobody, or of one rank, which has all, a frozen parameter."""
+    if group.size > 1:
+        return _unshared(session, model, own, mine, wanted)
+    return training.frozen(session, model, own, mine, wanted, training.compared(session, wanted, wanted))
 
 
 def _unshared(
@@ -322,6 +332,7 @@ def check_layers(session: Any, group: ranks.Group) -> None:
             known = reference.compute(built, session.narrow, [given], *how)
         if not known.outputs:
             raise Unsuited(known.note or "no reference could be computed")
+        session.open_device()
         with session.emit.in_phase("compile"):
             model = _cut(session, group, built)
         placed = session.placed(given)

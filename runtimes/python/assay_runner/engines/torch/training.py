@@ -124,7 +124,7 @@ def check(session: Session) -> None:
         report = session.report(built, point, {})
         left = adapters.moved(model, base)
         with emit.in_phase("control"):
-            control = _control(session, model, objective, placed, wanted, beside)
+            control = frozen(session, model, objective, placed, wanted, beside)
         report |= judged(session, objective, found, wanted, beside, control, run_ms)
         if base:
             seen = _thawed(session, model, objective, placed, wanted, base)
@@ -193,7 +193,7 @@ def compared(session: Session, found: Taken, wanted: Taken) -> gradients.Compare
     return gradients.compare(*pairs, precision(session))
 
 
-def _control(
+def frozen(
     session: Session,
     model: torch.nn.Module,
     objective: Objective,
@@ -206,14 +206,14 @@ def _control(
     if not name:
         return None
     with stepping.kept(model):
-        frozen = dict(model.named_parameters())[name]
-        frozen.requires_grad_(False)
+        parameter = dict(model.named_parameters())[name]
+        parameter.requires_grad_(False)
         try:
             found = taken(session, model, objective, placed, wanted.rate, count=1)
         except RuntimeError as err:  # nothing else depends on any weight
             return {"kind": "frozen", "of": name, "change": None, "pass": True, "note": str(err)[:200]}
         finally:
-            frozen.requires_grad_(True)
+            parameter.requires_grad_(True)
     seen = compared(session, found, wanted)
     noticed = not seen.passed and (name in seen.missed or name == seen.worst)
     return {"kind": "frozen", "of": name, "change": min(seen.max_rel, 1e9), "pass": noticed, "note": ""}
