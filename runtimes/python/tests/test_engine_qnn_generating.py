@@ -10,7 +10,7 @@ from torch_emit import Emit, job
 
 from assay_runner.engines.graphs import driver
 from assay_runner.engines.qnn import greedy
-from assay_runner.errors import ExportFailed, UnsupportedDType
+from assay_runner.errors import BeyondAssay, UnsupportedDType
 from assay_runner.subjects import generation, streams
 
 NEW = generation.NEW_TOKENS
@@ -93,9 +93,20 @@ def test_a_timed_generation_finds_what_was_compiled(exports):
 
 
 @emulator
-def test_what_does_not_go_is_said(exports):
-    whisper = next(r for r in torch_recipes.ALL.values() if r["type"] == "whisper")
-    with pytest.raises(ExportFailed, match="only continues text"):
-        run(exports, whisper)
+def test_an_image_goes_with_the_prompt(exports, catalogue):
+    report = run(exports, catalogue["llava"])
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["numerics"]["control"]["pass"]
+    assert report["generation"]["agreed_tokens"] == NEW
+    assert report["placement"]["left_over"] == []
+
+
+@emulator
+def test_what_does_not_go_is_said(exports, catalogue):
+    for name in ("t5", "whisper"):
+        with pytest.raises(BeyondAssay, match="generation on QNN is for models without an encoder"):
+            run(exports, catalogue[name])
+    with pytest.raises(BeyondAssay, match="keeps 33 places for 16 words"):  # its image would be passed over
+        run(exports, catalogue["git"])
     with pytest.raises(UnsupportedDType, match="in fp16"):
         run(exports, torch_recipes.LLAMA, dtype="int8")

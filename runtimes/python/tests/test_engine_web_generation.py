@@ -16,8 +16,10 @@ from torch_emit import Emit, job
 from transformers import AutoTokenizer, MambaConfig, MambaForCausalLM
 
 from assay_runner.engines.graphs import driver
+from assay_runner.engines.torch import engine
 from assay_runner.engines.web import cached, encoder_stages, growing, page, stages
-from assay_runner.errors import ExportFailed, UnsupportedDType
+from assay_runner.errors import BeyondAssay, ExportFailed, UnsupportedDType
+from assay_runner.exporting import prompts
 from assay_runner.subjects import generation
 
 NEW = generation.NEW_TOKENS
@@ -187,10 +189,32 @@ def test_an_encoders_keys_and_values_stay_where_the_past_does(server, exports):
     assert {name.partition("_")[0] for name in first["stays"]} == {"present", "cross"}  # and nothing that no step reads
 
 
-def test_a_model_that_reads_more_than_a_text_is_refused():
-    ids = torch.ones(1, 4, dtype=torch.long)
-    with pytest.raises(ExportFailed, match="a model that only continues text"):
-        stages.of_text(None, {"input_ids": ids, "pixel_values": torch.ones(1, 3, 8, 8)}, 4)
+def test_an_image_goes_with_the_prompt(server, exports, catalogue):
+    report = generated(server, exports, catalogue["llava"])
+    assert report["numerics"]["pass"], report["numerics"]
+    assert report["numerics"]["control"]["pass"]
+    assert report["generation"]["agreed_tokens"] == NEW
+    first, second = ({i.name for i in server.sessions[part].get_inputs()} for part in ("prompt", "step"))
+    assert "pixel_values" in first - second
+
+
+def test_an_image_in_another_prompt_changes_what_is_chosen(catalogue):
+    """An image that no graph read would change nothing."""
+    session = engine.Session(job(catalogue["llava"], mode="generate"), Emit())
+    given, model = session.inputs({"batch": 1}), session.built().model.model
+    parts = stages.of_text(model, given, 4)
+    other = stages.ran(parts.prompt, {**parts.given, "pixel_values": -parts.given["pixel_values"]})
+    assert (other["logits"] - parts.opened["logits"]).abs().max() > 1e-3
+
+
+def test_what_does_not_begin_with_a_text_alone_is_refused(catalogue):
+    with pytest.raises(BeyondAssay, match="this model begins with pixel_values"):
+        stages.of_text(None, {"pixel_values": torch.ones(1, 3, 8, 8)}, 4)
+    session = engine.Session(job(catalogue["git"], mode="generate"), Emit())
+    with pytest.raises(BeyondAssay, match="this model keeps 33 places for 16 words"):
+        stages.of_text(session.built().model.model, session.inputs({"batch": 1}), 4)
+    with pytest.raises(BeyondAssay, match="this one reads pixel_values too"):
+        prompts.refuse_more({"input_ids": torch.ones(1), "pixel_values": torch.ones(1)}, "it")
 
 
 def test_a_token_is_written_to_its_place():
@@ -206,7 +230,7 @@ def test_a_past_of_another_kind_is_refused():
     """A state-space model has no keys and values."""
     config = MambaConfig(vocab_size=32, hidden_size=16, num_hidden_layers=1, state_size=4)
     with pytest.raises(ExportFailed, match="keeps more of the past"):
-        stages.Prompt(MambaForCausalLM(config), slots=8)(input_ids=torch.ones(1, 4, dtype=torch.long))
+        stages.Prompt(MambaForCausalLM(config), words=4, slots=8)(input_ids=torch.ones(1, 4, dtype=torch.long))
 
 
 def test_empty_slots_are_hidden_and_the_token_knows_its_place():

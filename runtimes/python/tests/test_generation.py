@@ -8,7 +8,7 @@ from torch_emit import Emit, job
 
 from assay_runner.engines.graphs import driver
 from assay_runner.engines.torch import engine
-from assay_runner.errors import ExportFailed, Unsuited, UnsupportedDType
+from assay_runner.errors import BeyondAssay, Unsuited, UnsupportedDType
 from assay_runner.exporting import encoder_decoder
 from assay_runner.subjects import generation, streams
 from assay_runner.subjects.programs import building
@@ -161,9 +161,10 @@ def test_openvino_generates_what_torch_does(exports):
 
 
 def test_openvino_says_what_its_graph_would_pass_over(exports, catalogue):
-    """The graph of git's decoding reads no image: the tokens would be those of another question."""
-    with pytest.raises(ExportFailed, match="this one reads pixel_values too"):
-        on_openvino(exports, catalogue["git"])
+    """The graph of their decoding reads no image: the tokens would be those of another question."""
+    for name in ("git", "llava"):
+        with pytest.raises(BeyondAssay, match=r"generation on OpenVINO is for .*: this one reads pixel_values too"):
+            on_openvino(exports, catalogue[name])
 
 
 def test_openvino_encodes_once_and_decodes_with_a_cache(exports):

@@ -18,8 +18,8 @@ from transformers import PreTrainedModel
 from assay_runner.engines.openvino import direct, generating
 from assay_runner.engines.openvino.direct import FILE
 from assay_runner.engines.openvino.generating import Encoder
-from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.exporting import comparison, encoder_decoder, exporters, traces, writing
+from assay_runner.errors import BeyondAssay, ExportFailed, WrongExport
+from assay_runner.exporting import comparison, encoder_decoder, exporters, prompts, traces, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
 from assay_runner.exporting.quieting import quiet
@@ -27,6 +27,7 @@ from assay_runner.process import blame
 from assay_runner.subjects import generation, streams
 
 ENCODER = "encoder"  # the folder of the graph that runs once
+_HOW = "generation on OpenVINO"
 STAGE = "decode"  # the part that takes any number of new tokens after any number of past ones
 
 
@@ -36,21 +37,20 @@ def write(subject: Subject, folder: Path) -> Graph:
     import openvino as ov
 
     model = subject.model.model
-    if not model.config.is_encoder_decoder and "input_ids" not in subject.tensors:
-        raise ExportFailed("generation on OpenVINO needs a model that only continues text: this one reads more")
+    if not model.config.is_encoder_decoder:
+        prompts.refuse_others(subject.tensors, _HOW)
     try:
         with quiet():
             graph, encoder = (_two if model.config.is_encoder_decoder else _one)(model, subject, folder)
-    except (ExportFailed, WrongExport):
+    except (BeyondAssay, ExportFailed, WrongExport):
         raise
     except Exception as error:  # noqa: BLE001 - exporters raise anything
         if blamed := blame.blamed(error):
             raise blamed from error
         place, said = traces.where(error), traces.line(error)
         raise ExportFailed(f"the model could not be written with its cache inside: {said}", place) from error
-    if encoder is None and (more := _unread(graph, subject)):
-        text = "generation on OpenVINO needs a model that only continues text"
-        raise ExportFailed(f"{text}: this one reads {', '.join(more)} too")
+    if encoder is None:
+        prompts.refuse_more(_unread(graph, subject), _HOW)
     ov.save_model(graph, folder / FILE, compress_to_fp16=False)
     check = _check(folder, subject, encoder)
     if not check["pass"]:
@@ -69,10 +69,11 @@ def write(subject: Subject, folder: Path) -> Graph:
     )
 
 
-def _unread(graph: Any, subject: Subject) -> list[str]:
-    """What the model reads and the graph of its decoding does not, such as an image: nothing would say so."""
-    read = {name for port in graph.inputs for name in port.get_names()}
-    return sorted(set(subject.tensors) - read - {"attention_mask", "position_ids"})
+def _unread(graph: Any, subject: Subject) -> Mapping[str, torch.Tensor]:
+    """What the model reads, without what the graph of its decoding reads beside ids. What is left over, such as an
+    image, would be passed over, and nothing would say so."""
+    read = {name for port in graph.inputs for name in port.get_names()} - {prompts.IDS}
+    return {name: t for name, t in subject.tensors.items() if name not in read}
 
 
 def _one(model: PreTrainedModel, subject: Subject, _folder: Path) -> tuple[Any, None]:

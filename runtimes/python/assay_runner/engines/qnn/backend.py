@@ -74,7 +74,9 @@ class QNN(Backend):
     def compile(self, prepared: list[Prepared]) -> Compiled:
         """The contexts of the graphs, found or made, on the device."""
         sessions = [self._session(graph) for graph in prepared]
-        return sessions[0] if len(sessions) == 1 else generating.Generating(*sessions)
+        if len(sessions) == 1:
+            return sessions[0]
+        return generating.Generating(*sessions, [spec["name"] for spec in prepared[0].exported.inputs])
 
     def meant(self, prepared: list[Prepared], folder: Path) -> Meant | None:
         """The quantised graph as it is written; what stays in floating point is fp16 on the HTP."""

@@ -7,7 +7,7 @@ copies in it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.engines.contract import Compiled, Exported, Placement
-from assay_runner.engines.qnn.greedy import DECODE, PREFILL, Arrays, continued
+from assay_runner.engines.qnn.greedy import ASKED, DECODE, PREFILL, Arrays, continued
 from assay_runner.exporting import writing
 from assay_runner.subjects.generation import NEW_TOKENS
 from assay_runner.subjects.streams import Clock
@@ -41,21 +41,22 @@ def _stage(exported: Exported, name: str) -> Exported:
 class Generating(Compiled):
     """Whole generations, one at a time."""
 
-    def __init__(self, prefill: Compiled, decode: Compiled) -> None:
+    def __init__(self, prefill: Compiled, decode: Compiled, read: Collection[str]) -> None:
         self.evidence, self.key = decode.evidence, decode.key
-        self._stages = (prefill, decode)
+        self._stages, self._read = (prefill, decode), set(read) - set(ASKED)  # with the prompt, beside its text
         self._clock = Clock()
-        self._ids = np.zeros((0, 0), np.int64)
+        self._ids, self._beside = np.zeros((0, 0), np.int64), dict[str, np.ndarray]()
         self._made: dict[str, np.ndarray] = {}
 
     def bind(self, feeds: Arrays) -> None:
-        """The prompt; each step brings its own inputs."""
+        """The prompt, and what is read beside it; each step brings its own inputs."""
         self._ids = feeds["input_ids"]
+        self._beside = {name: array for name, array in feeds.items() if name in self._read}
 
     def run(self) -> None:
         """One generation."""
         prefill, decode = (lambda given, stage=stage: _ran(stage, given) for stage in self._stages)
-        self._made = continued(prefill, decode, self._ids, NEW_TOKENS, self._clock)
+        self._made = continued(prefill, decode, self._ids, NEW_TOKENS, self._clock, self._beside)
         self._clock.end(NEW_TOKENS)
 
     def outputs(self) -> dict[str, np.ndarray]:

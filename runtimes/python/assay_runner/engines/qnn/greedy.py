@@ -23,6 +23,9 @@ PAST = "past_"  # before the name of an output of the cache, where it goes in ag
 HIDDEN = np.float32(-3e4)  # added to what is not to be seen: exp() of it is zero, and fp16 holds it
 
 
+ASKED = ("input_ids", "visible", "places")  # what every stage reads
+
+
 def asked(ids: np.ndarray, first: int, places: int) -> dict[str, np.ndarray]:
     """What a stage is given beside the cache: tokens of which the first one stands at a place of the text. The names
     are not the model's own, by which exporters would take masks and positions for constants."""
@@ -42,12 +45,15 @@ def slot(place: int, places: int) -> np.ndarray:
     return np.eye(places, dtype=np.float32)[place].reshape(1, 1, places, 1)
 
 
-def continued(prefill: Stage, decode: Stage, ids: np.ndarray, new: int, clock: Clock) -> dict[str, np.ndarray]:
-    """Continues a prompt by this many tokens: the logits of each step, and what was chosen."""
+def continued(
+    prefill: Stage, decode: Stage, ids: np.ndarray, new: int, clock: Clock, beside: Arrays | None = None
+) -> dict[str, np.ndarray]:
+    """Continues a prompt by this many tokens: the logits of each step, and what was chosen. What is read beside the
+    text goes with the prompt."""
     seen = ids.shape[1]
     places = seen + new
     clock.begin()
-    made = prefill(asked(ids, 0, places))
+    made = prefill({**asked(ids, 0, places), **(beside or {})})
     logits, chosen = [], []
     for step in range(new):
         logits.append(made[LOGITS])

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from transformers.cache_utils import Cache, DynamicLayer
 
-from assay_runner.engines.qnn.greedy import HIDDEN, PAST
+from assay_runner.engines.qnn.greedy import ASKED, HIDDEN, PAST
 from assay_runner.subjects.generation import LOGITS
 from assay_runner.subjects.outputs import Tensors
 
@@ -87,6 +87,7 @@ def _masks(
 def _called(model: torch.nn.Module, own: Callable[..., Any], given: Tensors, cache: Cache) -> Tensors:
     """The logits of the last token and the cache, by names."""
     logits = own(
+        **{name: t for name, t in given.items() if name not in ASKED},
         input_ids=given["input_ids"],
         attention_mask=_masks(model, given["visible"], given["places"]),
         position_ids=given["places"],

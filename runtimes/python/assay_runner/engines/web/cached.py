@@ -16,7 +16,7 @@ import numpy as np
 
 from assay_runner.engines.web import encoder_stages, stages
 from assay_runner.engines.web.stages import LOGITS, PAST, PRESENT, Stages, beside
-from assay_runner.errors import ExportFailed, WrongExport
+from assay_runner.errors import BeyondAssay, ExportFailed, WrongExport
 from assay_runner.exporting import comparison, steps, traces, trying, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
@@ -96,7 +96,7 @@ def _taken_apart(subject: Subject) -> tuple[Stages, Tensors]:
     try:
         parts = take(model, subject.tensors, new)
         return parts, stages.ran(parts.step, parts.later)
-    except ExportFailed:
+    except (BeyondAssay, ExportFailed):
         raise
     except Exception as error:  # noqa: BLE001 - models raise anything where they are called in another way
         if blamed := blame.blamed(error):

@@ -16,7 +16,7 @@ import numpy as np
 import onnx_ir
 
 from assay_runner.errors import ExportFailed, WrongExport
-from assay_runner.exporting import comparison, exporters, steps, traces, writing
+from assay_runner.exporting import comparison, exporters, prompts, steps, traces, writing
 from assay_runner.exporting.call import Subject
 from assay_runner.exporting.graph import Graph
 from assay_runner.exporting.quieting import quiet
@@ -32,8 +32,7 @@ _KEPT = re.compile(r"(?:(input|output)\.)?past_key_values\.layers\.(\d+)\.(key|v
 
 def write(subject: Subject, folder: Path) -> Graph:
     """Writes folder/model.onnx for a model that continues texts (`programs.continuing`)."""
-    if not set(subject.tensors) <= {IDS, MASK} or IDS not in subject.tensors:
-        raise ExportFailed("generation with a growing past needs a model that only continues text: this one reads more")
+    prompts.refuse_more(subject.tensors, "generation by transformers.js")
     try:
         with quiet():
             model = _exported(subject)

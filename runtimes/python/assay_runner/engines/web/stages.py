@@ -17,6 +17,7 @@ import torch
 from transformers import DynamicCache, PreTrainedModel
 
 from assay_runner.errors import ExportFailed
+from assay_runner.exporting import prompts
 from assay_runner.subjects.outputs import Tensors
 from assay_runner.subjects.wrapping import Wrapped
 
@@ -27,8 +28,9 @@ for constants. The token, how many stand before it, and which slots are not empt
 
 PAST, PRESENT = "past_", "present_"  # what a step reads of the past, and what it gives as the next one's
 
+_HOW = "generation in a page"
+
 _OF_MODEL = {TOKEN: IDS, SEEN: MASK, PLACE: "position_ids"}
-_READ = {IDS, MASK}  # inputs of models that continue a text; a mask of a prompt without padding says nothing
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,9 @@ class Stages:
 class Prompt(Wrapped):
     """What is computed once."""
 
-    def __init__(self, model: PreTrainedModel, slots: int) -> None:
+    def __init__(self, model: PreTrainedModel, words: int, slots: int) -> None:
         super().__init__(model)
-        self._slots, self._call = slots, _called(model)
+        self._words, self._slots, self._call = words, slots, _called(model)
 
     def forward(self, **given: torch.Tensor) -> Tensors:
         """The logits after the prompt, and the past with the prompt in its last slots."""
@@ -56,6 +58,7 @@ class Prompt(Wrapped):
         return {LOGITS: out.logits[:, -1], **{n: self._padded(t) for n, t in _layers(out).items()}}
 
     def _padded(self, tensor: torch.Tensor) -> torch.Tensor:
+        prompts.refuse_longer(self._words, tensor.shape[2], _HOW)
         return torch.nn.functional.pad(tensor, (0, 0, self._slots - tensor.shape[2], 0))
 
 
@@ -76,15 +79,16 @@ class Step(Wrapped):
 
 
 def of_text(model: PreTrainedModel, tensors: Mapping[str, torch.Tensor], new: int) -> Stages:
-    """The stages of a model that continues its text by this many tokens."""
-    if not set(tensors) <= _READ or IDS not in tensors:
-        raise ExportFailed("generation by two graphs needs a model that only continues text: this one reads more")
-    ids = tensors[IDS]
-    prompt = Prompt(model, ids.shape[1] + new)
-    opened = ran(prompt, {IDS: ids})
+    """The stages of a model that continues its text by this many tokens. What is read beside the text, such as an
+    image, goes with the prompt; a mask of a prompt without padding says nothing."""
+    prompts.refuse_others(tensors, _HOW)
+    given = {name: t for name, t in tensors.items() if name != MASK}
+    words = tensors[IDS].shape[1]
+    prompt = Prompt(model, words, words + new)
+    opened = ran(prompt, given)
     known = signature(model.forward).parameters
     own = {n: t for n, t in first(opened, new).items() if n == TOKEN or _OF_MODEL[n] in known}
-    return Stages(prompt, {IDS: ids}, opened, Step(model), own | past(opened))
+    return Stages(prompt, given, opened, Step(model), own | past(opened))
 
 
 def ran(module: torch.nn.Module, given: Mapping[str, torch.Tensor]) -> Tensors:
