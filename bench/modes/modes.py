@@ -80,7 +80,7 @@ class Emit:
         self.report = report
 
 
-def assay(args: argparse.Namespace) -> dict[str, float]:
+def assay(args: argparse.Namespace) -> dict[str, Any]:
     """One timed child of Assay's."""
     sys.path.insert(0, str(RUNNER))
     from assay_runner.engines.torch import engine
@@ -92,14 +92,25 @@ def assay(args: argparse.Namespace) -> dict[str, float]:
         {"kind": "time", "cell": cell, "recipe": recipe(args), "points": [{"batch": args.batch}], "timing": rule(args),
          "threads": args.threads}, emit,
     )  # fmt: skip
-    told = {"whole_ms": statistics.median(emit.report["samples_ms"])}
+    told = {"whole_ms": statistics.median(emit.report["samples_ms"]), "same": same(emit.report["attn_implementation"])}
     if args.mode == "generate":
-        streams = emit.report["generation"]["streams_ms"]
+        generation = emit.report["generation"]
+        streams = generation["streams_ms"]
         told["token_ms"] = statistics.median((s[-1] - s[0]) / (len(s) - 1) for s in streams)
+        told["same"] |= {"tokens": generation["new_tokens"], "prompt": generation["prompt_tokens"]}
     return told
 
 
-def bare(args: argparse.Namespace) -> dict[str, float]:
+def same(attention: str | None) -> dict[str, Any]:
+    """What must be the same on both sides."""
+    import torch
+    import transformers
+
+    return {"attention": attention, "threads": torch.get_num_threads(), "torch": torch.__version__,
+            "transformers": transformers.__version__}  # fmt: skip
+
+
+def bare(args: argparse.Namespace) -> dict[str, Any]:
     """The same without Assay."""
     import torch
     import transformers
@@ -117,20 +128,25 @@ def bare(args: argparse.Namespace) -> dict[str, float]:
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     wait = torch.cuda.synchronize if args.device == "cuda" else lambda: None
 
+    agreed = same(model.config._attn_implementation)
+
     def generate(tokens: int) -> Any:
         cache = {"static": {"cache_implementation": "static"}, "off": {"use_cache": False}}.get(args.cache, {})
         return model.generate(
-            **given, **cache, max_new_tokens=tokens, do_sample=False, eos_token_id=None, pad_token_id=0,
-            disable_compile=True,
-        )  # fmt: skip
+            **given, **cache, max_new_tokens=tokens, do_sample=False, pad_token_id=0, disable_compile=True
+        )
 
     wait()
     await_turn()
     if args.mode == "generate":
+        # With a call None is no value: what is left open there is the model's own.
+        model.generation_config.eos_token_id = None
         with torch.inference_mode():
+            made = generate(args.tokens).shape[1] - args.prompt
             whole = timed(lambda: generate(args.tokens), wait, args.seconds)
             first = timed(lambda: generate(1), wait, args.seconds / 2)
-        return {"whole_ms": whole, "token_ms": (whole - first) / (args.tokens - 1)}
+        agreed |= {"tokens": made, "prompt": args.prompt}
+        return {"whole_ms": whole, "token_ms": (whole - first) / (args.tokens - 1), "same": agreed}
     model.train()
     kinds = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
     optimiser = kinds[args.optimizer](model.parameters(), lr=1e-6)
@@ -140,7 +156,7 @@ def bare(args: argparse.Namespace) -> dict[str, float]:
         model(**given, labels=ids).loss.backward()
         optimiser.step()
 
-    return {"whole_ms": timed(step, wait, args.seconds)}
+    return {"whole_ms": timed(step, wait, args.seconds), "same": agreed}
 
 
 def timed(call: Callable[[], Any], wait: Callable[[], Any], seconds: float) -> float:
@@ -187,7 +203,7 @@ class Turn:
         while self.line() != READY:
             pass
 
-    def run(self) -> dict[str, float]:
+    def run(self) -> dict[str, Any]:
         """Lets it run, alone, and gives what it measured."""
         assert self.process.stdin
         self.process.stdin.write("\n")
@@ -216,7 +232,7 @@ def main() -> None:
     if args.side:
         print(json.dumps(bare(args) if args.side == "bare" else assay(args)))
         return
-    rows: dict[str, list[dict[str, float]]] = {"bare": [], "assay": []}
+    rows: dict[str, list[dict[str, Any]]] = {"bare": [], "assay": []}
     sides = [side for turn in range(args.turns) for side in (("bare", "assay") if turn % 2 else ("assay", "bare"))]
     for first in range(0, len(sides), 2 * args.ahead):
         turns = [Turn(side) for side in sides[first : first + 2 * args.ahead]]
@@ -224,6 +240,9 @@ def main() -> None:
             turn.made()
         for turn in turns:
             rows[turn.side].append(turn.run())
+    done = [row.pop("same") for side in rows.values() for row in side]
+    if any(other != done[0] for other in done):
+        parse.exit(1, f"the sides do not do the same: {done}\n")
     print(json.dumps(rows))
     for what in rows["bare"][0]:
         each = {side: [row[what] for row in rows[side]] for side in rows}
