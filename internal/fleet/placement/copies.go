@@ -14,7 +14,56 @@ const (
 	ahead = 0.9
 	// quick is how many times as fast a worker must be for a copy of a task of which nobody knows how long it takes.
 	quick = 1.2
+	// overdue is how many times what was expected a task runs until a copy of it goes before what waits.
+	overdue = 4
 )
+
+// rescued starts a second run of a task that runs far longer than was expected, before anything that waits, on a worker that is
+// brisk at it and much faster than where it runs. Of several it takes the one that has run longest: a sweep often ends with such a
+// task. found says that there is one; where it is timed, the worker takes nothing else until its host is idle.
+func (s *Scheduler) rescued(now time.Time, w *worker) (deal Deal, found bool) {
+	if !s.Copies || now.Sub(w.sought) < lookAgain {
+		return Deal{}, false
+	}
+	var best *running
+	for _, runs := range s.running {
+		r := runs[0]
+		if len(runs) > 1 || !r.overdue(now) || !s.rescues(w, r) {
+			continue
+		}
+		if best == nil || r.since.Before(best.since) || r.since.Equal(best.since) && r.task.ID < best.task.ID {
+			best = r
+		}
+	}
+	if best == nil {
+		w.sought = now
+		return Deal{}, false
+	}
+	best.rescuer = w
+	if !s.begin(now, w, &best.task, best.class) {
+		return Deal{}, true
+	}
+	return Deal{Task: best.task, Copy: true}, true
+}
+
+func (r *running) overdue(now time.Time) bool {
+	passed := now.Sub(r.since)
+	return !r.over && passed >= copyAfter && passed.Seconds() > overdue*r.expect
+}
+
+// rescues reports whether the worker is brisk at a task, much faster than where it runs, and no other worker keeps itself
+// free for it.
+func (s *Scheduler) rescues(w *worker, r *running) bool {
+	if other := r.rescuer; other != nil && other != w && s.workers[other.ID] == other && other.Closed == "" {
+		return false
+	}
+	target, ok := Fit(&w.Worker, &r.task)
+	if !ok || r.worker == w || coarse(target.speed()) < brisk*r.class.best {
+		return false
+	}
+	own, ok := Fit(&r.worker.Worker, &r.task)
+	return ok && target.speed() >= quick*own.speed()
+}
 
 // copied starts a second run of a task on a worker that has nothing else to do: the one that is
 // expected to end last of those that it would end sooner. What is expected of a task that

@@ -293,6 +293,60 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// TestRescues: what runs four times as long as was expected goes before what waits, on a worker that is much faster; a
+// timed one waits for the host, which begins nothing else meanwhile, and only one worker waits.
+func TestRescues(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		speed float64 // of the workers that could
+		after time.Duration
+		timed bool
+		want  string
+	}{
+		{"overdue", 2, 41 * time.Second, false, "x"},
+		{"not yet", 2, 39 * time.Second, false, "next"},
+		{"not much faster", 1.1, 41 * time.Second, false, "next"},
+		{"timed, overdue", 2, 41 * time.Second, true, ""},
+	} {
+		s := New()
+		s.Copies = true
+		s.Join(on(t, "slow", 1, "cpu"))
+		x := task(t, "x", "cpu", 10)
+		x.Timed = c.timed
+		s.Add(x)
+		if got := next(s, start, "slow"); got != "x" {
+			t.Fatalf("%s: %q", c.name, got)
+		}
+		for _, id := range []string{"fast", "other"} {
+			w := on(t, id, c.speed, "cpu", "webnn")
+			w.Slots = 2
+			s.Join(w)
+		}
+		s.Add(task(t, "long", "webnn", 500))
+		if got := next(s, start, "fast"); got != "long" {
+			t.Fatalf("%s: %q", c.name, got)
+		}
+		s.Add(task(t, "next", "webnn", 5))
+		s.Add(task(t, "last", "webnn", 4))
+		now := start.Add(c.after)
+		d, ok := s.Next(now, "fast")
+		if d.ID != c.want || ok != (c.want != "") || d.Copy != (c.want == "x") {
+			t.Errorf("%s: %+v", c.name, d)
+		}
+		if got := next(s, now, "other"); got == "x" || got == "" {
+			t.Errorf("%s: the other worker got %q", c.name, got)
+		}
+		if !c.timed {
+			continue
+		}
+		s.Done("long")
+		if d, _ := s.Next(now, "fast"); d.ID != "x" || !d.Copy {
+			t.Errorf("%s: on an idle host %+v", c.name, d)
+		}
+	}
+}
+
 func TestStuck(t *testing.T) {
 	t.Parallel()
 	gpu := on(t, "gpu", 1, "cpu", "cuda")

@@ -37,6 +37,7 @@ type worker struct {
 	next    int                 // in list
 	running map[string]*running // by task
 	looked  time.Time           // for something to copy
+	sought  time.Time           // something to rescue
 	filling bool                // it gets tasks to lie ready until it has enough
 }
 
@@ -56,13 +57,14 @@ type queued struct {
 }
 
 type running struct {
-	task   Task
-	class  *class
-	worker *worker
-	host   *host
-	since  time.Time
-	expect float64 // seconds
-	over   bool    // its task has its answer, and it is being stopped
+	task    Task
+	class   *class
+	worker  *worker
+	host    *host
+	since   time.Time
+	expect  float64 // seconds
+	over    bool    // its task has its answer, and it is being stopped
+	rescuer *worker // is to run a copy as soon as it can
 }
 
 // Deal is a task that a worker should run now.
@@ -232,6 +234,9 @@ func (s *Scheduler) Next(now time.Time, id string) (Deal, bool) {
 	}
 	if s.due() || s.head(w) == nil && s.worthwhile() {
 		s.plan(now)
+	}
+	if d, found := s.rescued(now, w); found {
+		return d, d.Copy
 	}
 	q := s.head(w)
 	if q == nil {
