@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"time"
 
 	"assay/internal/cell"
 	"assay/internal/measure"
@@ -16,7 +18,13 @@ type Trial struct {
 	c      *carrying
 	series *series // nil where the check found nothing that could be timed
 	found  cell.Result
-	busy   string
+	begun  []beginning // of each repeat that gave samples, and of the last that was tried
+}
+
+// beginning is when a repeat began, and what else the machine did then.
+type beginning struct {
+	at   time.Time
+	busy string
 }
 
 // Try checks the one cell of a timed plan. Nothing is run elsewhere in its place, and
@@ -86,9 +94,15 @@ func (t *Trial) Repeat(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	if busy := t.c.others(ctx); busy != "" {
-		t.busy = busy
+	hot, used, err := t.c.cool(ctx)
+	if err != nil {
+		return err
 	}
+	busy, err := t.c.quiet(ctx)
+	if err != nil {
+		return err
+	}
+	t.begun = append(t.begun[:t.Done()], beginning{time.Now().UTC(), joinNotes(joinNotes(busy, used), hot)})
 	return t.c.repeat(ctx, t.series)
 }
 
@@ -122,7 +136,15 @@ func (t *Trial) Result(from int, side string) cell.Result {
 		r = *p.result
 		r.Note = joinNotes(r.Note, t.series.note)
 		fill(&r, p.runs[from:])
-		markBusy(r.Latency, t.busy)
+		r.Context.Pinned = t.c.plan.Pin
+		if from > 0 && from < len(t.begun) {
+			r.StartedAt = t.begun[from].at // those before are another result of the same cell
+		}
+		busy := ""
+		for _, b := range t.begun[min(from, len(t.begun)):] {
+			busy = cmp.Or(b.busy, busy)
+		}
+		markBusy(r.Latency, busy)
 	}
 	r.Side = side
 	return r
