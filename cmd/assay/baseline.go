@@ -47,6 +47,9 @@ A baseline is of one machine, known by its processor, devices, memory class and 
 			if err != nil {
 				return asMistake(err)
 			}
+			for _, n := range side.Notes {
+				a.say(n)
+			}
 			return a.print(b, func(w io.Writer) error {
 				_, err := fmt.Fprintf(w, "baseline %s: %s, %d of them timed, of %s\n", b.Name, counted(b.Cells, "cell", "cells"), b.Timed, compare.MachineName(b.Host))
 				return err

@@ -16,6 +16,15 @@ import (
 
 // benchBaseline is bench --baseline: the new side is run, and candidates again.
 func (a *app) benchBaseline(ctx context.Context, f *carryFlags, v *versusFlags, args []string, timing cell.Timing) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	own := f.none(args) && f.planFile == ""
+	for _, name := range settings {
+		if own && f.flags.Changed(name) {
+			return usage("without models the cells of %s are run as they are: --%s needs a model", v.baseline, name)
+		}
+	}
 	find, err := a.finder()
 	if err != nil {
 		return err
@@ -27,15 +36,50 @@ func (a *app) benchBaseline(ctx context.Context, f *carryFlags, v *versusFlags, 
 	if err := a.sameMachine(old, v); err != nil {
 		return err
 	}
-	if f.none(args) && f.planFile == "" {
-		return a.benchCells(ctx, f, v, old)
+	if own {
+		return a.benchCells(ctx, f, v, old, timing)
 	}
 	s, plan, err := a.prepare(ctx, f, args, timing)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
+	if err := sameTiming(old, plan, v); err != nil {
+		return err
+	}
 	return a.benchAgainst(ctx, s, plan, v, f, old)
+}
+
+// sameTiming refuses a plan of which no cell was timed before as it would be now: none
+// could be compared.
+func sameTiming(old compare.Side, plan cell.Plan, v *versusFlags) error {
+	o := compare.Options{Across: v.across}
+	wanted, other := map[cell.Key]bool{}, cell.Timing("")
+	for _, c := range plan.Cells {
+		wanted[o.Key(c)] = true
+	}
+	for _, e := range old.Entries {
+		if e.Result.Latency == nil || e.Result.Timing == cell.Functional || !wanted[o.Key(e.Result.Cell)] {
+			continue
+		}
+		if e.Result.Timing == plan.Timing || slices.Contains(v.across, "timing") {
+			return nil
+		}
+		other = e.Result.Timing
+	}
+	if other == "" {
+		return nil // there are verdicts or nothing, which the comparison says
+	}
+	return otherTiming(v.baseline, other, plan.Timing)
+}
+
+// otherTiming says that a side was timed otherwise, and what to do.
+func otherTiming(side string, was, is cell.Timing) error {
+	hint := "leave --quick out"
+	if was == cell.Quick {
+		hint = "add --quick"
+	}
+	return &statusError{exitNothing, fmt.Errorf("nothing could be compared: the times of %s are %s, and these would be %s; %s, or compare all the same with --across timing", side, was, is, hint)}
 }
 
 // sameMachine refuses, before anything runs, what could not be compared after it.
@@ -52,22 +96,34 @@ func (a *app) sameMachine(old compare.Side, v *versusFlags) error {
 		v.baseline, compare.MachineName(old.Entries[0].Host), compare.MachineName(here))}
 }
 
-// benchCells runs the timed cells of the old side itself.
-func (a *app) benchCells(ctx context.Context, f *carryFlags, v *versusFlags, old compare.Side) error {
-	plan := cell.Plan{Repeats: f.Repeats, TimeoutS: f.timeout.Seconds(), Strict: f.Strict}
+// benchCells runs the timed cells of the old side itself: those with --quick's times where
+// that is asked for, else those with the most thorough ones.
+func (a *app) benchCells(ctx context.Context, f *carryFlags, v *versusFlags, old compare.Side, timing cell.Timing) error {
+	of := map[cell.Timing][]cell.Cell{}
+	most := cell.Functional
 	for _, e := range old.Newest() {
-		if e.Result.Latency == nil || e.Result.Timing == cell.Functional {
-			continue
-		}
-		plan.Cells = append(plan.Cells, e.Result.Cell)
-		if e.Result.Timing.Thoroughness() > plan.Timing.Thoroughness() {
-			plan.Timing = e.Result.Timing
+		if t := e.Result.Timing; e.Result.Latency != nil && t != cell.Functional {
+			of[t] = append(of[t], e.Result.Cell)
+			if t.Thoroughness() > most.Thoroughness() {
+				most = t
+			}
 		}
 	}
-	if len(plan.Cells) == 0 {
+	switch {
+	case most == cell.Functional:
 		return &statusError{exitNothing, fmt.Errorf("nothing could be compared: %s holds no timed cells; name models to run", v.baseline)}
+	case timing == cell.Quick && len(of[timing]) == 0:
+		return otherTiming(v.baseline, most, timing)
+	case timing == cell.Quick:
+		most = timing
 	}
-	plan, err := plan.Normal()
+	if left := len(of[cell.Quick]) + len(of[cell.Thorough]) - len(of[most]); left > 0 {
+		a.say(fmt.Sprintf("the cells of %s with %s times are run; %s timed otherwise", v.baseline, most, counted(left, "cell was", "cells were")))
+	}
+	plan, err := cell.Plan{
+		Cells: of[most], Timing: most, Repeats: f.Repeats, TimeoutS: f.timeout.Seconds(), Strict: f.Strict, NoAdapt: f.NoAdapt,
+		WaitQuietS: f.WaitQuietS, MaxTempC: f.MaxTempC, Pin: f.Pin,
+	}.Normal()
 	if err != nil {
 		return err
 	}
@@ -95,31 +151,51 @@ func (a *app) benchAgainst(ctx context.Context, s *session.Session, plan cell.Pl
 	for i := range rep.Results {
 		now.Entries = append(now.Entries, compare.Entry{Result: &rep.Results[i], Run: rep.Run.ID, Host: rep.Host})
 	}
-	wanted := compare.Side{Name: old.Name, Kind: old.Kind}
+	made := map[cell.Key]bool{}
+	for _, r := range rep.Results {
+		made[options.Key(r.Cell)] = true
+	}
+	wanted := compare.Side{Name: old.Name, Kind: old.Kind, Notes: old.Notes}
 	for _, e := range old.Entries {
-		if slices.ContainsFunc(rep.Results, func(r cell.Result) bool { return r.Cell.Key() == e.Result.Cell.Key() }) {
+		if made[options.Key(e.Result.Cell)] {
 			wanted.Entries = append(wanted.Entries, e)
 		}
 	}
 	r := compare.Compare(wanted, now, options)
-	if err := a.confirm(ctx, s, plan, v, f, &r, wanted, options); err != nil {
+	if err := a.confirm(ctx, s, plan, v, f, &r, options); err != nil {
 		return err
 	}
-	return a.printCompared(r, &v.compareFlags)
+	if err := a.printCompared(r, &v.compareFlags); err != nil {
+		return err
+	}
+	return status(uncompared(rep.Results, wanted, options), f.Strict || plan.Strict)
+}
+
+// uncompared are the results of cells of which the old side holds nothing, or under which
+// the machine broke: what happened to them is not in the comparison.
+func uncompared(results []cell.Result, old compare.Side, o compare.Options) []cell.Result {
+	held := map[cell.Key]bool{}
+	for _, e := range old.Entries {
+		held[o.Key(e.Result.Cell)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(results), func(r cell.Result) bool { return held[o.Key(r.Cell)] && !r.Broke() })
 }
 
 // confirm runs the candidates again: on both sides where the old one's Python is at
 // hand, else on the new side against what is stored.
-func (a *app) confirm(ctx context.Context, s *session.Session, plan cell.Plan, v *versusFlags, f *carryFlags, r *compare.Report, old compare.Side, o compare.Options) error {
+func (a *app) confirm(ctx context.Context, s *session.Session, plan cell.Plan, v *versusFlags, f *carryFlags, r *compare.Report, o compare.Options) error {
 	candidates := r.Candidates()
 	if len(candidates) == 0 {
 		r.Confirm(nil, o)
 		return nil
 	}
-	plan.Cells = candidates
+	plan.Cells = nil
+	for _, c := range candidates {
+		plan.Cells = append(plan.Cells, c.B)
+	}
 	now, on := arm{"now", s, plan}, a.notes()
 	again := func(record func(cell.Result) error) ([]compare.Fresh, error) {
-		return versus.Again(ctx, now.try(on), candidates, storedMedians(old), versus.Options{Note: a.say, Record: record})
+		return versus.Again(ctx, now.try(on), candidates, versus.Options{Note: a.say, Record: record})
 	}
 	if v.oldPython != "" {
 		before, err := a.sessionOf(ctx, v.oldPython, f)
@@ -150,18 +226,4 @@ func (a *app) sessionOf(ctx context.Context, python string, f *carryFlags) (*ses
 		return nil, err
 	}
 	return other.openSession(f.session(), cat)
-}
-
-// storedMedians are the repeats that a side holds of a cell.
-func storedMedians(side compare.Side) func(cell.Cell) [][]float64 {
-	byKey := map[cell.Key]compare.Entry{}
-	for _, e := range side.Newest() {
-		byKey[e.Result.Cell.Key()] = e
-	}
-	return func(c cell.Cell) [][]float64 {
-		if e, ok := byKey[c.Key()]; ok && e.Result.Latency != nil {
-			return e.Result.Latency.SamplesMS
-		}
-		return nil
-	}
 }

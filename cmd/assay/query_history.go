@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -50,10 +51,17 @@ A step needs three runs on either side and at least 2.5 %; noise that leans on t
 				return err
 			}
 			list := trend.Of(slices.DeleteFunc(entries, func(e compare.Entry) bool { return !isOf(e, model, on) }))
+			followed := len(list)
 			if steps {
 				list = slices.DeleteFunc(list, func(s trend.Series) bool { return len(s.Steps) == 0 })
 			}
-			return a.print(list, func(w io.Writer) error { return report.WriteTrends(report.Terminal(w, a.environ()), list) })
+			return a.print(list, func(w io.Writer) error {
+				if len(list) == 0 && followed > 0 {
+					_, err := fmt.Fprintf(w, "no steps: the level of none of %s changed\n", counted(followed, "history", "histories"))
+					return err
+				}
+				return report.WriteTrends(report.Terminal(w, a.environ()), list)
+			})
 		},
 	}
 	fs := c.Flags()

@@ -182,7 +182,7 @@ func (a *app) setting(ctx context.Context, f *carryFlags, text string, args []st
 	side.add(c, "auto")
 	side.addName(c)
 	f.flags.Visit(func(flag *pflag.Flag) { copyFlag(c.Flags(), flag) })
-	side.Repeats, side.as = f.Repeats, f.as
+	side.Repeats, side.WaitQuietS, side.MaxTempC, side.Pin, side.as = f.Repeats, f.WaitQuietS, f.MaxTempC, f.Pin, f.as
 	app := *a
 	out := setting{text: cmp.Or(text, "as it is"), app: &app, flags: side, args: args}
 	for _, p := range pairs {

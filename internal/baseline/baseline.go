@@ -162,6 +162,9 @@ func ReadFile(ctx context.Context, path, name, kind string) (compare.Side, error
 		return compare.Side{}, err
 	}
 	side := compare.Side{Name: name, Kind: kind}
+	if n := len(whole.Problems); n > 0 {
+		side.Notes = append(side.Notes, fmt.Sprintf("%d of the lines of %s cannot be used; the first: %v", n, name, whole.Problems[0]))
+	}
 	for _, l := range whole.Lines {
 		if l.Kind == journal.KindResult {
 			side.Entries = append(side.Entries, compare.Entry{Result: l.Result, Run: whole.Header.Run.ID, Host: whole.Header.Host, Imported: l.Imported})

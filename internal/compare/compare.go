@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"assay/internal/cell"
+	"assay/internal/measure"
 )
 
 // Entry is a result and where it came from.
@@ -35,8 +36,9 @@ type Entry struct {
 // Side is one of the two: what the user named, and the results that were meant.
 type Side struct {
 	Name    string
-	Kind    string  // run, name, baseline, file, host, target, version, date
-	Entries []Entry // in any order
+	Kind    string   // run, name, baseline, file, host, target, version, date
+	Entries []Entry  // in any order
+	Notes   []string // what is to be said of it, such as lines that could not be read
 }
 
 // Options say what may differ.
@@ -96,18 +98,21 @@ type Summary struct {
 
 // Named is a cell as people call it.
 type Named struct {
-	Model    string   `json:"model"`
-	Family   string   `json:"family,omitempty"`
-	Target   string   `json:"target"`
-	TargetB  string   `json:"target_b,omitempty"` // where the sides' targets differ
-	Platform string   `json:"platform"`
-	DType    string   `json:"dtype"`
-	Settings []string `json:"settings,omitempty"` // beside the usual ones
+	Model    string `json:"model"`
+	Family   string `json:"family,omitempty"`
+	Target   string `json:"target"`
+	TargetB  string `json:"target_b,omitempty"` // where the sides' targets differ
+	Platform string `json:"platform"`
+	// PlatformB is side b's where the sides' platforms differ.
+	PlatformB string   `json:"platform_b,omitempty"`
+	DType     string   `json:"dtype"`
+	Settings  []string `json:"settings,omitempty"` // beside the usual ones
 }
 
 // Compare says what changed from a to b.
 func Compare(a, b Side, o Options) Report {
 	m := match(a, b, o)
+	o.Stored = o.Stored && !oneRun(m.pairs)
 	r := OfPairs(m.pairs, o)
 	r.A, r.B = summary(a, m.a), summary(b, m.b)
 	r.OnlyA, r.OnlyB = m.onlyA, m.onlyB
@@ -115,7 +120,16 @@ func Compare(a, b Side, o Options) Report {
 	if n := themselves(m.pairs); n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d cells have one and the same result on both sides, as the newest of each: what is compared with itself cannot differ", n, len(m.pairs)))
 	}
+	r.Notes = append(append(r.Notes, a.Notes...), b.Notes...)
 	return r
+}
+
+// oneRun reports whether all pairs are the two sides of a run, whose repeats were
+// interleaved.
+func oneRun(pairs []Pair) bool {
+	return len(pairs) > 0 && !slices.ContainsFunc(pairs, func(p Pair) bool {
+		return p.A.Run == "" || p.A.Run != p.B.Run || p.A.Result.Side == "" || p.B.Result.Side == "" || p.A.Result.Side == p.B.Result.Side
+	})
 }
 
 // themselves is how many pairs are of one result.
@@ -135,16 +149,22 @@ func OfPairs(pairs []Pair, o Options) Report {
 		Schema: cell.Schema, GeneratedAt: o.Now, Across: slices.Concat([]string{}, o.Across), Turns: []Turn{}, Changes: []Change{}, Refused: []Refusal{},
 		OnlyA: []Named{}, OnlyB: []Named{}, Notes: []string{},
 	}
-	speeds, timed := []Pair{}, 0
+	var compared, speeds []Pair
+	var broke, absent, coarse, timed int
 	for _, p := range pairs {
 		if f := p.differing(o, stopsAll); f != nil {
 			r.Refused = append(r.Refused, Refusal{p.named(), *f, "nothing of it is compared"})
 			continue
 		}
-		if !p.speaks() {
+		if p.broke() {
+			broke++
 			continue
 		}
-		r.Compared++
+		if p.absent() {
+			absent++
+			continue
+		}
+		compared = append(compared, p)
 		r.Turns = append(r.Turns, turns(p)...)
 		if !p.timed() {
 			continue
@@ -154,16 +174,35 @@ func OfPairs(pairs []Pair, o Options) Report {
 			r.Refused = append(r.Refused, Refusal{p.named(), *f, "its numbers are not compared"})
 			continue
 		}
-		speeds = append(speeds, p)
 		r.Changes = append(r.Changes, changes(p)...)
+		if !p.measurable() {
+			coarse++
+			continue
+		}
+		speeds = append(speeds, p)
 	}
+	r.Compared = len(compared)
 	r.Speed = speed(speeds)
 	r.Means = means(r.Speed)
-	r.Context = contexts(pairs, o)
+	r.Context = contexts(compared, o)
 	r.Footer = footer(r.Speed, o)
+	r.note(broke, "not compared: a side's machine broke, which says nothing about the model")
+	r.note(absent, "not compared: neither side could run it")
+	r.note(coarse, "not compared by speed: the time of a repeat is missing or zero")
 	r.sort()
 	r.judge(timed)
 	return r
+}
+
+// note says what some cells are.
+func (r *Report) note(cells int, what string) {
+	switch cells {
+	case 0:
+	case 1:
+		r.Notes = append(r.Notes, "1 cell is "+what)
+	default:
+		r.Notes = append(r.Notes, fmt.Sprintf("%d cells are %s", cells, what))
+	}
 }
 
 // judge sets the outcome. Where both sides hold times and none could be compared,
@@ -181,18 +220,30 @@ func (r *Report) judge(timed int) {
 	}
 }
 
-// speaks reports whether both sides say something about the model: not where nothing
-// ran on either, or the machine broke.
-func (p Pair) speaks() bool {
-	a, b := p.A.Result, p.B.Result
-	if a.Broke() || b.Broke() || a.Verdict == cell.Unknown || b.Verdict == cell.Unknown {
-		return false
-	}
-	return a.Verdict != cell.Unavailable || b.Verdict != cell.Unavailable
+// broke reports whether a side says nothing about the model, because its machine broke.
+func (p Pair) broke() bool {
+	return slices.ContainsFunc([]*cell.Result{p.A.Result, p.B.Result}, func(r *cell.Result) bool { return r.Broke() || r.Verdict == cell.Unknown })
+}
+
+// absent reports whether neither side could run it.
+func (p Pair) absent() bool {
+	return p.A.Result.Verdict == cell.Unavailable && p.B.Result.Verdict == cell.Unavailable
 }
 
 // timed reports whether both sides have times that count.
 func (p Pair) timed() bool { return times(p.A.Result) && times(p.B.Result) }
+
+// measurable reports whether every repeat of both sides has a time. One of zero is a
+// clock's that is too coarse, and has no ratio to anything.
+func (p Pair) measurable() bool {
+	for _, r := range []*cell.Result{p.A.Result, p.B.Result} {
+		medians := measure.Medians(r.Latency.SamplesMS)
+		if len(medians) == 0 || slices.Min(medians) <= 0 {
+			return false
+		}
+	}
+	return true
+}
 
 func times(r *cell.Result) bool {
 	return r.Latency != nil && r.Evidence == cell.Measured && r.Timing != cell.Functional && r.Timing != ""

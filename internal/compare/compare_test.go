@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"assay/internal/platform"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var here = cell.Host{ID: "h1", CPU: "Xeon", Cores: 2, Machine: &cell.Machine{System: "linux/amd64", CPU: "Xeon", CPUs: 4, MemoryGiB: 16, Devices: []string{"H200"}, Driver: "cuda 570.1"}}
@@ -248,6 +250,12 @@ func TestAcrossTargets(t *testing.T) {
 	if len(r.Speed) != 1 || r.Speed[0].Verdict != Faster || r.Speed[0].Cell.String() != "bert on cpu → openvino, fp32" {
 		t.Errorf("%+v", r.Speed)
 	}
+	if m := r.Means[len(r.Means)-1]; m.By != "platform" || m.Name != "cpu → openvino" {
+		t.Errorf("%+v", r.Means)
+	}
+	if again := r.Candidates(); len(again) != 1 || again[0].A.Platform != "cpu" || again[0].B.Platform != "openvino" || len(again[0].MediansA) != 6 {
+		t.Errorf("%+v", again)
+	}
 }
 
 // TestLoneChange: one change among many cells is a candidate that six repeats cannot
@@ -262,7 +270,7 @@ func TestLoneChange(t *testing.T) {
 	scaled(1.1)(&b[4])
 	scaled(1.2)(&b[5])
 	r := Compare(side("a", a...), side("b", b...), Options{})
-	if r.Outcome != Same || count2(r, Candidate) != 2 || len(r.Candidates()) != 2 || r.Candidates()[0].Family != "encoder-only" {
+	if r.Outcome != Same || count2(r, Candidate) != 2 || len(r.Candidates()) != 2 || r.Candidates()[0].A.Family != "encoder-only" {
 		t.Fatalf("%s: %d candidates, %v", r.Outcome, count2(r, Candidate), r.Candidates())
 	}
 	repeats := func(level float64) (out [][]float64) {
@@ -271,7 +279,7 @@ func TestLoneChange(t *testing.T) {
 		}
 		return out
 	}
-	r.Confirm([]Fresh{{a[4].Result.Cell, repeats(10), repeats(11)}, {a[5].Result.Cell, repeats(10), repeats(10.05)}}, Options{})
+	r.Confirm([]Fresh{{Cell: a[4].Result.Cell, A: repeats(10), B: repeats(11)}, {Cell: a[5].Result.Cell, A: repeats(10), B: repeats(10.05)}}, Options{})
 	if r.Outcome != Regression || count2(r, Slower) != 1 || count2(r, Refuted) != 1 || count2(r, Candidate) != 0 {
 		t.Errorf("%s: %+v", r.Outcome, r.Speed[:3])
 	}
@@ -289,6 +297,116 @@ func count2(r Report, v SpeedVerdict) int {
 		}
 	}
 	return n
+}
+
+// TestTooFewFreshRepeats: with too few fresh repeats to show anything a candidate stays
+// one, as the screen saw it, and its numbers can be written.
+func TestTooFewFreshRepeats(t *testing.T) {
+	t.Parallel()
+	three := func(e *Entry) { e.Result.Latency.SamplesMS = e.Result.Latency.SamplesMS[:3] }
+	for _, f := range []Fresh{{}, {A: [][]float64{{1}, {1}}, B: [][]float64{{1}, {1}}}, {A: slices.Repeat([][]float64{{1}}, 10)}} {
+		r := Compare(side("a", entry(three)), side("b", entry(three, scaled(1.2))), Options{})
+		f.Cell = r.Candidates()[0].A
+		r.Confirm([]Fresh{f}, Options{})
+		s := r.Speed[0]
+		if s.Verdict != Candidate || s.First != nil || s.RepeatsA != 3 || len(s.Warnings) != 1 || !strings.Contains(s.Warnings[0], "too few to decide") {
+			t.Errorf("%d against %d: %+v", len(f.A), len(f.B), s)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestZeroTimes: times that a coarse clock could not tell from none are told, and have no
+// ratio.
+func TestZeroTimes(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]change{
+		"zero": func(e *Entry) { e.Result.Latency.SamplesMS = [][]float64{{0}, {1}, {1}} },
+		"none": func(e *Entry) { e.Result.Latency.SamplesMS = nil },
+	} {
+		second := func(e *Entry) { e.Run = "second" }
+		for _, sides := range [][2]Side{
+			{side("a", entry(change)), side("b", entry(second))}, {side("a", entry()), side("b", entry(second, change))}, {side("a", entry(change)), side("b", entry(second, change))},
+		} {
+			r := Compare(sides[0], sides[1], Options{})
+			if r.Outcome != Nothing || len(r.Speed) != 0 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "1 cell is not compared by speed") {
+				t.Errorf("%s: %s, %+v, %q", name, r.Outcome, r.Speed, r.Notes)
+			}
+			if _, err := json.Marshal(r); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestLeftOut: cells of which a side says nothing are counted.
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	gone, second := says(cell.Unavailable, cell.None), func(e *Entry) { e.Run = "second" }
+	r := Compare(side("a", entry(), entry(on("cuda")), entry(on("openvino"), gone)),
+		side("b", entry(second), entry(second, on("cuda"), fails(cell.Environment)), entry(second, on("openvino"), gone)), Options{})
+	want := []string{"1 cell is not compared: a side's machine broke, which says nothing about the model", "1 cell is not compared: neither side could run it"}
+	if d := cmp.Diff(want, r.Notes); d != "" || r.Compared != 1 || r.Outcome != Same {
+		t.Errorf("%d compared, %s: %s", r.Compared, r.Outcome, d)
+	}
+}
+
+// TestSidesOfARun: the two sides of a run ran at the same time, and of each cell what it
+// ran last counts.
+func TestSidesOfARun(t *testing.T) {
+	t.Parallel()
+	of := func(letter string) change { return func(e *Entry) { e.Result.Side = letter } }
+	later := func(e *Entry) { e.Result.StartedAt = e.Result.StartedAt.Add(time.Minute) }
+	a := side("r#a", entry(of("a"), scaled(2)), entry(of("a"), later))
+	b := side("r#b", entry(of("b"), later), entry(of("b"), scaled(3)))
+	if r := Compare(a, b, Options{Stored: true}); r.Footer.Stored || r.Speed[0].Ratio != 1 {
+		t.Errorf("%+v, ratio %v", r.Footer, r.Speed[0].Ratio)
+	}
+	if r := Compare(a, side("b", entry(func(e *Entry) { e.Run = "another" })), Options{Stored: true}); !r.Footer.Stored {
+		t.Error("two runs are one")
+	}
+}
+
+// TestOrder: the same sides give the same report, whatever the order of their results.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	var a, b []Entry
+	for i := range 12 {
+		sized := func(e *Entry) { e.Result.Cell.Batch = i + 1; e.Result.Cell = e.Result.Cell.Normal() }
+		version := func(v string) change {
+			return func(e *Entry) {
+				e.Result.Context.Versions = map[string]string{"torch": v, "numpy": strings.Repeat(v, i%3+1)}
+				e.Host.Kernel = v
+			}
+		}
+		a = append(a, entry(sized, version("1")), entry(on("openvino"), sized, version("1")))
+		b = append(b, entry(sized, version("2")), entry(on("cuda"), sized))
+	}
+	first, random := Compare(side("a", a...), side("b", b...), Options{}), rand.New(rand.NewPCG(1, 2))
+	for range 20 {
+		random.Shuffle(len(a), func(i, j int) { a[i], a[j], b[i], b[j] = a[j], a[i], b[j], b[i] })
+		again := Compare(side("a", a...), side("b", b...), Options{})
+		if d := cmp.Diff(first, again, cmpopts.IgnoreUnexported(Speed{})); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+// TestContexts: between two runs of a history everything that differs is told, also what
+// would keep their numbers from being compared.
+func TestContexts(t *testing.T) {
+	t.Parallel()
+	a := entry(func(e *Entry) { e.Result.Actual = &cell.Settings{DType: "fp32", Batch: 8}; e.Result.Cell.Batch = 8 })
+	b := entry(func(e *Entry) {
+		e.Result.Actual, e.Result.Cell.Batch = &cell.Settings{DType: "fp32", Batch: 2}, 8
+		e.Result.Latency.Sync, e.Result.Context.PowerSource = "host-dispatch only", "battery"
+	})
+	want := []Differs{{"actual settings", "as asked", "fp32, batch 2", 0}, {"clock", "synchronised", "host-dispatch only", 0}, {"power", "mains", "battery", 0}}
+	if d := cmp.Diff(want, Contexts(a, b)); d != "" {
+		t.Error(d)
+	}
 }
 
 func TestMeansAndChanges(t *testing.T) {

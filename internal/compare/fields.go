@@ -116,6 +116,9 @@ func CheckAcross(names []string) error {
 	return nil
 }
 
+// Key is what results of a cell are matched by.
+func (o Options) Key(c cell.Cell) cell.Key { return c.Key(o.ignoring()...) }
+
 func (o Options) ignoring() []cell.Any {
 	out := []cell.Any{cell.AnyCheckpointIfTiny}
 	for _, k := range keyed {
@@ -217,9 +220,14 @@ func contexts(pairs []Pair, o Options) []Differs {
 	return out
 }
 
-// Contexts lists what differs between the contexts of two results.
+// Contexts lists what differs between the contexts of two results, whether or not it
+// would keep their numbers from being compared.
 func Contexts(a, b Entry) []Differs {
-	out := contexts([]Pair{{a, b}}, Options{Across: []string{"driver", "power", "host"}})
+	var all []string
+	for _, f := range Fields() {
+		all = append(all, f.Name)
+	}
+	out := contexts([]Pair{{a, b}}, Options{Across: all})
 	for i := range out {
 		out[i].Cells = 0
 	}

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,19 +29,20 @@ type place struct {
 
 // match puts the newest result of each cell of a beside that of b: of one machine
 // where there is one on both sides, else of any, so that what keeps them apart can
-// be told.
+// be told. The same sides give the same order every time.
 func match(a, b Side, o Options) matched {
 	m := matched{onlyA: []Named{}, onlyB: []Named{}}
 	oldest, newest := newestOf(a, o), newestOf(b, o)
-	for at, was := range oldest {
+	for _, at := range ordered(oldest) {
 		if is, ok := newest[at]; ok {
-			m.add(was, is)
+			m.add(oldest[at], is)
 			delete(oldest, at)
 			delete(newest, at)
 		}
 	}
 	left, others := anywhere(oldest), anywhere(newest)
-	for at, was := range left {
+	for _, at := range ordered(left) {
+		was := left[at]
 		if is, ok := others[at]; ok {
 			m.add(was, is)
 			delete(others, at)
@@ -48,12 +50,21 @@ func match(a, b Side, o Options) matched {
 			m.a, m.onlyA = append(m.a, was), append(m.onlyA, Name(was.Result.Cell))
 		}
 	}
-	for _, is := range others {
-		m.b, m.onlyB = append(m.b, is), append(m.onlyB, Name(is.Result.Cell))
+	for _, at := range ordered(others) {
+		m.b, m.onlyB = append(m.b, others[at]), append(m.onlyB, Name(others[at].Result.Cell))
 	}
 	slices.SortFunc(m.onlyA, Named.compare)
 	slices.SortFunc(m.onlyB, Named.compare)
 	return m
+}
+
+// ordered are the places of results in a fixed order.
+func ordered(on map[place]Entry) []place {
+	names := make(map[place]string, len(on))
+	for at := range on {
+		names[at] = at.key.String() + " " + at.machine
+	}
+	return slices.SortedFunc(maps.Keys(names), func(x, y place) int { return strings.Compare(names[x], names[y]) })
 }
 
 func (m *matched) add(was, is Entry) {
@@ -61,11 +72,12 @@ func (m *matched) add(was, is Entry) {
 }
 
 // anywhere is the newest result of each cell, on whatever machine.
-func anywhere(on map[place]Entry) map[cell.Key]Entry {
-	out := map[cell.Key]Entry{}
+func anywhere(on map[place]Entry) map[place]Entry {
+	out := map[place]Entry{}
 	for at, e := range on {
-		if other, ok := out[at.key]; !ok || e.better(other) {
-			out[at.key] = e
+		at.machine = ""
+		if other, ok := out[at]; !ok || e.better(other) {
+			out[at] = e
 		}
 	}
 	return out
@@ -74,12 +86,12 @@ func anywhere(on map[place]Entry) map[cell.Key]Entry {
 // newestOf is the newest result of each cell that says something about its model;
 // one under which the machine broke counts only where there is no other.
 func newestOf(s Side, o Options) map[place]Entry {
-	out, ignoring, across := map[place]Entry{}, o.ignoring(), slices.Contains(o.Across, "host")
+	out, across := map[place]Entry{}, slices.Contains(o.Across, "host")
 	for _, e := range s.Entries {
 		if e.Result.Cell.Type == "noop" && !times(e.Result) {
 			continue // a no-op is no model; its times are those of Assay itself
 		}
-		at := place{key: e.Result.Cell.Key(ignoring...)}
+		at := place{key: o.Key(e.Result.Cell)}
 		if !across {
 			at.machine = e.Host.MachineKey()
 		}
@@ -95,7 +107,17 @@ func (e Entry) better(other Entry) bool {
 	if a, b := e.Result.Broke(), other.Result.Broke(); a != b {
 		return b
 	}
-	return cmp.Or(e.Result.StartedAt.Compare(other.Result.StartedAt), strings.Compare(e.Run, other.Run)) > 0
+	return cmp.Or(
+		e.Result.StartedAt.Compare(other.Result.StartedAt), strings.Compare(e.Run, other.Run), strings.Compare(e.Result.Side, other.Result.Side),
+		e.repeats()-other.repeats(), strings.Compare(e.Host.ID, other.Host.ID), // of what began at once, always the same one
+	) > 0
+}
+
+func (e Entry) repeats() int {
+	if e.Result.Latency == nil {
+		return 0
+	}
+	return len(e.Result.Latency.SamplesMS)
 }
 
 // Name is how people call a cell.
@@ -118,6 +140,9 @@ func (p Pair) named() Named {
 	n := Name(p.A.Result.Cell)
 	if b := Name(p.B.Result.Cell); b.Target != n.Target {
 		n.TargetB = b.Target
+		if b.Platform != n.Platform {
+			n.PlatformB = b.Platform
+		}
 	}
 	if n.Family == "" {
 		n.Family = p.B.Result.Cell.Family
@@ -132,6 +157,14 @@ func (n Named) String() string {
 		where += " → " + n.TargetB
 	}
 	return strings.Join(append([]string{n.Model + " on " + where, n.DType}, n.Settings...), ", ")
+}
+
+// platforms is where the cell ran on both sides.
+func (n Named) platforms() string {
+	if n.PlatformB != "" {
+		return n.Platform + " → " + n.PlatformB
+	}
+	return n.Platform
 }
 
 func (n Named) compare(other Named) int { return strings.Compare(n.String(), other.String()) }

@@ -52,9 +52,11 @@ type Speed struct {
 	MediansA []float64 `json:"medians_a"` // of the repeats
 	MediansB []float64 `json:"medians_b"`
 
-	key    cell.Key
-	family string // which keys do not have
+	pair Pair
 }
+
+// key is the cell as side a has it.
+func (s Speed) key() cell.Key { return s.pair.A.Result.Cell.Key() }
 
 // Stage is the first of two.
 type Stage struct {
@@ -104,7 +106,7 @@ func adjust(list []Speed, chosen func(Speed) bool) {
 
 func (p Pair) speed() Speed {
 	a, b := singly(p.A.Result.Latency), singly(p.B.Result.Latency)
-	s := Speed{Cell: p.named(), Unit: "ms", Warnings: []string{}, key: p.A.Result.Cell.Key(), family: p.A.Result.Cell.Family}
+	s := Speed{Cell: p.named(), Unit: "ms", Warnings: []string{}, pair: p}
 	s.fill(a, b)
 	for _, side := range []struct {
 		name string
@@ -158,15 +160,25 @@ func singly(l *cell.Latency) [][]float64 {
 	return out
 }
 
+// Again is a candidate to run again: its cell as each side has it, and the medians
+// that are stored of side a.
+type Again struct {
+	A, B     cell.Cell
+	MediansA []float64
+}
+
 // Candidates are the cells that seem to have changed, whether or not the first
-// stage alone could tell, as a says them.
-func (r Report) Candidates() []cell.Cell {
-	var out []cell.Cell
+// stage alone could tell.
+func (r Report) Candidates() []Again {
+	plain := func(x *cell.Result) cell.Cell {
+		c := x.Cell.Key().Cell().Normal()
+		c.Family = x.Cell.Family // which keys do not have
+		return c
+	}
+	var out []Again
 	for _, s := range r.Speed {
 		if slices.Contains([]SpeedVerdict{Slower, Faster, Candidate}, s.Verdict) {
-			c := s.key.Cell().Normal()
-			c.Family = s.family
-			out = append(out, c)
+			out = append(out, Again{plain(s.pair.A.Result), plain(s.pair.B.Result), s.MediansA})
 		}
 	}
 	return out
@@ -176,11 +188,16 @@ func (r Report) Candidates() []cell.Cell {
 type Fresh struct {
 	Cell cell.Cell // as side a has it
 	A, B [][]float64
+	// Now is what the repeats of side b came to; nil where nobody says.
+	Now *cell.Result
 }
 
+// tells reports whether so many repeats can confirm anything.
+func (f Fresh) tells() bool { return measure.LeastP(len(f.A), len(f.B)) <= measure.FalseDiscovery }
+
 // Confirm decides the candidates by fresh repeats, of which the p-values are
-// corrected for the number of candidates alone. A candidate without fresh repeats
-// stays one.
+// corrected for the number of candidates alone. A candidate without fresh repeats, or
+// with too few of them because a side could not go on, stays one.
 func (r *Report) Confirm(fresh []Fresh, o Options) {
 	byKey := map[cell.Key]Fresh{}
 	for _, f := range fresh {
@@ -189,10 +206,16 @@ func (r *Report) Confirm(fresh []Fresh, o Options) {
 	first := map[int]measure.Comparison{}
 	for i := range r.Speed {
 		s := &r.Speed[i]
-		f, ok := byKey[s.key]
-		if !ok {
+		f, ok := byKey[s.key()]
+		if ok {
+			r.Turns = append(r.Turns, s.brokeSince(f)...)
+		}
+		if !ok || !f.tells() {
 			if s.Verdict == Slower || s.Verdict == Faster {
 				s.Verdict = Candidate
+			}
+			if ok {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("fresh repeats: %d against %d, too few to decide", len(f.A), len(f.B)))
 			}
 			continue
 		}
@@ -216,6 +239,16 @@ func (r *Report) Confirm(fresh []Fresh, o Options) {
 	r.judge(len(r.Speed))
 }
 
+// brokeSince is a new failure where side b worked and fails in fresh repeats.
+func (s Speed) brokeSince(f Fresh) []Turn {
+	if f.Now == nil || f.Now.Verdict != cell.Fails || f.Now.Broke() || s.pair.B.Result.Verdict == cell.Fails {
+		return nil
+	}
+	now := s.pair.B
+	now.Result = f.Now
+	return turns(Pair{s.pair.A, now})
+}
+
 // Mean is the geometric mean of the ratios of some cells.
 type Mean struct {
 	By    string  `json:"by"` // all, family, platform
@@ -229,7 +262,7 @@ func means(list []Speed) []Mean {
 	type group struct{ by, name string }
 	ratios := map[group][]float64{}
 	for _, s := range list {
-		for _, g := range []group{{"all", ""}, {"family", s.Cell.Family}, {"platform", s.Cell.Platform}} {
+		for _, g := range []group{{"all", ""}, {"family", cmp.Or(s.Cell.Family, "unknown")}, {"platform", s.Cell.platforms()}} {
 			ratios[g] = append(ratios[g], s.Ratio)
 		}
 	}

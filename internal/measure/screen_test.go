@@ -97,8 +97,9 @@ func pair(random *rand.Rand, n int, deviation, ratio float64) (a, b [][]float64)
 	return a, b
 }
 
-// twice is both stages for a family of cells: which of them are found to be other.
-func twice(random *rand.Rand, cells int, deviation, ratio float64) []bool {
+// twice is both stages for a family of cells: which of them are found to be other. The
+// stored repeats of side a serve in both where nobody can run it again.
+func twice(random *rand.Rand, cells int, deviation, ratio float64, stored bool) []bool {
 	var screened, fresh []Comparison
 	var at []int
 	var ps []float64
@@ -106,7 +107,11 @@ func twice(random *rand.Rand, cells int, deviation, ratio float64) []bool {
 		a, b := pair(random, MinRepeats, deviation, ratio)
 		if Screen(a, b).Candidate {
 			screened = append(screened, Compare(a, b))
-			again := Compare(pair(random, ConfirmRepeats, deviation, ratio))
+			x, y := pair(random, ConfirmRepeats, deviation, ratio)
+			if stored {
+				x = a
+			}
+			again := Compare(x, y)
 			fresh, ps, at = append(fresh, again), append(ps, *again.P), append(at, i)
 		}
 	}
@@ -124,15 +129,7 @@ func TestTwoStages(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(22, 3))
 	share := func(tries, cells int, deviation, ratio float64) float64 {
-		n := 0
-		for range tries {
-			for _, found := range twice(random, cells, deviation, ratio) {
-				if found {
-					n++
-				}
-			}
-		}
-		return float64(n) / float64(tries*cells)
+		return shareFound(random, tries, cells, deviation, ratio, false)
 	}
 	for _, deviation := range []float64{0.005, 0.015, 0.05, 0.2} {
 		for _, cells := range []int{1, 50} {
@@ -148,6 +145,35 @@ func TestTwoStages(t *testing.T) {
 		t.Logf("%.3f: found in %.3f", tt.ratio, got)
 		if got < tt.least {
 			t.Errorf("%.3f: found in %.3f", tt.ratio, got)
+		}
+	}
+}
+
+// shareFound is the share of cells that get a verdict.
+func shareFound(random *rand.Rand, tries, cells int, deviation, ratio float64, stored bool) float64 {
+	n := 0
+	for range tries {
+		for _, found := range twice(random, cells, deviation, ratio, stored) {
+			if found {
+				n++
+			}
+		}
+	}
+	return float64(n) / float64(tries*cells)
+}
+
+// TestStoredStages: where the stored repeats of a side choose the candidates and are what
+// the fresh ones are compared with, chance counts twice. docs/comparing.md says how much.
+func TestStoredStages(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(22, 5))
+	for _, deviation := range []float64{0.015, 0.05, 0.2} {
+		for _, cells := range []int{1, 50, 500} {
+			got := shareFound(random, 40000/cells, cells, deviation, 1, true)
+			t.Logf("stored A against A, %d cells that vary by %.1f %%: %.5f", cells, 100*deviation, got)
+			if got > 0.008 {
+				t.Errorf("%d cells that vary by %.1f %%: %.4f have a verdict", cells, 100*deviation, got)
+			}
 		}
 	}
 }

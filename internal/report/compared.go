@@ -113,7 +113,7 @@ func Verdict(r compare.Report) string {
 		counts[string(s.Verdict)]++
 	}
 	var parts []string
-	for _, k := range []string{"broken", "lost", "partly", "weaker evidence", "moved", "less accurate", "slower", "faster", "candidate", "refuted", "unclear", "fixed", "wholly"} {
+	for _, k := range []string{"broken", "lost", "partly", "weaker evidence", "moved", "less accurate", "slower", "faster", "candidate", "refuted", "unclear", "fails otherwise", "fixed", "wholly", "stronger evidence", "returned", "more accurate"} {
 		if counts[k] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
 		}
@@ -134,6 +134,8 @@ func whyNothing(r compare.Report) string {
 		f := r.Refused[0]
 		return fmt.Sprintf(": %s refused, the first because its %s differs (%s, %s); --across %s compares them all the same",
 			plural(len(r.Refused), "cell"), f.Field, f.A, f.B, strings.ReplaceAll(f.Field, " ", "-"))
+	case len(r.OnlyA) < r.A.Cells && len(r.Notes) > 0: // what became of those in common
+		return ": " + r.Notes[0]
 	case len(r.OnlyA) > 0 || len(r.OnlyB) > 0:
 		return fmt.Sprintf(": the sides have no cell in common (%d and %d)", len(r.OnlyA), len(r.OnlyB))
 	}
@@ -160,7 +162,13 @@ func footerLines(r compare.Report) []string {
 			out = append(out, "the sides ran at different times: what the machine did meanwhile is inside these numbers")
 		}
 	}
-	return append(out, "false verdicts of this method: "+RatesText(f.Rates))
+	if len(r.Speed) > 0 && !f.Confirmed {
+		out = append(out, fmt.Sprintf("nothing was run again: where no speed changed, chance alone gives up to %.0f %% of comparisons a verdict on some cell; assay bench --baseline and --ab run candidates again", 100*measure.FalseDiscovery))
+	}
+	if len(r.Speed) > 0 && f.Confirmed && f.Stored {
+		out = append(out, "the fresh repeats were compared with the stored ones that chose the candidates, so that chance counts twice: expect more false verdicts than of repeats that are all fresh (docs/comparing.md)")
+	}
+	return append(out, "false verdicts of this method with fresh repeats on both sides: "+RatesText(f.Rates))
 }
 
 // RatesText is how often the method was seen to be wrong.

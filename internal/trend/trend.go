@@ -76,7 +76,7 @@ func Of(entries []compare.Entry) []Series {
 
 func series(list []compare.Entry) Series {
 	slices.SortFunc(list, func(a, b compare.Entry) int {
-		return cmp.Or(a.Result.StartedAt.Compare(b.Result.StartedAt), strings.Compare(a.Run, b.Run))
+		return cmp.Or(a.Result.StartedAt.Compare(b.Result.StartedAt), strings.Compare(a.Run, b.Run), strings.Compare(a.Result.Side, b.Result.Side))
 	})
 	newest := list[len(list)-1]
 	s := Series{Cell: compare.Name(newest.Result.Cell), Host: newest.Host, Timing: newest.Result.Timing, Steps: []Step{}}

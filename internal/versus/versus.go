@@ -176,10 +176,10 @@ func (o Options) entries(all []*duel) []compare.Pair {
 }
 
 // confirm gives the candidates fresh repeats.
-func (o Options) confirm(ctx context.Context, all []*duel, candidates []cell.Cell) ([]compare.Fresh, error) {
+func (o Options) confirm(ctx context.Context, all []*duel, candidates []compare.Again) ([]compare.Fresh, error) {
 	wanted := map[cell.Key]bool{}
 	for _, c := range candidates {
-		wanted[c.Key()] = true
+		wanted[c.A.Key()] = true
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(d *duel) bool { return !wanted[d.first[0].Cell.Key()] || !d.open() })
 	if len(all) > 0 {
@@ -195,11 +195,9 @@ func (o Options) confirm(ctx context.Context, all []*duel, candidates []cell.Cel
 			return nil, err
 		}
 		for _, d := range some {
-			f := compare.Fresh{Cell: d.first[0].Cell, A: d.trials[0].Medians(from[d][0]), B: d.trials[1].Medians(from[d][1])}
-			for i, t := range d.trials {
-				if err := o.Record(t.Result(from[d][i], letters[i])); err != nil {
-					return nil, err
-				}
+			f, err := o.fresh(d.first[0].Cell, d.trials, from[d])
+			if err != nil {
+				return nil, err
 			}
 			out = append(out, f)
 		}
@@ -207,8 +205,21 @@ func (o Options) confirm(ctx context.Context, all []*duel, candidates []cell.Cel
 	return out, nil
 }
 
+// fresh is what the repeats of both sides from some on came to, which is recorded.
+func (o Options) fresh(c cell.Cell, trials [2]Trial, from [2]int) (compare.Fresh, error) {
+	f := compare.Fresh{Cell: c, A: trials[0].Medians(from[0]), B: trials[1].Medians(from[1])}
+	for i, t := range trials {
+		r := t.Result(from[i], letters[i])
+		if err := o.Record(r); err != nil {
+			return f, err
+		}
+		f.Now = &r // side b's is the last
+	}
+	return f, nil
+}
+
 // Both gives candidates fresh repeats on both sides, interleaved.
-func Both(ctx context.Context, a, b Arm, candidates []cell.Cell, o Options) ([]compare.Fresh, error) {
+func Both(ctx context.Context, a, b Arm, candidates []compare.Again, o Options) ([]compare.Fresh, error) {
 	o.Order = cmp.Or(o.Order, shuffler())
 	if len(candidates) > 0 {
 		o.Note(fmt.Sprintf("%s may differ: %d fresh repeats a side decide", cells(len(candidates)), measure.ConfirmRepeats))
@@ -217,7 +228,7 @@ func Both(ctx context.Context, a, b Arm, candidates []cell.Cell, o Options) ([]c
 	for some := range slices.Chunk(candidates, block) {
 		var pairs []Pair
 		for _, c := range some {
-			pairs = append(pairs, Pair{c, c})
+			pairs = append(pairs, Pair{c.A, c.B})
 		}
 		duels, err := o.begin(ctx, [2]Arm{a, b}, pairs)
 		if err != nil {
@@ -227,20 +238,19 @@ func Both(ctx context.Context, a, b Arm, candidates []cell.Cell, o Options) ([]c
 			return nil, err
 		}
 		for i, d := range duels {
-			for side, t := range d.trials {
-				if err := o.Record(t.Result(0, letters[side])); err != nil {
-					return nil, err
-				}
+			f, err := o.fresh(some[i].A, d.trials, [2]int{})
+			if err != nil {
+				return nil, err
 			}
-			out = append(out, compare.Fresh{Cell: some[i], A: d.trials[0].Medians(0), B: d.trials[1].Medians(0)})
+			out = append(out, f)
 		}
 	}
 	return out, nil
 }
 
-// Again gives candidates fresh repeats on the new side alone, to be compared with
-// what is stored of the old one.
-func Again(ctx context.Context, b Arm, candidates []cell.Cell, stored func(cell.Cell) [][]float64, o Options) ([]compare.Fresh, error) {
+// Again gives candidates fresh repeats on the new side alone, to be compared with what is
+// stored of the old one.
+func Again(ctx context.Context, b Arm, candidates []compare.Again, o Options) ([]compare.Fresh, error) {
 	if len(candidates) > 0 {
 		o.Note(fmt.Sprintf("%s may differ: %d fresh repeats of the new side decide", cells(len(candidates)), measure.ConfirmRepeats))
 	}
@@ -248,7 +258,7 @@ func Again(ctx context.Context, b Arm, candidates []cell.Cell, stored func(cell.
 	for some := range slices.Chunk(candidates, block) {
 		var trials []Trial
 		for _, c := range some {
-			t, err := b(ctx, c)
+			t, err := b(ctx, c.B)
 			if err != nil {
 				return nil, err
 			}
@@ -262,10 +272,15 @@ func Again(ctx context.Context, b Arm, candidates []cell.Cell, stored func(cell.
 			}
 		}
 		for i, t := range trials {
-			if err := o.Record(t.Result(0, "")); err != nil {
+			r := t.Result(0, "")
+			if err := o.Record(r); err != nil {
 				return nil, err
 			}
-			out = append(out, compare.Fresh{Cell: some[i], A: stored(some[i]), B: t.Medians(0)})
+			f := compare.Fresh{Cell: some[i].A, B: t.Medians(0), Now: &r}
+			for _, ms := range some[i].MediansA {
+				f.A = append(f.A, []float64{ms})
+			}
+			out = append(out, f)
 		}
 	}
 	return out, nil

@@ -2,9 +2,11 @@ package versus
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"assay/internal/cell"
@@ -160,23 +162,60 @@ func TestFailingSide(t *testing.T) {
 	}
 }
 
+// TestFailingInFreshRepeats: a new side that breaks while a candidate is confirmed is a
+// new failure, and what it ran until then decides nothing.
+func TestFailingInFreshRepeats(t *testing.T) {
+	t.Parallel()
+	for _, breaks := range []int{7, 8, 16} { // the first fresh repeat, the second, the last
+		m := &simulated{random: rand.New(rand.NewPCG(1, 7))}
+		good := arm(m, "a", func(cell.Cell) float64 { return 10 })
+		bad := func(_ context.Context, c cell.Cell) (Trial, error) {
+			return &fake{on: m, name: "b", level: 20, breaks: breaks, cell: c}, nil
+		}
+		r, err := Run(t.Context(), good, bad, pairsOf(1), Options{Note: func(string) {}, Record: func(cell.Result) error { return nil }})
+		if err != nil || r.Outcome != compare.Regression || len(r.Turns) != 1 || r.Turns[0].Kind != compare.Broken {
+			t.Errorf("breaks in repeat %d: %v, %s, %+v", breaks, err, r.Outcome, r.Turns)
+		}
+		if _, err := json.Marshal(r); err != nil {
+			t.Errorf("breaks in repeat %d: %v", breaks, err)
+		}
+		if s := r.Speed[0]; breaks < 10 && (s.Verdict != compare.Candidate || s.RepeatsA != measure.MinRepeats || len(s.Warnings) == 0) {
+			t.Errorf("breaks in repeat %d: %+v", breaks, s)
+		}
+	}
+}
+
 // TestAgain: the new side alone is run again, against what is stored.
 func TestAgain(t *testing.T) {
 	t.Parallel()
 	m := &simulated{random: rand.New(rand.NewPCG(3, 7))}
-	stored := func(cell.Cell) [][]float64 { return [][]float64{{1}, {2}} }
-	fresh, err := Again(t.Context(), arm(m, "b", func(cell.Cell) float64 { return 10 }), []cell.Cell{{Type: "bert"}}, stored, Options{Note: func(string) {}, Record: func(cell.Result) error { return nil }})
+	var ran []cell.Cell
+	b := arm(m, "b", func(c cell.Cell) float64 { ran = append(ran, c); return 10 })
+	wanted := []compare.Again{{A: cell.Cell{Type: "bert"}, B: cell.Cell{Type: "bert", DType: "bf16"}, MediansA: []float64{1, 2}}}
+	fresh, err := Again(t.Context(), b, wanted, Options{Note: func(string) {}, Record: func(cell.Result) error { return nil }})
 	if err != nil || len(fresh) != 1 || len(fresh[0].A) != 2 || len(fresh[0].B) != measure.ConfirmRepeats {
 		t.Errorf("%v, %+v", err, fresh)
 	}
+	if len(ran) != 1 || ran[0].DType != "bf16" || fresh[0].Cell.DType != "" {
+		t.Errorf("ran %+v for %+v", ran, fresh[0].Cell)
+	}
 }
 
-// TestBoth: candidates get ten repeats a side, interleaved.
+// TestBoth: candidates get ten repeats a side, interleaved, each side its own cell.
 func TestBoth(t *testing.T) {
 	t.Parallel()
 	m := &simulated{random: rand.New(rand.NewPCG(3, 7))}
 	n := 0
-	fresh, err := Both(t.Context(), arm(m, "a", func(cell.Cell) float64 { return 10 }), arm(m, "b", func(cell.Cell) float64 { return 11 }), []cell.Cell{{Type: "bert"}, {Type: "vit"}},
+	level := func(typ string) func(cell.Cell) float64 {
+		return func(c cell.Cell) float64 {
+			if !strings.HasPrefix(c.Type, typ) {
+				t.Errorf("side %s ran %s", typ, c.Type)
+			}
+			return 10
+		}
+	}
+	wanted := []compare.Again{{A: cell.Cell{Type: "a1"}, B: cell.Cell{Type: "b1"}}, {A: cell.Cell{Type: "a2"}, B: cell.Cell{Type: "b2"}}}
+	fresh, err := Both(t.Context(), arm(m, "a", level("a")), arm(m, "b", level("b")), wanted,
 		Options{Note: func(string) {}, Record: func(cell.Result) error { n++; return nil }})
 	if err != nil || len(fresh) != 2 || len(fresh[1].A) != measure.ConfirmRepeats || len(fresh[1].B) != measure.ConfirmRepeats || n != 4 {
 		t.Errorf("%v, %d recorded, %+v", err, n, fresh)
