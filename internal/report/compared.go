@@ -134,6 +134,12 @@ func whyNothing(r compare.Report) string {
 		f := r.Refused[0]
 		return fmt.Sprintf(": %s refused, the first because its %s differs (%s, %s); --across %s compares them all the same",
 			plural(len(r.Refused), "cell"), f.Field, f.A, f.B, strings.ReplaceAll(f.Field, " ", "-"))
+	case r.A.Cells == 0 || r.B.Cells == 0:
+		empty := r.A
+		if r.A.Cells > 0 {
+			empty = r.B
+		}
+		return ": there are no results " + empty.Name
 	case len(r.OnlyA) < r.A.Cells && len(r.Notes) > 0: // what became of those in common
 		return ": " + r.Notes[0]
 	case len(r.OnlyA) > 0 || len(r.OnlyB) > 0:
