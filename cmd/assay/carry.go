@@ -81,7 +81,7 @@ func (f *carryFlags) check() error {
 		return err
 	}
 	if f.flags.Changed("as") {
-		if err := cell.CheckName(f.as); err != nil {
+		if err := cell.CheckNewName(f.as); err != nil {
 			return usage("--as: %w", err)
 		}
 	}

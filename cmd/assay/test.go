@@ -180,6 +180,9 @@ func writable(path string) error {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return usage("cannot write %s: its folder does not exist", path)
 	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usage("cannot write %s: it is a folder", path)
+	}
 	return nil
 }
 

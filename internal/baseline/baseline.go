@@ -74,7 +74,7 @@ func (f Folder) Has(name string) bool {
 // Set keeps a side's newest result of each cell under a name, in place of what was
 // kept under it before.
 func (f Folder) Set(name string, side compare.Side, now time.Time, assay string) (Baseline, error) {
-	if err := cell.CheckName(name); err != nil {
+	if err := cell.CheckNewName(name); err != nil {
 		return Baseline{}, &RefusedError{err.Error()}
 	}
 	if err := os.MkdirAll(f.Dir, 0o755); err != nil {

@@ -91,8 +91,9 @@ func TestSetRefuses(t *testing.T) {
 	other := xeon
 	other.Machine = &cell.Machine{System: "linux/amd64", CPU: "EPYC", CPUs: 64, MemoryGiB: 256}
 	for want, try := range map[string]func() error{
-		"cannot be a name": func() error { _, err := f.Set("../main", side(entry(xeon, "bert", 0, 1)), now, "1.0"); return err },
-		"nothing to keep":  func() error { _, err := f.Set("main", side(), now, "1.0"); return err },
+		"cannot be a name":   func() error { _, err := f.Set("../main", side(entry(xeon, "bert", 0, 1)), now, "1.0"); return err },
+		"the word for a run": func() error { _, err := f.Set("latest", side(entry(xeon, "bert", 0, 1)), now, "1.0"); return err },
+		"nothing to keep":    func() error { _, err := f.Set("main", side(), now, "1.0"); return err },
 		"results of several machines": func() error {
 			_, err := f.Set("main", side(entry(xeon, "bert", 0, 1), entry(other, "vit", 0, 1)), now, "1.0")
 			return err

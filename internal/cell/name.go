@@ -21,3 +21,12 @@ func CheckName(name string) error {
 	}
 	return nil
 }
+
+// CheckNewName says what is wrong with a name that is to be given: latest and previous
+// are words for runs already, which it would hide.
+func CheckNewName(name string) error {
+	if name == "latest" || name == "previous" {
+		return fmt.Errorf("%q cannot be a name: it is the word for a run", name)
+	}
+	return CheckName(name)
+}

@@ -96,17 +96,19 @@ type Summary struct {
 	To    time.Time   `json:"to"`
 }
 
-// Named is a cell as people call it.
+// Named is a cell as people call it, with what is otherwise on side b.
 type Named struct {
-	Model    string `json:"model"`
-	Family   string `json:"family,omitempty"`
-	Target   string `json:"target"`
-	TargetB  string `json:"target_b,omitempty"` // where the sides' targets differ
-	Platform string `json:"platform"`
-	// PlatformB is side b's where the sides' platforms differ.
+	Model     string   `json:"model"`
+	ModelB    string   `json:"model_b,omitempty"`
+	Family    string   `json:"family,omitempty"`
+	Target    string   `json:"target"`
+	TargetB   string   `json:"target_b,omitempty"`
+	Platform  string   `json:"platform"`
 	PlatformB string   `json:"platform_b,omitempty"`
 	DType     string   `json:"dtype"`
+	DTypeB    string   `json:"dtype_b,omitempty"`
 	Settings  []string `json:"settings,omitempty"` // beside the usual ones
+	SettingsB []string `json:"settings_b,omitempty"`
 }
 
 // Compare says what changed from a to b.

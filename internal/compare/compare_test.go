@@ -258,6 +258,24 @@ func TestAcrossTargets(t *testing.T) {
 	}
 }
 
+// TestNamedOnBothSides: what is not alike on the two sides stands in the cell's name.
+func TestNamedOnBothSides(t *testing.T) {
+	t.Parallel()
+	with := func(c cell.Cell) change { return func(e *Entry) { e.Result.Cell = c.Normal() } }
+	for want, cells := range map[string][2]cell.Cell{
+		"bert on cpu, fp32":                                {{Type: "bert"}, {Type: "bert"}},
+		"bert → vit on cpu, fp32":                          {{Type: "bert"}, {Type: "vit"}},
+		"bert on cpu, fp32 → bf16":                         {{Type: "bert"}, {Type: "bert", DType: "bf16"}},
+		"bert on cpu, fp32, threads 1 → threads 2":         {{Type: "bert", Threads: 1}, {Type: "bert", Threads: 2}},
+		"bert on cpu, fp32, batch 4, as it is → threads 2": {{Type: "bert", Batch: 4}, {Type: "bert", Batch: 4, Threads: 2}},
+	} {
+		r := OfPairs([]Pair{{entry(with(cells[0])), entry(with(cells[1]))}}, Options{})
+		if got := r.Speed[0].Cell.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // TestLoneChange: one change among many cells is a candidate that six repeats cannot
 // show; fresh ones do. What they do not bear out is refuted.
 func TestLoneChange(t *testing.T) {

@@ -137,34 +137,46 @@ func Name(c cell.Cell) Named {
 }
 
 func (p Pair) named() Named {
-	n := Name(p.A.Result.Cell)
-	if b := Name(p.B.Result.Cell); b.Target != n.Target {
-		n.TargetB = b.Target
-		if b.Platform != n.Platform {
-			n.PlatformB = b.Platform
+	n, b := Name(p.A.Result.Cell), Name(p.B.Result.Cell)
+	otherwise := func(a, b string) string {
+		if a == b {
+			return ""
 		}
+		return b
 	}
-	if n.Family == "" {
-		n.Family = p.B.Result.Cell.Family
+	n.ModelB, n.TargetB, n.PlatformB, n.DTypeB = otherwise(n.Model, b.Model), otherwise(n.Target, b.Target), otherwise(n.Platform, b.Platform), otherwise(n.DType, b.DType)
+	if !slices.Equal(n.Settings, b.Settings) {
+		n.SettingsB = append([]string{}, b.Settings...)
 	}
+	n.Family = cmp.Or(n.Family, b.Family)
 	return n
 }
 
-// String is the cell in one line: "bert on cpu, fp32, batch 4".
-func (n Named) String() string {
-	where := n.Target
-	if n.TargetB != "" {
-		where += " → " + n.TargetB
+// to is a value of both sides in words.
+func to(a, b string) string {
+	if b == "" {
+		return a
 	}
-	return strings.Join(append([]string{n.Model + " on " + where, n.DType}, n.Settings...), ", ")
+	return a + " → " + b
 }
 
-// platforms is where the cell ran on both sides.
-func (n Named) platforms() string {
-	if n.PlatformB != "" {
-		return n.Platform + " → " + n.PlatformB
+// String is the cell in one line: "bert on cpu, fp32, batch 4", or where the sides are not
+// alike "bert on cpu → openvino, fp32, batch 4".
+func (n Named) String() string {
+	words := []string{to(n.Model, n.ModelB) + " on " + to(n.Target, n.TargetB), to(n.DType, n.DTypeB)}
+	if n.SettingsB == nil {
+		return strings.Join(append(words, n.Settings...), ", ")
 	}
-	return n.Platform
+	for _, s := range n.Settings {
+		if slices.Contains(n.SettingsB, s) {
+			words = append(words, s)
+		}
+	}
+	only := func(of, other []string) string {
+		left := slices.DeleteFunc(slices.Clone(of), func(s string) bool { return slices.Contains(other, s) })
+		return cmp.Or(strings.Join(left, " and "), "as it is")
+	}
+	return strings.Join(append(words, to(only(n.Settings, n.SettingsB), only(n.SettingsB, n.Settings))), ", ")
 }
 
 func (n Named) compare(other Named) int { return strings.Compare(n.String(), other.String()) }

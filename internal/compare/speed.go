@@ -262,7 +262,7 @@ func means(list []Speed) []Mean {
 	type group struct{ by, name string }
 	ratios := map[group][]float64{}
 	for _, s := range list {
-		for _, g := range []group{{"all", ""}, {"family", cmp.Or(s.Cell.Family, "unknown")}, {"platform", s.Cell.platforms()}} {
+		for _, g := range []group{{"all", ""}, {"family", cmp.Or(s.Cell.Family, "unknown")}, {"platform", to(s.Cell.Platform, s.Cell.PlatformB)}} {
 			ratios[g] = append(ratios[g], s.Ratio)
 		}
 	}

@@ -78,7 +78,7 @@ type Begun struct {
 
 func (s *Server) startRun(ctx context.Context, in *RunBody) (*Begun, error) {
 	if in.Body.Name != "" {
-		if err := cell.CheckName(in.Body.Name); err != nil {
+		if err := cell.CheckNewName(in.Body.Name); err != nil {
 			return nil, &WrongError{err}
 		}
 	}

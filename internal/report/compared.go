@@ -171,7 +171,7 @@ func footerLines(r compare.Report) []string {
 	if len(r.Speed) > 0 && !f.Confirmed {
 		out = append(out, fmt.Sprintf("nothing was run again: where no speed changed, chance alone gives up to %.0f %% of comparisons a verdict on some cell; assay bench --baseline and --ab run candidates again", 100*measure.FalseDiscovery))
 	}
-	if len(r.Speed) > 0 && f.Confirmed && f.Stored {
+	if f.Stored && slices.ContainsFunc(r.Speed, func(s compare.Speed) bool { return s.First != nil }) {
 		out = append(out, "the fresh repeats were compared with the stored ones that chose the candidates, so that chance counts twice: expect more false verdicts than of repeats that are all fresh (docs/comparing.md)")
 	}
 	return append(out, "false verdicts of this method with fresh repeats on both sides: "+RatesText(f.Rates))
