@@ -3,7 +3,6 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -58,13 +57,29 @@ func match(a, b Side, o Options) matched {
 	return m
 }
 
-// ordered are the places of results in a fixed order.
+// ordered are the places of results in a fixed order: by what most of them differ in, so
+// that few need to be written out whole.
 func ordered(on map[place]Entry) []place {
-	names := make(map[place]string, len(on))
-	for at := range on {
-		names[at] = at.key.String() + " " + at.machine
+	type called struct {
+		name string
+		at   *place
 	}
-	return slices.SortedFunc(maps.Keys(names), func(x, y place) int { return strings.Compare(names[x], names[y]) })
+	list := make([]called, 0, len(on))
+	for at := range on {
+		c := at.key.Cell()
+		list = append(list, called{c.Type + " " + c.Checkpoint + " " + string(c.Platform) + " " + string(c.Engine) + " " + string(c.DType), &at})
+	}
+	slices.SortFunc(list, func(x, y called) int {
+		if by := strings.Compare(x.name, y.name); by != 0 {
+			return by
+		}
+		return cmp.Or(strings.Compare(x.at.key.String(), y.at.key.String()), strings.Compare(x.at.machine, y.at.machine))
+	})
+	out := make([]place, len(list))
+	for i, c := range list {
+		out[i] = *c.at
+	}
+	return out
 }
 
 func (m *matched) add(was, is Entry) {
