@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -16,8 +15,12 @@ func (p *Pool) take(ctx context.Context, r Request) (*held, Answer, error) {
 		return h, a, nil
 	}
 	lock := p.lockOf(r.name())
-	lock.Lock() // those who ask for the same thing wait for one load
-	defer lock.Unlock()
+	select { // those who ask for the same thing wait for one load
+	case lock <- struct{}{}:
+		defer func() { <-lock }()
+	case <-ctx.Done():
+		return nil, Answer{}, context.Cause(ctx)
+	}
 	if h, a, ok := p.ready(r); ok {
 		return h, a, nil
 	}
@@ -56,7 +59,7 @@ func (p *Pool) ready(r Request) (*held, Answer, bool) {
 // mostNames bounds what is remembered about requests: their words are the askers'.
 const mostNames = 4096
 
-func (p *Pool) lockOf(name string) *sync.Mutex {
+func (p *Pool) lockOf(name string) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.find[name] == nil {
@@ -64,7 +67,7 @@ func (p *Pool) lockOf(name string) *sync.Mutex {
 			clear(p.find)
 			clear(p.aliases)
 		}
-		p.find[name] = &sync.Mutex{}
+		p.find[name] = make(chan struct{}, 1)
 	}
 	return p.find[name]
 }
@@ -111,10 +114,14 @@ func (p *Pool) in(ctx context.Context, s Subject, place Place) (*held, error) {
 	}
 	loading, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.limits.Load)
 	defer cancel()
+	defer p.endedBy(cancel)()
 	loaded, err := p.loader.Load(loading, s, place, beside)
 	if err != nil {
 		p.drop(h)
-		if loading.Err() != nil {
+		switch {
+		case errors.Is(loading.Err(), context.Canceled):
+			err = errClosed
+		case loading.Err() != nil:
 			err = &RefusedError{Slow, fmt.Errorf("loading took longer than %s", p.limits.Load)}
 		}
 		return nil, err
@@ -127,12 +134,12 @@ func (p *Pool) in(ctx context.Context, s Subject, place Place) (*held, error) {
 	p.mu.Unlock()
 	if closed { // Close did not see it
 		p.give(h)
-		p.lose(h)
+		p.lose(h, errClosed)
 		return nil, errClosed
 	}
-	if over := p.measure(h); over != nil {
+	if over := p.measure(h, true); over != nil {
 		p.give(h)
-		p.lose(h)
+		p.lose(h, over)
 		return nil, over
 	}
 	return h, nil
@@ -161,7 +168,7 @@ func (p *Pool) reserve(ctx context.Context, s Subject, place Place) (h *held, fr
 			p.mu.Unlock()
 			return h, false, nil, nil
 		case !ok && p.fits(place.Device, place.Need):
-			h = &held{key: key, subject: s, place: place, charge: place.Need, users: 1, last: p.now()}
+			h = &held{key: key, subject: s, place: place, charge: place.Need, users: 1, last: p.now(), use: make(chan struct{}, 1)}
 			p.held[key] = h
 			beside := p.beside(h)
 			p.mu.Unlock()
@@ -276,29 +283,40 @@ func (p *Pool) give(h *held) {
 	p.wake()
 }
 
-// lose ends a model that broke, or took too much. Its other users are told.
-func (p *Pool) lose(h *held) {
-	p.mu.Lock()
-	first := !h.lost
-	h.lost = true
-	p.counts.Lost++
-	p.mu.Unlock()
-	if first {
+// lose ends a model that broke, or took too much. Its other users are told why, where
+// that is known.
+func (p *Pool) lose(h *held, why error) {
+	if p.out(h, why) {
+		p.count(func(c *Counters) { c.Lost++ })
 		p.close(h)
 	}
 }
 
+// out takes a loaded model out; true for the first who does so, who has to end it.
+func (p *Pool) out(h *held, why error) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h.lost || h.loaded == nil {
+		return false
+	}
+	h.lost, h.why = true, why
+	return true
+}
+
 // measure charges what a model takes. Where that is more than was reserved and is not
-// free, models that nobody uses leave; where that is not enough, it is an error.
-func (p *Pool) measure(h *held) *RefusedError {
+// free, models that nobody uses leave; where that is not enough, it is an error. What
+// was taken is reserved from the start the next time: all of what loading took, but of
+// what a call took only what there was room for. Else one large input would be the last
+// that the model is ever loaded for.
+func (p *Pool) measure(h *held, loading bool) *RefusedError {
 	took, known := h.loaded.Memory()
 	if !known {
 		return nil // it keeps its reservation
 	}
 	p.mu.Lock()
-	before := p.learnt[h.key]
-	p.learnt[h.key] = Bytes{max(before.Host, took.Host), max(before.Device, took.Device)}
-	p.peak()
+	if loading {
+		p.learn(h.key, took)
+	}
 	more := Bytes{max(0, took.Host-h.charge.Host), max(0, took.Device-h.charge.Device)}
 	for more != (Bytes{}) && !p.fits(h.place.Device, more) {
 		idle := p.idlest()
@@ -312,9 +330,16 @@ func (p *Pool) measure(h *held) *RefusedError {
 		p.mu.Lock()
 	}
 	h.charge = Bytes{max(h.charge.Host, took.Host), max(h.charge.Device, took.Device)}
+	p.learn(h.key, took)
 	p.peak()
 	p.mu.Unlock()
 	return nil
+}
+
+// learn notes what a subject took in a place; the lock is held.
+func (p *Pool) learn(key string, took Bytes) {
+	before := p.learnt[key]
+	p.learnt[key] = Bytes{max(before.Host, took.Host), max(before.Device, took.Device)}
 }
 
 // watch measures models while they work.
@@ -334,8 +359,8 @@ func (p *Pool) watch() {
 			if !busy {
 				continue
 			}
-			if over := p.measure(h); over != nil {
-				p.lose(h)
+			if over := p.measure(h, false); over != nil {
+				p.lose(h, over)
 			}
 		}
 	}

@@ -149,9 +149,9 @@ type Pool struct {
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced whenever something may have become possible
 	held    map[string]*held
-	aliases map[string]alias       // what a request came to before
-	learnt  map[string]Bytes       // what a place of a subject really took
-	find    map[string]*sync.Mutex // one load of a thing at a time
+	aliases map[string]alias         // what a request came to before
+	learnt  map[string]Bytes         // what a place of a subject really took
+	find    map[string]chan struct{} // one load of a thing at a time
 	counts  Counters
 	closed  bool
 	stop    chan struct{}
@@ -174,15 +174,16 @@ type held struct {
 	users   int
 	last    time.Time
 	calls   int64
-	use     sync.Mutex // one call at a time
-	lost    bool       // it must not be used any more
+	use     chan struct{} // one call at a time: who calls puts something in
+	lost    bool          // it must not be used any more
+	why     error         // it was ended, where more is known than that
 }
 
 // New makes an empty pool.
 func New(l Loader, limits Limits, now func() time.Time) *Pool {
 	p := &Pool{
 		loader: l, limits: limits, now: now, turns: newTurns(limits.InFlight, limits.Queue), changed: make(chan struct{}),
-		held: map[string]*held{}, aliases: map[string]alias{}, learnt: map[string]Bytes{}, find: map[string]*sync.Mutex{}, stop: make(chan struct{}),
+		held: map[string]*held{}, aliases: map[string]alias{}, learnt: map[string]Bytes{}, find: map[string]chan struct{}{}, stop: make(chan struct{}),
 	}
 	if limits.Watch > 0 {
 		p.work.Go(p.watch)
@@ -191,7 +192,7 @@ func New(l Loader, limits Limits, now func() time.Time) *Pool {
 }
 
 // errClosed says that the pool is over.
-var errClosed = errors.New("the pool is closing")
+var errClosed error = &BusyError{Why: "the pool is closing", Seconds: 10}
 
 // Call runs a request: it waits for its turn, loads the model if need be, and
 // asks it.
@@ -210,8 +211,13 @@ func (p *Pool) Call(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	defer p.give(h)
-	h.use.Lock()
-	defer h.use.Unlock()
+	select {
+	case h.use <- struct{}{}:
+		defer func() { <-h.use }()
+	case <-ctx.Done():
+		p.count(func(c *Counters) { c.Failed++ })
+		return Answer{}, context.Cause(ctx)
+	}
 	a.Key = h.key
 	a.QueuedMS = ms(p.now().Sub(began)) - a.LoadMS
 	asked := p.now()
@@ -245,37 +251,65 @@ func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond)
 // ask calls the model. It goes on when the asker leaves, which would cost the model:
 // the answer is thrown away then.
 func (p *Pool) ask(h *held, r Request) (json.RawMessage, error) {
-	if h.lost {
-		return nil, &RefusedError{Broke, errors.New("the model was lost while the request waited for it: try again")}
+	if err := p.ended(h); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), p.limits.Call)
 	defer cancel()
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		select {
-		case <-p.stop: // whoever closes the pool does not wait for minutes
-			cancel()
-		case <-over:
-		}
-	}()
+	defer p.endedBy(cancel)()
 	out, err := h.loaded.Call(ctx, r.Op, r.Args)
 	if ctx.Err() != nil {
-		p.lose(h)
+		p.lose(h, nil)
 		if errors.Is(ctx.Err(), context.Canceled) {
 			return nil, errClosed
 		}
 		return nil, &RefusedError{Slow, errors.New("the model took longer than " + p.limits.Call.String() + ", and was ended")}
 	}
 	if refused := (*RefusedError)(nil); err != nil && (!errors.As(err, &refused) || refused.Kind == Broke) {
-		p.lose(h)
+		p.lose(h, nil)
+		if why := p.reason(h); why != nil { // watch ended it: that is why it broke
+			return nil, why
+		}
 		return nil, &RefusedError{Broke, err}
 	}
-	if over := p.measure(h); over != nil {
-		p.lose(h)
+	if over := p.measure(h, false); over != nil {
+		p.lose(h, over)
 		return nil, over
 	}
 	return out, err
+}
+
+// endedBy cancels when the pool is closed, since whoever closes it does not wait for
+// minutes; what it returns ends that.
+func (p *Pool) endedBy(cancel func()) func() {
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-p.stop:
+			cancel()
+		case <-over:
+		}
+	}()
+	return func() { close(over) }
+}
+
+// ended is why a model cannot be used any more; nil where it can.
+func (p *Pool) ended(h *held) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !h.lost:
+		return nil
+	case h.why != nil:
+		return h.why
+	}
+	return &RefusedError{Broke, errors.New("the model was lost while the request waited for it: try again")}
+}
+
+func (p *Pool) reason(h *held) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return h.why
 }
 
 // Close ends all models. Requests under way end with an error.
@@ -293,13 +327,37 @@ func (p *Pool) Close() error {
 	p.work.Wait()
 	var failed []error
 	for _, h := range p.all() {
-		h.use.Lock()
-		if h.loaded != nil {
+		h.use <- struct{}{} // its last call has ended
+		if p.out(h, errClosed) {
 			failed = append(failed, h.loaded.Close())
+			p.drop(h)
 		}
-		h.use.Unlock()
+		<-h.use
 	}
+	p.emptied()
 	return errors.Join(failed...)
+}
+
+// closeLimit is how long Close waits for models that others are loading or ending.
+const closeLimit = 20 * time.Second
+
+// emptied waits until no model is left.
+func (p *Pool) emptied() {
+	limit := time.NewTimer(closeLimit)
+	defer limit.Stop()
+	for {
+		p.mu.Lock()
+		left, changed := len(p.held), p.changed
+		p.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit.C:
+			return
+		}
+	}
 }
 
 func (p *Pool) all() []*held {

@@ -21,6 +21,7 @@ type fakes struct {
 	places []Place
 	fail   map[string]Kind // a target's loads end so
 	slow   time.Duration
+	hang   bool // loads last until they are cancelled
 
 	used, most, open, loads atomic.Int64
 }
@@ -41,9 +42,13 @@ func (f *fakes) Find(_ context.Context, r Request) (Subject, []Place, error) {
 	return Subject{Key: r.Model, Name: r.Model}, out, nil
 }
 
-func (f *fakes) Load(_ context.Context, s Subject, p Place, _ Loaded) (Loaded, error) {
+func (f *fakes) Load(ctx context.Context, s Subject, p Place, _ Loaded) (Loaded, error) {
 	if kind := f.fail[p.Target]; kind != "" {
 		return nil, &RefusedError{kind, errors.New("not there")}
+	}
+	if f.hang {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	time.Sleep(f.slow)
 	took := f.need
@@ -70,6 +75,7 @@ type fake struct {
 	f      *fakes
 	name   string
 	took   int64
+	more   atomic.Int64 // that a call takes
 	closed atomic.Bool
 	inside atomic.Int64
 }
@@ -92,12 +98,20 @@ func (m *fake) Call(ctx context.Context, op Op, args json.RawMessage) (json.RawM
 	case "forever":
 		<-ctx.Done()
 		return nil, ctx.Err()
+	case "large":
+		m.more.Store(1000)
+	case "swell": // and end with what is taken
+		m.more.Store(1000)
+		for !m.closed.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		return nil, errors.New("the process ended")
 	}
 	return json.Marshal(m.name + ":" + x.Input)
 }
 func (m *fake) Settings() json.RawMessage { return json.RawMessage(`{"asked":"x"}`) }
 func (m *fake) Parts() []string           { return nil }
-func (m *fake) Memory() (Bytes, bool)     { return Bytes{Host: m.took}, true }
+func (m *fake) Memory() (Bytes, bool)     { return Bytes{Host: m.took + m.more.Load()}, true }
 func (m *fake) Close() error {
 	if m.closed.Swap(true) {
 		return errors.New("closed twice")
@@ -291,5 +305,99 @@ func TestOrder(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// TestLargeInputIsForgotten: an input that takes more than there is ends the model, and only that: the
+// next request has it loaded again.
+func TestLargeInputIsForgotten(t *testing.T) {
+	t.Parallel()
+	f := &fakes{need: 100}
+	p := New(f, Limits{Host: 350, InFlight: 2, Call: time.Minute, Load: time.Minute}, time.Now)
+	defer p.Close()
+	refused := (*RefusedError)(nil)
+	if _, err := p.Call(t.Context(), ask("a", "large")); !errors.As(err, &refused) || refused.Kind != TooLarge {
+		t.Errorf("%v", err)
+	}
+	if a, err := p.Call(t.Context(), ask("a", "x")); err != nil || string(a.Output) != `"a:x"` {
+		t.Errorf("%s %v", a.Output, err)
+	}
+	if c := p.Status().Counters; c.Lost != 1 || c.Loads != 2 || c.PeakBytes > 350 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// TestEndedInACall: who asked a model that took too much while it computed is told that, and so is who waited for it.
+func TestEndedInACall(t *testing.T) {
+	t.Parallel()
+	f := &fakes{need: 100}
+	p := New(f, Limits{Host: 350, InFlight: 3, Queue: 3, Call: time.Minute, Load: time.Minute, Watch: 20 * time.Millisecond}, time.Now)
+	defer p.Close()
+	if _, err := p.Call(t.Context(), ask("a", "x")); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 3)
+	for range 3 {
+		go func() { _, err := p.Call(t.Context(), ask("a", "swell")); done <- err }()
+	}
+	for range 3 {
+		refused := (*RefusedError)(nil)
+		if err := <-done; !errors.As(err, &refused) || refused.Kind != TooLarge {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestWhoLeavesAsksNothing: requests whose askers are gone take neither a model nor a turn.
+func TestWhoLeavesAsksNothing(t *testing.T) {
+	t.Parallel()
+	f := &fakes{need: 1}
+	p := New(f, Limits{Host: 10, InFlight: 2, Queue: 2, Call: time.Second, Load: time.Minute}, time.Now)
+	defer p.Close()
+	first := make(chan error, 1)
+	go func() { _, err := p.Call(context.Background(), ask("a", "forever")); first <- err }()
+	for s := p.Status(); len(s.Models) == 0 || s.Models[0].State != "busy"; s = p.Status() {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	second := make(chan error, 1)
+	go func() { _, err := p.Call(ctx, ask("a", "x")); second <- err }()
+	for p.Status().InFlight < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	select {
+	case err := <-second:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	case <-first:
+		t.Error("who left waited for the model")
+	}
+	if s := p.Status(); s.InFlight > 1 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestCloseEndsLoads: whoever closes a pool waits for no load, and none goes on.
+func TestCloseEndsLoads(t *testing.T) {
+	t.Parallel()
+	f := &fakes{need: 1, hang: true}
+	p := New(f, Limits{Host: 10, InFlight: 2, Queue: 2, Call: time.Minute, Load: time.Hour}, time.Now)
+	done := make(chan error, 1)
+	go func() { _, err := p.Call(context.Background(), ask("a", "x")); done <- err }()
+	for len(p.Status().Models) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case err := <-done:
+		if !errors.Is(err, errClosed) {
+			t.Errorf("%v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the load goes on")
 	}
 }
