@@ -27,9 +27,15 @@ type servedLab struct {
 	present *session.Session // that installs nothing
 }
 
+// mostCells is how many a run of the dashboard's may have: whoever asks for one in a few words gets no plan that
+// fills the memory. Every type on every target is a fifth of it.
+const mostCells = 50_000
+
 // Begin plans a request. The journal is begun when the run's turn has come.
 func (l *servedLab) Begin(ctx context.Context, r plan.Request, name string) (live.Work, error) {
-	p, err := l.app.planner(l.flags, l.catalog, l.session).Plan(ctx, r)
+	planner := l.app.planner(l.flags, l.catalog, l.session)
+	planner.Most = mostCells
+	p, err := planner.Plan(ctx, r)
 	if err != nil {
 		return live.Work{}, notHere(err)
 	}

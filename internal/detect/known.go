@@ -78,7 +78,11 @@ func Known(t platform.Target) error {
 	if names := BrowserNames(); t.Browser != "" && !slices.Contains(names, t.Browser) {
 		return unknown("browser", t.Browser, names, "")
 	}
-	of := devicesOf[t.Platform]
+	of, ok := devicesOf[t.Platform]
+	if !ok {
+		_, err := platform.Parse(string(t.Platform))
+		return err
+	}
 	names := of.names()
 	if t.Device == "" || slices.Contains(names, t.Device) || of.form != nil && of.form.MatchString(t.Device) {
 		return nil

@@ -44,6 +44,14 @@ func TestKnown(t *testing.T) {
 	}
 }
 
+// TestKnownPlatforms: a platform that nobody knows is an error, and no crash.
+func TestKnownPlatforms(t *testing.T) {
+	t.Parallel()
+	if err := Known(platform.Target{Platform: "abacus"}); err == nil {
+		t.Error("an abacus is known")
+	}
+}
+
 func TestKnownBrowsers(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{

@@ -73,8 +73,12 @@ func (r *Run) Report() cell.Report {
 	return cell.Report{Schema: cell.Schema, Run: r.work.Run, Host: r.work.Host, Results: slices.Clone(r.results)}
 }
 
-// Plan is what was asked for.
-func (r *Run) Plan() cell.Plan { return r.work.Plan }
+// Plan is what was asked for; of a run that is over without its cells.
+func (r *Run) Plan() cell.Plan {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.work.Plan
+}
 
 // State is how far the run is.
 func (r *Run) State() State {
@@ -166,6 +170,7 @@ func (r *Run) begin() {
 func (r *Run) end(s State, why error) {
 	r.mu.Lock()
 	r.state, r.running, r.ended = s, nil, r.now().UTC()
+	r.work.Plan.Cells, r.work.Carry = nil, nil // many runs that are over are kept
 	if why != nil {
 		r.failure = why.Error()
 	}

@@ -58,6 +58,8 @@ type Planner struct {
 	// Allow is what models may bring: pickles, code of their own. No request
 	// can allow it for itself.
 	Allow hub.Want
+	// Most is how many cells a plan may have: settings multiply. 0 is no limit.
+	Most int
 	// Say tells the user what was decided. Nil tells nobody.
 	Say func(string)
 	// RuledOut is why auto is not to take a target for a model type, "" where nothing
@@ -107,6 +109,9 @@ func (p *Planner) cells(ctx context.Context, r Request) ([]cell.Cell, error) {
 		for _, t := range targets {
 			if t, err = takeGraph(m, t); err != nil {
 				return nil, err
+			}
+			if p.Most > 0 && len(out)+r.settings() > p.Most {
+				return nil, refuse("the request means more than %d cells: ask for fewer models, targets, dtypes, batches or lengths", p.Most)
 			}
 			out = append(out, r.spread(m.On(t))...)
 		}

@@ -207,3 +207,26 @@ func written(t *rapid.T, r Request) Request {
 	}
 	return out
 }
+
+// TestMost: settings multiply, so that a short request may mean more cells than there is memory for.
+func TestMost(t *testing.T) {
+	t.Parallel()
+	long := make([]int, 100_000)
+	for i := range long {
+		long[i] = i + 1
+	}
+	p, _ := planner(t, nil)
+	p.Most = 100
+	refused := (*RequestError)(nil)
+	if _, err := p.Plan(t.Context(), Request{Selector: catalog.Selector{All: true}, Settings: Settings{Targets: []string{"cpu"}, Batches: long, Seqs: long}}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "more than 100 cells") {
+		t.Errorf("%v", err)
+	}
+	ask := Request{Selector: catalog.Selector{Models: []string{"bert", "vit"}}, Settings: Settings{Targets: []string{"cpu"}, Batches: long[:50]}}
+	if got, err := p.Plan(t.Context(), ask); err != nil || len(got.Cells) != 100 {
+		t.Errorf("%d cells, %v", len(got.Cells), err)
+	}
+	ask.Batches = long[:51]
+	if _, err := p.Plan(t.Context(), ask); !errors.As(err, &refused) {
+		t.Errorf("one too many: %v", err)
+	}
+}

@@ -126,6 +126,11 @@ func (r Request) Check() error {
 	return nil
 }
 
+// settings is into how many cells spread makes one model on one target.
+func (r Request) settings() int {
+	return max(1, len(r.DTypes)) * max(1, len(r.Batches)) * max(1, len(r.Seqs)+len(r.Prompts))
+}
+
 // spread is one model on one target with each of the asked settings.
 func (r Request) spread(c cell.Cell) []cell.Cell {
 	c.Image, c.Seed, c.Threads = r.Image, r.Seed, r.Threads
