@@ -41,7 +41,18 @@ func (s *Store) Answer(ctx context.Context, query string, l Limits) (text []byte
 		return nil, ofQuestion(err)
 	}
 	text, err = ses.answer(ctx, query, names, l)
-	return text, ofQuestion(err)
+	return text, ofQuestion(asAsked(err))
+}
+
+// asAsked takes from an error the line of a statement that it points into: it is not the one that was asked.
+func asAsked(err error) error {
+	e := (*duckdb.Error)(nil)
+	if !errors.As(err, &e) {
+		return err
+	}
+	told := *e
+	told.Msg, _, _ = strings.Cut(e.Msg, "\n\nLINE ")
+	return &told
 }
 
 // answer writes rows as they come.

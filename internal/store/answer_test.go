@@ -57,6 +57,21 @@ func TestAnswerHasLimits(t *testing.T) {
 	}
 }
 
+// TestAnswerTellsOfTheQuestion: an error that comes while it is answered shows nothing of the statement that it was made.
+func TestAnswerTellsOfTheQuestion(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	for query, want := range map[string]string{"SELECT 'a'::INTEGER": "Could not convert string", "SELECT 1 -- \x00": "a NUL in it"} {
+		text, err := s.Answer(t.Context(), query, small)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "query(") {
+			t.Errorf("%q gave %s, %v", query, text, err)
+		}
+	}
+	if sets := strings.Join(small.within(settings{}).sets, "; "); !strings.Contains(sets, "SET threads = 2") { // machines with two have that anyway
+		t.Error(sets)
+	}
+}
+
 // TestSQLReachesNothing: no way to read or write a file, to reach a network, or to change
 // a setting works, and each is the asker's error. What answers has been looked at, and tells of the database only.
 func TestSQLReachesNothing(t *testing.T) {
@@ -110,7 +125,7 @@ func TestSQLReachesNothing(t *testing.T) {
 			t.Errorf("%s gave %s, %v", query, text, err)
 		}
 	}
-	for setting, want := range map[string]string{"enable_external_access": "false", "lock_configuration": "true", "autoload_known_extensions": "false", "autoinstall_known_extensions": "false", "max_temp_directory_size": `"0 bytes"`} {
+	for setting, want := range map[string]string{"enable_external_access": "false", "lock_configuration": "true", "autoload_known_extensions": "false", "autoinstall_known_extensions": "false", "max_temp_directory_size": `"0 bytes"`, "threads": "2", "memory_limit": `"64.0 MiB"`} {
 		if text, err := asked("SELECT current_setting('" + setting + "') AS v"); err != nil || !strings.Contains(string(text), `"v":`+want) {
 			t.Errorf("%s is %s, %v", setting, text, err)
 		}

@@ -153,6 +153,9 @@ var questions = map[string]bool{
 // checkWords looks at the first word only, for the sake of a clear sentence;
 // DuckDB's parser has the last word in check.
 func checkWords(query string) error {
+	if strings.ContainsRune(query, 0) {
+		return &StatementError{"there is a NUL in it, where DuckDB would end the statement"}
+	}
 	word := firstWord(query)
 	if word == "" {
 		return &StatementError{"there is no statement"}
