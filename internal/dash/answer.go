@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"time"
 
 	"assay/internal/clean"
 	"assay/internal/live"
@@ -151,7 +152,7 @@ func keeping[In, Out any](s *Server, o operation, name func(*In) string, do func
 		if err != nil {
 			return nil, asProblem(err)
 		}
-		b, err := snap.answer(o.id+" "+name(in), func() (*body, error) {
+		b, err := snap.answer(o.id+" "+name(in)+" "+s.today(), func() (*body, error) {
 			out, err := do(context.WithoutCancel(ctx), snap, in)
 			if err != nil {
 				return nil, err
@@ -164,6 +165,9 @@ func keeping[In, Out any](s *Server, o operation, name func(*In) string, do func
 		return b.stream(described.DefaultStatus, jsonKind), nil
 	})
 }
+
+// today is the day: ages are counted in it, so that an answer is of one.
+func (s *Server) today() string { return s.o.Now().UTC().Format(time.DateOnly) }
 
 func (b *body) stream(status int, kind string) *streamed {
 	return &streamed{Body: func(ctx huma.Context) {
@@ -187,10 +191,13 @@ func asProblem(err error) error {
 		request *plan.RequestError
 		busy    *pool.BusyError
 		refused *pool.RefusedError
+		later   *LaterError
 	)
 	switch {
 	case errors.As(err, &already):
 		return err
+	case errors.As(err, &refused):
+		return huma.NewError(refusals[refused.Kind], clean.Text(err.Error()))
 	case errors.As(err, &wrong), errors.As(err, &request):
 		return huma.Error422UnprocessableEntity(clean.Text(err.Error()))
 	case errors.As(err, &busy):
@@ -199,11 +206,11 @@ func asProblem(err error) error {
 			status = http.StatusTooManyRequests
 		}
 		return huma.ErrorWithHeaders(huma.NewError(status, clean.Text(err.Error())), http.Header{"Retry-After": {busy.RetryAfter()}})
-	case errors.As(err, &refused):
-		return huma.NewError(refusals[refused.Kind], clean.Text(err.Error()))
+	case errors.As(err, &later):
+		return huma.ErrorWithHeaders(huma.Error503ServiceUnavailable(clean.Text(err.Error())), http.Header{"Retry-After": {"5"}})
 	case errors.Is(err, live.ErrFull):
 		return huma.ErrorWithHeaders(huma.Error429TooManyRequests(err.Error()), http.Header{"Retry-After": {"30"}})
-	case errors.Is(err, live.ErrClosed), errors.Is(err, context.Canceled):
+	case errors.Is(err, live.ErrClosed), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return huma.Error503ServiceUnavailable(err.Error())
 	}
 	return huma.Error500InternalServerError(clean.Text(err.Error()))

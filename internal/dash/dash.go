@@ -118,6 +118,12 @@ type WrongError struct{ Err error }
 func (e *WrongError) Error() string { return e.Err.Error() }
 func (e *WrongError) Unwrap() error { return e.Err }
 
+// LaterError is what may be answered later: something is in use now.
+type LaterError struct{ Err error }
+
+func (e *LaterError) Error() string { return e.Err.Error() }
+func (e *LaterError) Unwrap() error { return e.Err }
+
 // Options are set once.
 type Options struct {
 	Version string
@@ -150,6 +156,7 @@ type Options struct {
 type Server struct {
 	o       Options
 	api     huma.API
+	mux     *http.ServeMux
 	handler http.Handler
 	runs    *live.Runs
 	started time.Time
@@ -164,11 +171,13 @@ type Server struct {
 	viewers   atomic.Int64
 	asking    chan struct{} // one question in SQL at a time
 	answerIn  time.Duration // how long one may take
+	waitFor   time.Duration // how long one waits for others
 }
 
 // New makes a server; it listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{o: o, runs: live.NewRuns(o.Now), started: o.Now().UTC(), asking: make(chan struct{}, 1), answerIn: queryLimit}
+	s := &Server{o: o, runs: live.NewRuns(o.Now), started: o.Now().UTC(), asking: make(chan struct{}, 1), answerIn: queryLimit, waitFor: queryPatience}
+	s.detected.asking = make(lock, 1)
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.snapshots.past, s.snapshots.now = o.Past, o.Now
 	mux := http.NewServeMux()
@@ -177,6 +186,8 @@ func New(o Options) *Server {
 	nullable(s.api.OpenAPI().Components.Schemas)
 	mux.HandleFunc("GET /data/{path...}", s.data)
 	mux.HandleFunc("GET /", s.page)
+	mux.HandleFunc("/", s.notHere)
+	s.mux = mux
 	s.handler = s.guarded(mux)
 	if o.Gauge != nil {
 		s.work.Go(func() { o.Gauge.Tell(s.context, sampleEvery, s.runs.Logs) })

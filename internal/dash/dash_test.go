@@ -3,12 +3,14 @@ package dash
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"assay/internal/plan"
 	"assay/internal/pool"
 )
 
@@ -76,6 +78,13 @@ func TestPages(t *testing.T) {
 	}
 	x.must(404, "GET", "/missing.js", "")
 	x.must(404, "GET", "/v1/missing", "")
+	for _, c := range []struct{ method, path, allow string }{{"POST", "/matrix", "GET"}, {"PUT", "/v1/overview", "GET"}, {"GET", "/v1/query", "POST"}, {"DELETE", "/v1/reports", "GET, POST"}} {
+		status, h, text := x.ask(c.method, c.path, "")
+		if status != 405 || h.Get("Allow") != c.allow || !strings.Contains(h.Get("Content-Type"), "problem+json") {
+			t.Errorf("%s %s: %d %v %s", c.method, c.path, status, h, text)
+		}
+	}
+	x.must(404, "POST", "/v1/missing", "")
 	_, h, _ := x.ask("GET", "/app.12345678.js", "")
 	if !strings.Contains(h.Get("Cache-Control"), "immutable") || !strings.HasPrefix(h.Get("Content-Type"), "text/javascript") {
 		t.Errorf("%v", h)
@@ -205,7 +214,12 @@ func TestBusy(t *testing.T) {
 	x := start(t, nil)
 	x.must(200, "POST", "/v1/models/bert/run", `{"input":"some text","platform":"cpu"}`)
 	x.must(422, "POST", "/v1/models/bert/run", `{}`)
+	x.must(422, "POST", "/v1/models/bert/run", `{"arrays":{}}`)
+	x.must(422, "POST", "/v1/models/bert/run", `{"input":`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+`}`)
+	x.must(422, "POST", "/v1/models/bert/batch", `{"inputs":[`+strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+`]}`)
 	x.must(422, "POST", "/v1/models/bert/run", `{"input":"x","platform":"nonsense"}`)
+	x.pool.err = &pool.RefusedError{Kind: pool.UnknownModel, Err: &plan.RequestError{Err: errors.New("unknown model")}}
+	x.must(404, "POST", "/v1/models/nosuch/run", `{"input":"x"}`)
 	x.must(422, "POST", "/v1/models/bert/batch", `{"inputs":[]}`)
 	x.pool.err = &pool.BusyError{Queue: true, Why: "full", Seconds: 3}
 	status, h, _ := x.ask("POST", "/v1/models/bert/run", `{"input":"x"}`)

@@ -75,6 +75,9 @@ func (s *Server) watch(ctx context.Context, w http.ResponseWriter, log *live.Log
 	h.Set("X-Accel-Buffering", "no") // a proxy must not collect them
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
+	if after > log.Len() { // it counted the events of a server that is gone
+		after = 0
+	}
 	if _, err := fmt.Fprint(w, "retry: 1000\n\n"); err != nil || control.Flush() != nil {
 		return
 	}

@@ -131,9 +131,17 @@ func (f *fakeLab) Page(_ context.Context, look plan.Look) (modelpage.Page, error
 }
 
 // fakeModels answer with what they were asked.
-type fakeModels struct{ err error }
+type fakeModels struct {
+	err   error
+	takes time.Duration
+}
 
-func (f *fakeModels) Call(_ context.Context, r pool.Request) (pool.Answer, error) {
+func (f *fakeModels) Call(ctx context.Context, r pool.Request) (pool.Answer, error) {
+	select {
+	case <-time.After(f.takes):
+	case <-ctx.Done():
+		return pool.Answer{}, context.Cause(ctx)
+	}
 	if f.err != nil {
 		return pool.Answer{}, f.err
 	}

@@ -31,8 +31,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	if name == "" {
 		name = "index.html"
 	}
-	if strings.HasPrefix(name, "v1/") || name == "v1" {
-		problem(w, http.StatusNotFound, "the API has no such address: /openapi.json describes it")
+	if isAPI(name) {
+		s.notHere(w, r)
 		return
 	}
 	text, err := fs.ReadFile(s.o.Site, name)
@@ -48,6 +48,30 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	s.files.of(name, text).send(w, r, kindOf(name))
+}
+
+func isAPI(name string) bool { return strings.HasPrefix(name, "v1/") || name == "v1" }
+
+// notHere answers what no operation does, and says which methods would do.
+func (s *Server) notHere(w http.ResponseWriter, r *http.Request) {
+	api := isAPI(strings.TrimPrefix(path.Clean("/"+r.URL.Path), "/"))
+	var would []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+		probe := r.Clone(r.Context())
+		probe.Method = method
+		if _, pattern := s.mux.Handler(probe); pattern != "/" && pattern != "" && !(api && pattern == "GET /") {
+			would = append(would, method)
+		}
+	}
+	switch {
+	case len(would) > 0:
+		w.Header().Set("Allow", strings.Join(would, ", "))
+		problem(w, http.StatusMethodNotAllowed, "this address takes "+strings.Join(would, " and "))
+	case api:
+		problem(w, http.StatusNotFound, "the API has no such address: /openapi.json describes it")
+	default:
+		problem(w, http.StatusNotFound, "there is no such page")
+	}
 }
 
 func kindOf(name string) string {
@@ -69,7 +93,7 @@ func (s *Server) data(w http.ResponseWriter, r *http.Request) {
 		problem(w, http.StatusInternalServerError, clean.Text(err.Error()))
 		return
 	}
-	b, err := snap.answer("data "+name, func() (*body, error) {
+	b, err := snap.answer("data "+name+" "+s.today(), func() (*body, error) {
 		text, err := s.o.Data(name, snap.observations(), s.o.Now().UTC())
 		if err != nil {
 			return nil, err

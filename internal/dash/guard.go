@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
+	"errors"
+	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -175,11 +177,66 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 				problem(w, http.StatusUnsupportedMediaType, "the body must be JSON, with the header Content-Type: application/json")
 				return
 			}
-			r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+			body := &arriving{ReadCloser: http.MaxBytesReader(w, r.Body, mostBody), arrived: func() { unlimited(w) }}
+			r.Body = body
+			next.ServeHTTP(&telling{ResponseWriter: w, body: body}, r)
+			return
 		}
+		unlimited(w)
 		next.ServeHTTP(w, r)
 	})
 }
+
+// unlimited takes the limit of reading from a request that is there: a connection whose reading ends in the middle
+// of an answer counts as one whose client left, and answers may take minutes, and events go on.
+func unlimited(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
+
+// arriving is a body as it comes in.
+type arriving struct {
+	io.ReadCloser
+	arrived func() // all of it
+	broken  bool   // it ended before its end, or is no body at all
+}
+
+func (a *arriving) Read(b []byte) (int, error) {
+	n, err := a.ReadCloser.Read(b)
+	if errors.Is(err, io.EOF) {
+		a.arrived()
+	} else if err != nil {
+		large, slow := (*http.MaxBytesError)(nil), net.Error(nil)
+		a.broken = !errors.As(err, &large) && !(errors.As(err, &slow) && slow.Timeout())
+	}
+	return n, err
+}
+
+// telling answers in the place of what calls a body that broke off a fault of the server's.
+type telling struct {
+	http.ResponseWriter
+	body *arriving
+	told bool
+}
+
+// WriteHeader begins the answer.
+func (t *telling) WriteHeader(status int) {
+	if t.body.broken && status >= http.StatusInternalServerError {
+		t.told = true
+		t.Header().Set("Connection", "close")
+		problem(t.ResponseWriter, http.StatusBadRequest, "the body ended too early, or is not what its headers say")
+		return
+	}
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Write goes on with it.
+func (t *telling) Write(b []byte) (int, error) {
+	if t.told {
+		return len(b), nil
+	}
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap lets others reach what is underneath.
+func (t *telling) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // writeLimit is how long a client may take to accept what is written to it at once.
 const writeLimit = 20 * time.Second
@@ -196,17 +253,35 @@ type pacedWriter struct {
 	control *http.ResponseController
 }
 
-// Write sets the limit anew. A server without limits, such as a test's, has none.
-func (p *pacedWriter) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeLimit))
-	return p.ResponseWriter.Write(b)
+// mostPart is how much a client must take within the limit.
+const mostPart = 256 << 10
+
+// WriteHeader sets the limit too: an answer may have nothing else, and the last one's limit still holds on this connection.
+func (p *pacedWriter) WriteHeader(status int) {
+	p.renew()
+	p.ResponseWriter.WriteHeader(status)
 }
+
+// Write sets the limit anew, for each part of what is large.
+func (p *pacedWriter) Write(b []byte) (int, error) {
+	for done := 0; ; {
+		p.renew()
+		n, err := p.ResponseWriter.Write(b[done:min(len(b), done+mostPart)])
+		done += n
+		if err != nil || done == len(b) {
+			return done, err
+		}
+	}
+}
+
+// renew sets the limit. A server without limits, such as a test's, has none.
+func (p *pacedWriter) renew() { _ = p.control.SetWriteDeadline(time.Now().Add(writeLimit)) }
 
 // Unwrap lets others reach what is underneath.
 func (p *pacedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // Flush sends what was written.
 func (p *pacedWriter) Flush() {
-	_ = p.control.SetWriteDeadline(time.Now().Add(writeLimit))
+	p.renew()
 	_ = p.control.Flush()
 }

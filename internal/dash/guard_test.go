@@ -166,6 +166,7 @@ func TestTraversal(t *testing.T) {
 	for _, body := range []string{
 		`{"models":["/etc/passwd"]}`, `{"models":["../x"]}`, `{"models":["./config.json"]}`, `{"models":["bert"],"weights":"/root"}`, `{"models":["model.onnx"]}`,
 		`{"cells":[{"type":"bert","checkpoint":"/etc/passwd","size":"full"}]}`, `{"cells":[{"type":"bert","weights":"/root"}]}`,
+		`{"models":["bert"],"weights":"testdata"}`, `{"cells":[{"type":"bert","weights":"testdata"}]}`, `{"cells":[{"type":"bert","platform":"nowhere"}]}`,
 	} {
 		x.must(422, "POST", "/v1/runs", body)
 	}
@@ -347,12 +348,24 @@ func TestQueriesWait(t *testing.T) {
 	if n := begun.Load(); n != 2 {
 		t.Errorf("%d of 2 questions were asked", n)
 	}
+	x.waitFor = 10 * time.Millisecond
+	x.asking <- struct{}{}
+	if status, h, text := x.ask("POST", "/v1/query", `{"sql":"select 1"}`); status != http.StatusServiceUnavailable || h.Get("Retry-After") == "" {
+		t.Errorf("%d %s", status, text)
+	}
+	<-x.asking
+	x.must(422, "POST", "/v1/query", `{"sql":"select '`+strings.Repeat("x", 20_000)+`'"}`) // longer than a question may be
 	y := start(t, nil)
 	y.answerIn = 50 * time.Millisecond
 	y.past.query = func(ctx context.Context) error { <-ctx.Done(); return context.Cause(ctx) }
 	if text := y.must(422, "POST", "/v1/query", `{"sql":"select 1"}`); !strings.Contains(text, "longer than 50ms") {
 		t.Error(text)
 	}
+}
+
+// serve has a handler answer, and counts the limits of writing that were set.
+func serve(h http.Handler, limits *int) {
+	h.ServeHTTP(&limited{httptest.NewRecorder(), limits}, httptest.NewRequest(http.MethodGet, "/", nil))
 }
 
 type limited struct {

@@ -69,7 +69,7 @@ func (s *Server) inference() {
 		return operation{method: "POST", path: "/v1/models/{model}/" + op, id: op + "-model", summary: summary, tag: "models", most: mostBody}
 	}
 	answering(s, post("run", "Run a model on one input"), func(ctx context.Context, in *RunInput) (*Output, error) {
-		if (in.Body.Input == nil) == (in.Body.Arrays == nil) {
+		if (in.Body.Input == nil) == (len(in.Body.Arrays) == 0) {
 			return nil, &WrongError{errors.New("give input or arrays, one of them")}
 		}
 		return s.call(ctx, in.Model, in.Body.Loading, pool.Run, map[string]any{"input": in.Body.Input, "arrays": in.Body.Arrays})
@@ -97,6 +97,25 @@ type Released struct {
 	Key    string `json:"key"`
 }
 
+// mostDepth is how deep lists of an input lie in each other, far below what the other side can read.
+const mostDepth = 32
+
+// depth is how deep lists and objects lie in each other.
+func depth(v any) int {
+	deepest := 0
+	switch v := v.(type) {
+	case map[string]any:
+		for _, x := range v {
+			deepest = max(deepest, 1+depth(x))
+		}
+	case []any:
+		for _, x := range v {
+			deepest = max(deepest, 1+depth(x))
+		}
+	}
+	return deepest
+}
+
 // call has the pool run a request.
 func (s *Server) call(ctx context.Context, model string, l Loading, op pool.Op, args map[string]any) (*Output, error) {
 	if filepath.IsAbs(model) || plan.IsPath(model) || strings.Contains(model, "..") {
@@ -106,6 +125,9 @@ func (s *Server) call(ctx context.Context, model string, l Loading, op pool.Op, 
 		if _, err := platform.ParseTarget(p); err != nil {
 			return nil, &WrongError{err}
 		}
+	}
+	if depth(args) > mostDepth {
+		return nil, &WrongError{fmt.Errorf("an input has lists in lists %d deep at most", mostDepth)}
 	}
 	text, err := json.Marshal(args)
 	if err != nil {

@@ -198,8 +198,11 @@ func changes(s *snapshot, lasts []last) []ChangeRow {
 func turned(s *snapshot, pairs []compare.Pair, places map[*cell.Result]last) []ChangeRow {
 	byName := map[string]last{}
 	for _, p := range pairs {
-		byName[compare.Name(p.B.Result.Cell).String()+"\x00"+p.B.Run] = places[p.B.Result]
-		byName[compare.Name(p.B.Result.Cell).String()] = places[p.B.Result]
+		name := compare.Name(p.B.Result.Cell).String()
+		byName[name+"\x00"+p.B.Run] = places[p.B.Result]
+		if p.B.Result.Latency != nil { // speeds are of those that were timed, whatever was checked since
+			byName[name] = places[p.B.Result]
+		}
 	}
 	r := compare.OfPairs(pairs, compare.Options{Stored: true})
 	var out []ChangeRow
@@ -226,6 +229,8 @@ func importance(c ChangeRow) int {
 		return 0
 	case c.Before != nil:
 		return 1
+	case c.After.Verdict == cell.Unavailable: // nothing ran
+		return 3
 	}
 	return 2
 }

@@ -2,10 +2,10 @@ package dash
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"assay/internal/atlas"
@@ -99,16 +99,23 @@ type Rows struct {
 	Rows   []map[string]any `json:"rows"`
 }
 
-// queryLimit is how long a question in SQL may take.
-const queryLimit = 10 * time.Second
+// queryLimit is how long a question in SQL may take, and queryPatience how long it waits for others.
+const (
+	queryLimit    = 10 * time.Second
+	queryPatience = 30 * time.Second
+)
 
 // query registers questions in SQL, whose answer is JSON already.
 func (s *Server) query(o operation) {
 	described := o.huma(s.api, reflect.TypeFor[Rows](), jsonKind)
 	huma.Register(s.api, described, func(ctx context.Context, q *SQL) (*streamed, error) {
+		patience := time.NewTimer(s.waitFor)
+		defer patience.Stop()
 		select {
 		case s.asking <- struct{}{}: // each may take the memory that questions have
 			defer func() { <-s.asking }()
+		case <-patience.C:
+			return nil, asProblem(&LaterError{errors.New("other questions are being answered: try again later")})
 		case <-ctx.Done():
 			return nil, asProblem(context.Cause(ctx))
 		}
@@ -127,17 +134,33 @@ func (s *Server) query(o operation) {
 
 // detected is what this machine has, asked once and again after a while.
 type detected struct {
-	mu     sync.Mutex
+	asking lock
 	at     time.Time
 	report *detect.Report
 }
+
+// lock is one that those who leave do not wait for.
+type lock chan struct{}
+
+func (l lock) take(ctx context.Context) error {
+	select {
+	case l <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (l lock) give() { <-l }
 
 // detectedFor is how long a detection is believed.
 const detectedFor = 10 * time.Minute
 
 func (s *Server) detect(ctx context.Context, _ *struct{}) (*detect.Report, error) {
-	s.detected.mu.Lock()
-	defer s.detected.mu.Unlock()
+	if err := s.detected.asking.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.detected.asking.give()
 	if s.detected.report != nil && s.o.Now().Sub(s.detected.at) < detectedFor {
 		return s.detected.report, nil
 	}

@@ -108,9 +108,14 @@ func (s *Server) begin(ctx context.Context, r plan.Request, name string) (*Begun
 // noPaths refuses models and weights that are files of this machine: who asks over a
 // network names models, and reads nobody's disk.
 func noPaths(r plan.Request) error {
-	names := append(slices.Clone(r.Models), r.Weights)
+	names, weights := slices.Clone(r.Models), []string{r.Weights}
 	for _, c := range r.Cells {
-		names = append(names, c.Checkpoint, c.Weights)
+		names, weights = append(names, c.Checkpoint), append(weights, c.Weights)
+	}
+	for _, w := range weights {
+		if w != "" && w != cell.Random && w != cell.Hub {
+			return &WrongError{fmt.Errorf("weights are random or hub, and not %q: over HTTP no folder can be named", w)}
+		}
 	}
 	for _, n := range names {
 		if filepath.IsAbs(n) || plan.IsPath(n) || strings.Contains(n, "..") || strings.HasSuffix(n, ".onnx") || strings.Contains(n, `\`) {

@@ -22,6 +22,7 @@ type snapshot struct {
 
 	mu      sync.Mutex
 	answers map[string]*kept
+	bytes   int // of the answers
 }
 
 // kept is an answer that is made once, by the first who asks.
@@ -31,22 +32,33 @@ type kept struct {
 	err  error
 }
 
-// mostAnswers bounds the answers of one snapshot: filters are the askers'.
-const mostAnswers = 256
+// mostAnswers bounds the answers of one snapshot, and mostKept their bytes: filters are the askers'.
+const (
+	mostAnswers = 256
+	mostKept    = 64 << 20
+)
 
 // answer is one of the snapshot's, made now if it was not before.
 func (s *snapshot) answer(name string, fresh func() (*body, error)) (*body, error) {
 	s.mu.Lock()
 	k := s.answers[name]
 	if k == nil {
-		if len(s.answers) >= mostAnswers {
+		if len(s.answers) >= mostAnswers || s.bytes >= mostKept {
 			clear(s.answers)
+			s.bytes = 0
 		}
 		k = &kept{}
 		s.answers[name] = k
 	}
 	s.mu.Unlock()
-	k.once.Do(func() { k.body, k.err = fresh() })
+	k.once.Do(func() {
+		k.body, k.err = fresh()
+		if k.body != nil {
+			s.mu.Lock()
+			s.bytes += len(k.body.plain)
+			s.mu.Unlock()
+		}
+	})
 	return k.body, k.err
 }
 

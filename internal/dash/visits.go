@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"assay/internal/cell"
+	"assay/internal/live"
 	"assay/internal/platform"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,8 +19,35 @@ import (
 // visits are the ways to pages of browsers that programs on this machine asked for:
 // the Python interface runs models there.
 type visits struct {
-	mu   sync.Mutex
-	open map[string]func() error
+	mu     sync.Mutex
+	open   map[string]func() error // nil while it is being opened
+	closed bool
+}
+
+// reserve counts a visit in before it is opened; false where there are too many, or the server ends.
+func (v *visits) reserve(id string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed || len(v.open) >= mostVisits {
+		return false
+	}
+	if v.open == nil {
+		v.open = map[string]func() error{}
+	}
+	v.open[id] = nil
+	return true
+}
+
+// settle notes how a visit is left, or with nil that there is none; false where the server has ended meanwhile.
+func (v *visits) settle(id string, leave func() error) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if leave == nil || v.closed {
+		delete(v.open, id)
+		return leave == nil
+	}
+	v.open[id] = leave
+	return true
 }
 
 // mostVisits is how many may be open: each is a page of a browser.
@@ -59,23 +87,19 @@ func (s *Server) visit(ctx context.Context, in *VisitBody) (*Visited, error) {
 	if !t.Normal().Engine.Traits().Pages {
 		return nil, &WrongError{errors.New(in.Body.Target + " does not run in a browser")}
 	}
-	s.visits.mu.Lock()
-	full := len(s.visits.open) >= mostVisits
-	s.visits.mu.Unlock()
-	if full {
+	id := rand.Text()
+	if !s.visits.reserve(id) {
 		return nil, huma.ErrorWithHeaders(huma.Error429TooManyRequests("too many pages are open already"), http.Header{"Retry-After": {"10"}})
 	}
 	address, leave, err := s.o.Lab.Visit(ctx, t)
 	if err != nil {
+		s.visits.settle(id, nil)
 		return nil, err
 	}
-	id := rand.Text()
-	s.visits.mu.Lock()
-	defer s.visits.mu.Unlock()
-	if s.visits.open == nil {
-		s.visits.open = map[string]func() error{}
+	if gone := ctx.Err() != nil; gone || !s.visits.settle(id, leave) { // nobody would give it back
+		s.visits.settle(id, nil)
+		return nil, errors.Join(live.ErrClosed, leave())
 	}
-	s.visits.open[id] = leave
 	return &Visited{cell.Schema, id, address}, nil
 }
 
@@ -89,10 +113,12 @@ func (s *Server) leave(_ context.Context, in *struct {
 	ID string `path:"id" maxLength:"100"`
 }) (*Left, error) {
 	s.visits.mu.Lock()
-	leave, ok := s.visits.open[in.ID]
-	delete(s.visits.open, in.ID)
+	leave := s.visits.open[in.ID]
+	if leave != nil {
+		delete(s.visits.open, in.ID)
+	}
 	s.visits.mu.Unlock()
-	if !ok {
+	if leave == nil {
 		return nil, huma.Error404NotFound("there is no page " + in.ID)
 	}
 	return &Left{cell.Schema, in.ID}, leave()
@@ -104,8 +130,10 @@ func (v *visits) close() error {
 	defer v.mu.Unlock()
 	var failed []error
 	for _, leave := range v.open {
-		failed = append(failed, leave())
+		if leave != nil {
+			failed = append(failed, leave())
+		}
 	}
-	v.open = nil
+	v.open, v.closed = nil, true
 	return errors.Join(failed...)
 }

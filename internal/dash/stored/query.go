@@ -53,10 +53,12 @@ func (p Past) Query(ctx context.Context, sql string) ([]byte, error) {
 	}
 	var answer reply
 	switch bad := json.Unmarshal(out.kept.Bytes(), &answer); {
-	case err == nil && bad == nil && answer.Wrong == "" && answer.Broke == "":
+	case err == nil && bad == nil && answer == reply{}:
 		return out.kept.Bytes(), nil
 	case bad == nil && answer.Wrong != "":
 		return nil, &dash.WrongError{Err: errors.New(answer.Wrong)}
+	case bad == nil && answer.Later != "":
+		return nil, &dash.LaterError{Err: errors.New(answer.Later)}
 	case bad == nil && answer.Broke != "":
 		return nil, errors.New(answer.Broke)
 	case ended(err, said.kept.String()):
@@ -68,6 +70,7 @@ func (p Past) Query(ctx context.Context, sql string) ([]byte, error) {
 // reply is what the process prints in the place of an answer.
 type reply struct {
 	Wrong string `json:"wrong,omitempty"` // the asker's to change
+	Later string `json:"later,omitempty"` // something is in use
 	Broke string `json:"broke,omitempty"`
 }
 
@@ -86,8 +89,12 @@ func (p Past) Answer(ctx context.Context, question io.Reader, w io.Writer) error
 		return err
 	}
 	answer := reply{Broke: err.Error()}
-	if wrong := (*dash.WrongError)(nil); errors.As(err, &wrong) {
+	wrong, later := (*dash.WrongError)(nil), (*dash.LaterError)(nil)
+	switch {
+	case errors.As(err, &wrong):
 		answer = reply{Wrong: err.Error()}
+	case errors.As(err, &later):
+		answer = reply{Later: err.Error()}
 	}
 	return json.NewEncoder(w).Encode(answer)
 }
@@ -107,7 +114,7 @@ func asked(err error) error {
 	if errors.As(err, &bad) || errors.As(err, &wrong) || errors.As(err, &limit) || errors.As(err, &without) {
 		return &dash.WrongError{Err: err}
 	}
-	return err
+	return later(err)
 }
 
 // ended tells by how a process ended, and by its last words, whether it had no memory left: Go's, C++'s,

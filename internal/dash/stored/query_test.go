@@ -17,10 +17,29 @@ import (
 	"assay/internal/home"
 )
 
-// asks makes this test program the process that answers.
-const asks = "ASSAY_TEST_ANSWERS"
+// asks makes this test program the process that answers, and floods one that never stops.
+const (
+	asks   = "ASSAY_TEST_ANSWERS"
+	floods = "ASSAY_TEST_FLOODS"
+	limits = "ASSAY_TEST_LIMITS" // one that tells its own
+)
 
 func TestMain(m *testing.M) {
+	if os.Getenv(limits) != "" {
+		err := limitProcess(processTakes)
+		text, bad := os.ReadFile("/proc/self/limits")
+		if _, failed := os.Stdout.Write(text); errors.Join(err, bad, failed) != nil {
+			panic(errors.Join(err, bad, failed))
+		}
+		return
+	}
+	if os.Getenv(floods) != "" { // it ends when nobody reads any more
+		for line := []byte(strings.Repeat("x", 1<<16)); ; {
+			if _, err := os.Stdout.Write(line); err != nil {
+				return
+			}
+		}
+	}
 	if db := os.Getenv(asks); db != "" {
 		if err := (Past{Home: home.Home{Getenv: os.Getenv, DB: db}}).Answer(context.Background(), os.Stdin, os.Stdout); err != nil {
 			panic(err)
@@ -40,6 +59,9 @@ func past(t *testing.T) Past {
 	}}
 }
 
+// unseen is a question whose values DuckDB's own limit does not see.
+const unseen = "SELECT repeat('x', 50000000) FROM range(60)"
+
 // TestQueryHasLimits: whatever is asked, the answer is small, or the asker is told to ask for less.
 func TestQueryHasLimits(t *testing.T) {
 	t.Parallel()
@@ -56,7 +78,7 @@ func TestQueryHasLimits(t *testing.T) {
 		"SELECT nothing":                                       "nothing",
 	}
 	if runtime.GOOS == "linux" { // what DuckDB's own limit does not see
-		wrong["SELECT repeat('x', 50000000) FROM range(60)"] = "more memory"
+		wrong[unseen] = "more memory"
 		wrong["WITH RECURSIVE x AS (SELECT 'xxxxxxxxxxxxxxxx' AS s, 0 AS n UNION ALL SELECT s || s, n + 1 FROM x WHERE n < 27) SELECT length(s) FROM x"] = "more memory"
 	}
 	for query, words := range wrong {
@@ -67,6 +89,30 @@ func TestQueryHasLimits(t *testing.T) {
 				t.Errorf("%.100s, %v", text, err)
 			}
 		})
+	}
+}
+
+// TestQueryTakesNoMore: the server keeps no more of what that process prints than an answer may have, whatever it prints.
+func TestQueryTakesNoMore(t *testing.T) {
+	t.Parallel()
+	p := past(t)
+	p.Asker = func(ctx context.Context) (*exec.Cmd, error) {
+		cmd := exec.CommandContext(ctx, os.Args[0])
+		cmd.Env = append(os.Environ(), floods+"=1")
+		return cmd, nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	text, err := p.Query(ctx, "SELECT 1")
+	if err == nil || ctx.Err() != nil {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	f := &first{most: 10}
+	for _, part := range []string{"1234567", "89012345", "6"} {
+		_, err = f.Write([]byte(part))
+	}
+	if err == nil || f.kept.String() != "1234567890" {
+		t.Errorf("%s, %v", f.kept.String(), err)
 	}
 }
 

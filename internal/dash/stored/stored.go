@@ -21,6 +21,7 @@ import (
 	"assay/internal/home"
 	"assay/internal/journal"
 	"assay/internal/sides"
+	"assay/internal/store"
 )
 
 // Past are the results in a user's home.
@@ -63,7 +64,7 @@ func (p Past) Results(ctx context.Context) ([]dash.Stored, []cell.Host, error) {
 		return nil, nil, err
 	}
 	list, hosts, err := h.All(ctx)
-	return given(list), hosts, err
+	return given(list), hosts, later(err)
 }
 
 func given(list []history.Kept) []dash.Stored {
@@ -81,6 +82,7 @@ func (p Past) Runs(ctx context.Context) ([]dash.Run, error) {
 		return nil, err
 	}
 	runs, err := h.Runs(ctx)
+	err = later(err)
 	out := make([]dash.Run, len(runs))
 	for i, r := range runs {
 		out[i] = dash.Run{ID: r.ID, StartedAt: r.StartedAt.UTC(), Command: r.Command, Name: r.Name, Imported: r.Imported, Results: r.Results, Host: r.Host}
@@ -96,7 +98,7 @@ func (p Past) Whole(ctx context.Context, id string) (dash.Stored, bool, error) {
 	}
 	list, err := h.Whole(ctx, []string{id}, nil)
 	if err != nil || len(list) == 0 {
-		return dash.Stored{}, false, err
+		return dash.Stored{}, false, later(err)
 	}
 	return given(list)[0], true, nil
 }
@@ -108,7 +110,15 @@ func (p Past) Logs(ctx context.Context, run string) ([]dash.Stored, error) {
 		return nil, err
 	}
 	list, err := h.Whole(ctx, nil, []string{run})
-	return given(list), err
+	return given(list), later(err)
+}
+
+// later marks what another program keeps from being answered now.
+func later(err error) error {
+	if busy := (*store.BusyError)(nil); errors.As(err, &busy) {
+		return &dash.LaterError{Err: err}
+	}
+	return err
 }
 
 // Compare compares as the command does.
@@ -119,7 +129,7 @@ func (p Past) Compare(ctx context.Context, c dash.Comparison) (compare.Report, e
 		return compare.Report{}, &dash.WrongError{Err: err}
 	}
 	if err != nil {
-		return compare.Report{}, err
+		return compare.Report{}, later(err)
 	}
 	across := slices.Concat(c.Across, sides.Implied(was, is))
 	return compare.Compare(was, is, compare.Options{Across: across, Now: p.Now().UTC(), Stored: true}), nil
