@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from . import loading, platforms, sharing
 from .errors import AssayError, BadInput, Unavailable, UnknownModel, Unsupported, told
@@ -128,9 +128,15 @@ _OPS: Mapping[str, Callable[[Holder, Mapping[str, Any]], Any]] = {
 }
 
 
+MODALITIES = ("text", "image", "video", "audio")
+"""What an input may have."""
+
+
 def natural(x: Any, modalities: tuple[str, ...]) -> Any:
     """A natural input out of JSON. Texts stay; everything else is a file in base64, or numbers."""
     if isinstance(x, Mapping):
+        if strange := [name for name in x if name not in MODALITIES]:
+            raise BadInput(f"an input has {', '.join(MODALITIES[:-1])} or {MODALITIES[-1]}, and not {strange[0][:100]!r}")
         return {name: _thing(name, value) for name, value in x.items()}
     if not modalities:
         raise BadInput("this model has no natural input: give its inputs by name, in arrays")
@@ -161,6 +167,8 @@ def _picture(text: Any) -> Image.Image:
         with Image.open(io.BytesIO(_decoded(text))) as opened:
             opened.load()
             return opened.copy()
+    except UnidentifiedImageError as error:  # whose words name an object of ours
+        raise BadInput("this is no image that can be read") from error
     except (OSError, Image.DecompressionBombError) as error:
         raise BadInput(f"this is no image that can be read: {error}") from error
 
@@ -172,7 +180,10 @@ def _sound(text: str) -> Any:
     with tempfile.NamedTemporaryFile(suffix=".wav") as file:
         file.write(_decoded(text))
         file.flush()
-        return material.sound(file.name, RATE)
+        try:
+            return material.sound(file.name, RATE)
+        except BadInput as error:  # whose words name a file of ours
+            raise BadInput("this is no wav file that can be read") from error
 
 
 RATE = 16000
