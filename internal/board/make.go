@@ -169,7 +169,7 @@ func (m *maker) rows() error {
 		m.board.Rows = append(m.board.Rows, m.row(a.model, a.entry, answers[i]))
 	}
 	slices.SortStableFunc(m.board.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(a.Family, b.Family), strings.Compare(cmp.Or(a.Type, a.Model), cmp.Or(b.Type, b.Model)), strings.Compare(a.Type, b.Type))
+		return cmp.Or(cmp.Compare(a.Family, b.Family), strings.Compare(strings.ToLower(cmp.Or(a.Type, a.Model)), strings.ToLower(cmp.Or(b.Type, b.Model))), strings.Compare(a.Type, b.Type))
 	})
 	return nil
 }

@@ -147,7 +147,7 @@ func filtering(t *testing.T, p *pagetest.Page, site string) {
 	if took := pagetest.Value[float64](p, "Math.max(...performance.getEntriesByName('filter').map((m) => m.duration))"); took > 2000 {
 		t.Errorf("a filter took %.0f ms", took)
 	}
-	for _, f := range []struct{ label, name, value string }{{"Families", "family", "Encoder only"}, {"Verdicts", "verdict", "works"}, {"Targets", "on", "cuda"}, {"Evidence", "evidence", "measured"}} {
+	for _, f := range []struct{ label, name, value string }{{"Families", "family", "Encoder-only"}, {"Verdicts", "verdict", "works"}, {"Targets", "on", "cuda"}, {"Evidence", "evidence", "measured"}} {
 		p.Do("[...document.querySelectorAll('.drop')].find((d) => d.innerText.startsWith('" + f.label + "')).open = true")
 		p.Do("[...document.querySelectorAll('.menu .chip')].find((c) => c.innerText.trim().endsWith('" + f.value + "')).querySelector('input').click()")
 		p.Await("location.hash.includes('" + f.name + "=')")

@@ -1,4 +1,5 @@
 // What is known of a model on every target: the JSON of can-i-use.
+import type { Board } from "./board";
 import { data, get, mode, file } from "./data";
 
 export type Host = { id: string; os?: string; arch?: string; cpu?: string; cores?: number; memory_bytes?: number; devices?: string[] };
@@ -14,7 +15,8 @@ export type About = { model?: Entry; answer: Answer; parameters?: Record<string,
 
 export async function about(model: string): Promise<About> {
   if (mode === "site") return data<About>(`model/${file(model)}`);
-  const found = await get<{ answers: Answer[] }>(`/v1/can-i-use?model=${encodeURIComponent(model)}`);
+  const on = (await data<Board>("board")).columns.slice(0, 20).map((c) => `&on=${encodeURIComponent(c.target)}`).join(""); // those of the matrix
+  const found = await get<{ answers: Answer[] }>(`/v1/can-i-use?model=${encodeURIComponent(model)}${on}`);
   const answer = found.answers[0];
   if (answer === undefined) throw new Error(`nothing is known of ${model}`);
   return { answer };

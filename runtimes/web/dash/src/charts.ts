@@ -18,10 +18,14 @@ function ink(name: string): string {
 
 /** A box in which a plot appears. */
 function box(label: string, height: number, option: () => Option, width = "100%"): HTMLElement {
-  const e = styled(h("div", { class: "chart", role: "img", "aria-label": label }), { height: `${height}px`, "max-width": width });
+  const e = styled(h("div", { class: "chart", role: "img", "aria-label": label }, h("p", { class: "empty" }, "Drawing…")), { height: `${height}px`, "max-width": width });
   library ??= asset("charts.js");
   void library.then(() => globalThis.assayCharts?.draw(e, { animation: false, textStyle: { fontFamily: "system-ui, sans-serif", color: ink("ink") }, ...option() }), () => e.replaceChildren("The plots could not be loaded; the table has the numbers."));
   return e;
+}
+
+function narrow(): boolean {
+  return matchMedia("(max-width: 600px)").matches;
 }
 
 function axis(more: Option): Option {
@@ -42,15 +46,17 @@ export type Bar = { label: string; value: number; lo?: number | null; hi?: numbe
 export function bars(title: string, rows: Bar[], text: (v: number) => string): HTMLElement {
   if (rows.length === 0) return h("p", { class: "empty" }, `${title}: nothing was measured.`);
   const shown = [...rows].reverse();
+  const slim = narrow(); // names stand above their bars, which would have no room beside them
   const whisker = shown.map((r, i) => [i, r.lo ?? r.value, r.hi ?? r.value]);
-  return h("figure", {}, h("figcaption", {}, title), box(`${title}: ${rows.map((r) => `${r.label} ${text(r.value)}`).join("; ")}`, 54 + 30 * rows.length, () => ({
+  return h("figure", {}, h("figcaption", {}, title), box(`${title}: ${rows.map((r) => `${r.label} ${text(r.value)}`).join("; ")}`, 54 + (slim ? 44 : 30) * rows.length, () => ({
     ...tip((p) => { const r = shown[p.dataIndex]; return r === undefined ? "" : `${r.label}: ${text(r.value)}${r.lo != null && r.hi != null ? ` (${text(r.lo)} to ${text(r.hi)})` : ""}${r.note ? `, ${r.note}` : ""}`; }),
-    grid: { left: 8, right: 76, top: 8, bottom: 8, containLabel: true },
+    grid: { left: 8, right: slim ? 16 : 76, top: slim ? 14 : 8, bottom: 8, containLabel: true },
     xAxis: axis({ type: "value", axisLabel: { formatter: text, color: ink("soft"), fontSize: 11, hideOverlap: true } }),
-    yAxis: axis({ type: "category", data: shown.map((r) => r.label), axisTick: { show: false } }),
+    yAxis: axis({ type: "category", data: shown.map((r) => r.label), axisTick: { show: false }, axisLabel: { show: !slim, color: ink("soft"), fontSize: 11 } }),
     series: [
       { type: "bar", barWidth: 14, data: shown.map((r) => ({ value: r.value, itemStyle: r.weak ? { color: ink("works-edge"), decal: { symbol: "rect", color: ink("card"), dashArrayX: [1, 0], dashArrayY: [2, 3], rotation: Math.PI / 4 } } : { color: ink("works-edge") } })),
-        itemStyle: { borderRadius: [0, 4, 4, 0] }, label: { show: true, position: "right", distance: 14, color: ink("ink"), fontSize: 11, formatter: (p: { dataIndex: number }) => text(shown[p.dataIndex]?.value ?? 0) + (shown[p.dataIndex]?.weak ? " ~" : "") } },
+        itemStyle: { borderRadius: [0, 4, 4, 0] }, label: { show: true, ...(slim ? { position: [0, -15] } : { position: "right", distance: 14 }), color: ink("ink"), fontSize: 11,
+          formatter: (p: { dataIndex: number }) => { const r = shown[p.dataIndex]; return r === undefined ? "" : `${slim ? `${r.label}: ` : ""}${text(r.value)}${r.weak ? " ~" : ""}`; } } },
       { type: "custom", data: whisker, encode: { x: [1, 2], y: 0 }, silent: true, renderItem: (_: unknown, api: { value(i: number): number; coord(v: number[]): number[] }) => {
         const [x1 = 0, y = 0] = api.coord([api.value(1), api.value(0)]);
         const [x2 = 0] = api.coord([api.value(2), api.value(0)]);

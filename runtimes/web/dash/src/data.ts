@@ -99,11 +99,20 @@ export function file(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9._-]/g, "_");
 }
 
+/** A part of an address as it is meant; one that is no text stays as it is. */
+export function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 export type Where = { page: string; name: string };
 
 /** The page that the address asks for. */
 export function where(): Where {
   if (mode === "site") return { page: root.dataset["page"] ?? "home", name: root.dataset["name"] ?? "" };
   const [page = "", ...rest] = location.pathname.split("/").slice(1);
-  return { page: page === "" ? "home" : page, name: rest.map(decodeURIComponent).join("/") };
+  return { page: page === "" ? "home" : page, name: rest.map(decoded).join("/") };
 }

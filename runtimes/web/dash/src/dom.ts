@@ -28,6 +28,24 @@ export function fill(e: Element, ...children: Child[]): void {
   put(e, children);
 }
 
+/** What is asked for many times at once is done once, and again later where it was asked for meanwhile. */
+export function calmly(act: () => void | Promise<void>, pause = 0): () => void {
+  let busy = false;
+  let again = false;
+  const go = async (): Promise<void> => {
+    busy = true;
+    again = false;
+    await act();
+    await new Promise((done) => setTimeout(done, pause));
+    busy = false;
+    if (again) void go();
+  };
+  return () => {
+    if (busy) again = true;
+    else void go();
+  };
+}
+
 /** A link to a page, or anywhere else. */
 export function a(href: string, ...children: Child[]): HTMLAnchorElement {
   return h("a", { href }, ...children);
@@ -67,7 +85,8 @@ export function copy(text: string): HTMLElement {
       setTimeout(() => (button.textContent = "Copy"), 1500);
     });
   });
-  return h("span", { class: "command" }, h("code", { tabindex: 0 }, text), button);
+  const words = text.split(" ").flatMap((w, i): Child[] => [i > 0 && " ", w.startsWith("-") ? h("span", { class: "nowrap" }, w) : w]); // a flag is not broken after its dashes
+  return h("span", { class: "command" }, h("code", { tabindex: 0 }, words), button);
 }
 
 async function write(text: string): Promise<boolean> {

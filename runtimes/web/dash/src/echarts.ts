@@ -8,6 +8,7 @@ use([BarChart, CustomChart, HeatmapChart, LineChart, ScatterChart, AriaComponent
 
 globalThis.assayCharts = {
   draw(element, option) {
+    element.replaceChildren();
     const chart = init(element);
     chart.setOption(option);
     new ResizeObserver(() => chart.resize()).observe(element);

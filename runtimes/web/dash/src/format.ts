@@ -61,9 +61,7 @@ export function age(t: string | number | Date, now = Date.now()): string {
   return `${Math.floor(s / 86400)} d ago`;
 }
 
-const short = new Set(["rag"]);
-
+/** A family or another word as a heading, as reports have it: Encoder-only. */
 export function title(words: string): string {
-  if (short.has(words)) return words.toUpperCase();
-  return words.charAt(0).toUpperCase() + words.slice(1).replaceAll("-", " ");
+  return words === "rag" ? "Retrieval (RAG)" : words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -43,6 +43,8 @@ function frame(page: string): HTMLElement {
     h("a", { class: "skip", href: "#main", onclick: (e) => { e.preventDefault(); main.focus(); } }, "Skip to content"),
     h("header", { class: "top" }, h("a", { class: "brand", href: to("home") }, brand(), h("span", {}, "Assay")), nav, !(page === "home" && mode === "site") && search("Search models and targets")),
     main, h("footer", {}, mode === "dash" ? ["Assay on this machine. Nothing is loaded from elsewhere. ", a(to("quality"), "Quality of the data"), " · ", a("/openapi.json", "The API")] : "The atlas of Assay. Nothing is loaded from elsewhere."), h("div", { id: "live", class: "quiet", role: "status" }));
+  const here = nav.querySelector<HTMLElement>("[aria-current]");
+  if (here !== null) nav.scrollLeft = here.offsetLeft - nav.offsetLeft - 40; // a phone's row of pages scrolls
   return main;
 }
 

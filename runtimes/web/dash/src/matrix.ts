@@ -116,7 +116,7 @@ export class Matrix {
     const open = !(this.filter?.folded.includes(name) ?? false);
     return h("tr", { class: "family", "aria-rowindex": index + 2 },
       h("th", { scope: "rowgroup", class: "name" }, h("button", { type: "button", "data-fold": name, "aria-expanded": String(open), tabindex: this.tab(index, -1), "data-item": index, "data-column": -1 },
-        h("span", { class: "turn", "aria-hidden": "true" }, open ? "▾" : "▸"), title(name), h("small", {}, String(rows.length)))),
+        h("span", { class: "turn", "aria-hidden": "true" }, open ? "▾" : "▸"), title(name), h("small", {}, String(rows.filter((r) => r.t === undefined).length)))),
       this.columns.map((i) => {
         const t = tally(b, i, rows);
         return h("td", {}, h("div", { class: "sum", title: words(t.verdicts) }, t.known === 0 ? "·" : `${(t.verdicts.get("works") ?? 0) + (t.verdicts.get("should-work") ?? 0)}/${t.known}`, bar(t.verdicts, t.of)));

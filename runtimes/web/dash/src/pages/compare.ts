@@ -21,10 +21,11 @@ export async function compare(main: HTMLElement): Promise<void> {
   const view = read();
   const [runs, hosts] = await Promise.all([get<{ runs: Run[] }>("/v1/runs?limit=100"), get<{ hosts: { host: { id: string } }[] }>("/v1/hosts")]);
   const sides = [...new Set([...runs.runs.flatMap((r) => (r.name !== "" ? [r.name, r.id] : [r.id])), ...hosts.hosts.map((x) => `host:${x.host.id}`)])];
+  const ended = runs.runs.filter((r) => r.results > 0).map((r) => r.id); // of others there is nothing to compare
   const out = h("div", { id: "compared" });
   const f = form("Compare", "Compare", [
-    field({ name: "a", label: "Before (A)", value: view.get("a") ?? sides[1] ?? "", list: sides, hint: "a run, the name of one, a baseline, host:ID, a target, transformers=5.22.2, or a day" }),
-    field({ name: "b", label: "After (B)", value: view.get("b") ?? sides[0] ?? "", list: sides }),
+    field({ name: "a", label: "Before (A)", value: view.get("a") ?? ended.find((r) => r !== view.get("b") && (view.has("b") || r !== ended[0])) ?? "", list: sides, hint: "a run, the name of one, a baseline, host:ID, a target, transformers=5.22.2, or a day" }),
+    field({ name: "b", label: "After (B)", value: view.get("b") ?? ended[0] ?? "", list: sides }),
     field({ name: "across", label: "Across", value: view.get("across") ?? "", hint: "what may differ, where it is what you compare: target, host, dtype" }),
   ], async (v, said) => {
     for (const name of ["a", "b", "across"]) view.set(name, v.text(name));

@@ -36,9 +36,10 @@ function card(b: Board, c: Column, i: number): HTMLElement {
 
 /** The models that people ask for most. */
 function keys(b: Board): HTMLElement {
-  const rows = b.rows.filter((r) => r.p === "high" && r.t === undefined).slice(0, 24);
+  const high = b.rows.filter((r) => r.p === "high" && r.t === undefined);
+  const rows = b.families.flatMap((_, f) => high.filter((r) => r.f === f).slice(0, 3));
   return h("section", { "aria-labelledby": "h-keys" }, h("h2", { id: "h-keys" }, "Models of high priority"),
-    h("p", { class: "note" }, a(to("matrix"), `All ${b.rows.length} in the matrix`)),
+    h("p", { class: "note" }, `${rows.length} of ${high.length}, some of each family. `, a(to("matrix"), `All ${count(b.rows.length, "model")} are in the matrix`)),
     h("div", { class: "wrap scroll", tabindex: 0, role: "region", "aria-label": "Models of high priority on every target" }, h("table", { class: "matrix small" },
       h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "name" }, "Model"), b.columns.map((c) => h("th", { scope: "col" }, a(to("platform", c.target), c.name), h("small", {}, c.vendor || " "))))),
       h("tbody", {}, rows.map((r) => h("tr", {}, h("th", { scope: "row", class: "name" }, a(to("model", r.m), r.m)),

@@ -1,7 +1,7 @@
 // The page of the matrix: its filters, which stand in the address, and the table.
 import { fill, h, id, type Child } from "../dom";
 import { data, mode } from "../data";
-import type { Board } from "../board";
+import type { Board, Row } from "../board";
 import { count, title } from "../format";
 import { legend, looks, grades } from "../marks";
 import { Matrix, type Filter, type Metric } from "../matrix";
@@ -25,8 +25,10 @@ export async function matrix(main: HTMLElement): Promise<void> {
   }
   function apply(): void {
     const begun = performance.now();
-    const { rows } = grid.apply(filterOf(view));
-    shown.textContent = `${count(rows.length, "model")} of ${board.rows.length} on ${count(board.columns.length, "target")}.`;
+    const { rows, columns } = grid.apply(filterOf(view));
+    const types = (list: Row[]): number => list.filter((r) => r.t === undefined).length;
+    const named = board.rows.length - types(board.rows); // checkpoints with results of their own
+    shown.textContent = `${types(rows)} of ${count(types(board.rows), "type")}${named > 0 ? ` and ${rows.length - types(rows)} of ${count(named, "checkpoint")}` : ""} on ${count(columns.length, "target")}.`;
     if (ready) performance.measure("filter", { start: begun, end: performance.now() });
   }
   const controls = h("div", { class: "tools", role: "group", "aria-label": "Filters" });

@@ -1,5 +1,5 @@
 // The dashboard's front page: what changed, in ten rows; what runs now; what is known.
-import { a, fill, h, section, table, type Child } from "../dom";
+import { a, calmly, fill, h, section, table, type Child } from "../dom";
 import { data, get, to } from "../data";
 import type { Board } from "../board";
 import { age, count, milliseconds, minute, percent } from "../format";
@@ -39,7 +39,7 @@ function changes(o: Overview): HTMLElement {
     { head: "Before", cell: (c) => (c.before === null ? "" : moment(c.before)) }, { head: "Now", cell: (c) => moment(c.after) },
     { head: "By", number: true, cell: (c) => (c.ratio !== undefined ? `${c.ratio >= 1 ? "+" : "−"}${percent(Math.abs(c.ratio - 1))}${c.p !== undefined ? `, p ${c.p.toPrecision(2)}` : ""}` : "") },
     { head: "Why", cell: (c) => h("span", { class: "clip" }, c.why ?? "") },
-    { head: "When", cell: (c) => a(to("result", c.after.result), h("span", { title: minute(c.after.at) }, age(c.after.at))) },
+    { head: "When", cell: (c) => a(to("result", c.after.result), h("span", { class: "nowrap", title: minute(c.after.at) }, age(c.after.at))) },
   ], text, "What changed"), o.changes_total > o.changes.length && h("p", { class: "note" }, `The most important ${o.changes.length} of ${count(o.changes_total, "change")}. `, a(to("compare"), "Compare two runs to see all")));
 }
 
@@ -50,9 +50,9 @@ function moment(m: Moment): Child {
 /** A table of runs. */
 export function runs(list: (Run & { live?: Status | null })[]): HTMLElement {
   return table(list, [
-    { head: "Run", header: true, cell: (r) => a(to("run", r.id), r.id) }, { head: "Name", cell: (r) => r.name }, { head: "By", cell: (r) => r.command },
-    { head: "Results", number: true, cell: (r) => r.results.toLocaleString("en") }, { head: "Machine", cell: (r) => [a(to("host", r.host.id), r.host.cpu || r.host.id), r.imported && " (imported)"] },
-    { head: "Began", cell: (r) => h("span", { title: minute(r.started_at) }, age(r.started_at)) }, { head: "", cell: (r) => (r.live != null ? `${r.live.state}, ${r.live.done} of ${r.live.planned}` : "") },
+    { head: "Run", header: true, cell: (r) => h("span", { class: "nowrap" }, a(to("run", r.id), r.id)) }, { head: "Name", cell: (r) => r.name }, { head: "By", cell: (r) => r.command },
+    { head: "Results", number: true, cell: (r) => r.results.toLocaleString("en") }, { head: "Machine", cell: (r) => h("span", { class: "roomy" }, a(to("host", r.host.id), r.host.cpu || r.host.id), r.imported && " (imported)") },
+    { head: "Began", cell: (r) => h("span", { class: "nowrap", title: minute(r.started_at) }, age(r.started_at)) }, { head: "", cell: (r) => (r.live != null ? `${r.live.state}, ${r.live.done} of ${r.live.planned}` : "") },
   ], "No runs yet.", "Runs");
 }
 
@@ -67,7 +67,8 @@ async function inProgress(live: HTMLElement): Promise<void> {
 /** Looks again when runs begin or end, and when results changed. */
 function follow(live: HTMLElement): void {
   const events = new EventSource("/v1/events");
-  for (const kind of ["state", "finished", "end", "journal"]) events.addEventListener(kind, () => void inProgress(live).catch(() => undefined));
+  const look = calmly(() => inProgress(live).catch(() => undefined), 500);
+  for (const kind of ["state", "finished", "end", "journal", "missed"]) events.addEventListener(kind, look);
 }
 
 async function lab(main: HTMLElement): Promise<void> {

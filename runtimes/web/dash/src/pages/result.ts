@@ -11,7 +11,7 @@ export function resultSections(r: Result): Child[] {
   return [
     r.failure !== null && section("Failure", h("p", { class: "why" }, `${r.failure.class}: ${r.failure.detail}`), h("p", {}, r.failure.hint)),
     section("Facts", facts(
-      ["Note", r.note ?? ""], ["Fallback", r.fallback !== null ? `${r.fallback.from ?? ""}${r.fallback.to ?? ""}: ${r.fallback.reason}` : ""],
+      ["Note", r.note ?? ""], ["Fallback", r.fallback !== null ? `${r.fallback.from ? `from ${r.fallback.from}` : `to ${r.fallback.to ?? "nowhere"}`}: ${r.fallback.reason}` : ""],
       ["Error", r.numerics?.max_rel != null ? `${power(r.numerics.max_rel)} of the largest value, limit ${power(r.numerics.tolerance)}, against ${r.numerics.reference}` : (r.numerics?.note ?? "")],
       ["Ran on", r.placement !== null ? `${r.placement.device} ${Object.entries(r.placement.nodes ?? {}).map(([d, n]) => `${n} on ${d}`).join(", ")}` : ""],
       ["Outputs", (r.outputs ?? []).map((o) => `${o.name} ${(o.shape ?? []).join("×")} ${o.dtype}`).join(", ")],

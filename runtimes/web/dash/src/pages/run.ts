@@ -1,5 +1,5 @@
 // Runs: the list, and one of them, followed while it goes.
-import { a, announce, copy, fill, h, section, styled, table } from "../dom";
+import { a, announce, calmly, copy, fill, h, section, styled, table } from "../dom";
 import { get, send, text, to } from "../data";
 import { bytes, count, minute, percent } from "../format";
 import { badge } from "../marks";
@@ -31,10 +31,14 @@ export async function run(main: HTMLElement, id: string): Promise<void> {
   if (page.live !== null && !over(page.live.state)) view.follow(page.live.events);
 }
 
+/** More rows than that nobody reads, and drawing them takes longer than the next event. */
+const mostRows = 500;
+
 class Live {
   private status: Status | null;
   private readonly results: Listed[];
   private spoke = false;
+  private readonly redraw = calmly(() => this.draw(), 100);
 
   constructor(private readonly id: string, page: Page, private readonly head: HTMLElement, private readonly machine: HTMLElement, private readonly list: HTMLElement, private readonly log: HTMLElement) {
     this.status = page.live;
@@ -43,12 +47,13 @@ class Live {
 
   draw(): void {
     this.drawHead();
-    fill(this.list, this.results.length === 0 ? h("p", { class: "empty" }, "None yet.") : resultTable([...this.results].reverse(), true));
+    const newest = this.results.slice(-mostRows).reverse();
+    fill(this.list, newest.length === 0 ? h("p", { class: "empty" }, "None yet.") : [newest.length < this.results.length && h("p", { class: "note" }, `The newest ${newest.length} of ${this.results.length.toLocaleString("en")}.`), resultTable(newest, true)]);
   }
 
   private drawHead(): void {
     const s = this.status;
-    const bad = this.results.filter((x) => x.result.verdict === "fails").length;
+    const bad = this.results.filter((x) => (x.result.verdict === "fails" || x.result.verdict === "unknown") && !x.result.fallback?.from).length; // what the server takes as failed
     const counts = new Map<string, number>();
     for (const x of this.results) counts.set(x.result.verdict, (counts.get(x.result.verdict) ?? 0) + 1);
     const running = s !== null && !over(s.state);
@@ -100,13 +105,21 @@ class Live {
       if (e.error !== undefined) s.error = e.error;
       this.drawHead();
     });
-    on<{ cells: number }>("planned", (e) => { s.planned = e.cells; this.drawHead(); });
-    on<{ cell: Cell }>("started", (e) => { s.running.push(e.cell); this.drawHead(); });
+    on<{ cells: number }>("planned", (e) => { s.planned = e.cells; this.redraw(); });
+    on<{ cell: Cell }>("started", (e) => {
+      if (!s.running.some((c) => c.hash === e.cell.hash)) s.running.push(e.cell);
+      this.redraw();
+    });
+    on<unknown>("missed", () => { // this page was too slow, or another server answers: what it has is not all
+      events.close();
+      void this.again(0).then(() => { if (this.status !== null && !over(this.status.state)) this.follow(this.status.events); });
+    });
     on<{ result: Result; text?: string }>("finished", (e) => {
       s.running = s.running.filter((c) => c.hash !== e.result.cell.hash);
+      if (this.results.some((x) => x.result.cell.hash === e.result.cell.hash && x.result.started_at === e.result.started_at)) return; // it was in the page's first answer
       s.done++;
       this.results.push({ id: "", run: this.id, host: "", imported: false, result: e.result });
-      this.draw();
+      this.redraw();
       this.say(`${modelOf(e.result.cell)} on ${e.result.cell.target}: ${e.result.verdict}`);
     });
     on<{ text: string }>("note", (e) => this.say(e.text));

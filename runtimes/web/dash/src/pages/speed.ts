@@ -21,7 +21,7 @@ export async function plots(main: HTMLElement): Promise<void> {
   }
   const most = 30;
   const top = <T extends { value: number }>(list: T[]): T[] => list.sort((x, y) => y.value - x.value).slice(0, most);
-  fill(main, h("h1", {}, "Plots"), h("p", { class: "sub" }, "From your own timed results. A ~ marks times whose repeats differ too much, and ratios of such."),
+  fill(main, h("h1", {}, "Plots"), h("p", { class: "sub" }, "From your own results, and those that you imported. A ~ marks times whose repeats differ too much, and ratios of such."),
     heat("Speed-up over the CPU of the same machine", d, times), bars(`Median latency${latency.length > most ? `, the longest ${most} of ${latency.length}` : ""}`, top(latency), milliseconds), bars(`Peak memory${memory.length > most ? `, the largest ${most} of ${memory.length}` : ""}`, top(memory), bytes));
 }
 

@@ -1,8 +1,8 @@
 // Pages of text: findings, the method, the quality of the data, and the data.
 import { a, fill, h, table } from "../dom";
-import { data, mode, to } from "../data";
+import { data, decoded, mode, to } from "../data";
 import { tally, share, today, type Board } from "../board";
-import { day, title } from "../format";
+import { bytes, day, title } from "../format";
 import { bar } from "../matrix";
 import { legend } from "../marks";
 
@@ -21,11 +21,11 @@ export async function text(main: HTMLElement, name: string): Promise<void> {
   }
   box.append(...parsed.body.childNodes);
   fill(main, box);
-  if (location.hash.length > 1) document.getElementById(decodeURIComponent(location.hash.slice(1)))?.scrollIntoView();
+  if (location.hash.length > 1) document.getElementById(decoded(location.hash.slice(1)))?.scrollIntoView();
   if (name === "method") main.append(legend());
 }
 
-type Quality = { columns: { target: string; dtype: string; of: number; measured: number; emulated: number; compiled: number; derived: number; unknown: number; oldest?: string; newest?: string; versions?: string[] }[] };
+type Quality = { columns: { target: string; dtype: string; of: number; measured: number; emulated: number; compiled: number; derived: number; predicted: number; unknown: number; oldest?: string; newest?: string; versions?: string[] }[] };
 
 export async function quality(main: HTMLElement): Promise<void> {
   const [b, q] = await Promise.all([data<Board>("board"), data<Quality>("quality")]);
@@ -36,7 +36,8 @@ export async function quality(main: HTMLElement): Promise<void> {
       { head: "Target", header: true, cell: (c) => a(to("platform", c.target), c.target) }, { head: "In", cell: (c) => c.dtype },
       { head: "Answered", number: true, cell: (c) => (c.of - c.unknown >= b.least * c.of ? `${c.of - c.unknown} of ${c.of}` : `incomplete, ${c.of - c.unknown} of ${c.of}`) },
       { head: "Measured", number: true, cell: (c) => c.measured || "" }, { head: "Emulated", number: true, cell: (c) => c.emulated || "" },
-      { head: "Compiled", number: true, cell: (c) => c.compiled || "" }, { head: "Derived", number: true, cell: (c) => c.derived || "" }, { head: "Unknown", number: true, cell: (c) => c.unknown || "" },
+      { head: "Compiled", number: true, cell: (c) => c.compiled || "" }, { head: "Derived", number: true, cell: (c) => c.derived || "" }, { head: "Predicted", number: true, cell: (c) => c.predicted || "" },
+      { head: "Unavailable", number: true, cell: (c) => c.of - c.unknown - c.measured - c.emulated - c.compiled - c.derived - c.predicted || "" }, { head: "Unknown", number: true, cell: (c) => c.unknown || "" },
       { head: "Oldest", cell: (c) => h("span", { class: "nowrap" }, c.oldest !== undefined ? `${day(c.oldest)} (${now - Math.floor(new Date(c.oldest).getTime() / 86400e3)} d)` : "") },
       { head: "Tried with", cell: (c) => h("small", {}, (c.versions ?? []).join("; ")) },
     ], "The atlas is empty.", "Quality by column"),
@@ -51,7 +52,7 @@ export async function downloads(main: HTMLElement): Promise<void> {
   const files = await data<{ files: { name: string; what: string; bytes: number }[] }>("files");
   fill(main, h("h1", {}, "Data"), h("p", { class: "sub" }, "Everything that these pages show. The same claims are in the program: assay can-i-use --json."),
     table(files.files, [
-      { head: "File", header: true, cell: (f) => h("a", { href: `data/${f.name}`, download: true }, f.name) }, { head: "What", cell: (f) => f.what }, { head: "Size", number: true, cell: (f) => `${Math.ceil(f.bytes / 1000)} kB` },
+      { head: "File", header: true, cell: (f) => h("a", { href: `data/${f.name}`, download: true }, f.name) }, { head: "What", cell: (f) => f.what }, { head: "Size", number: true, cell: (f) => bytes(f.bytes) },
     ], "No files.", "Data files"));
 }
 
