@@ -13,7 +13,7 @@ export function resultSections(r: Result): Child[] {
     section("Facts", facts(
       ["Note", r.note ?? ""], ["Fallback", r.fallback !== null ? `${r.fallback.from ? `from ${r.fallback.from}` : `to ${r.fallback.to ?? "nowhere"}`}: ${r.fallback.reason}` : ""],
       ["Error", r.numerics?.max_rel != null ? `${power(r.numerics.max_rel)} of the largest value, limit ${power(r.numerics.tolerance)}, against ${r.numerics.reference}` : (r.numerics?.note ?? "")],
-      ["Ran on", r.placement !== null ? `${r.placement.device} ${Object.entries(r.placement.nodes ?? {}).map(([d, n]) => `${n} on ${d}`).join(", ")}` : ""],
+      ["Ran on", r.placement !== null ? [r.placement.device, ...Object.entries(r.placement.nodes ?? {}).map(([d, n]) => `${n.toLocaleString("en")} operations on ${d}`)].join(", ") : ""],
       ["Outputs", (r.outputs ?? []).map((o) => `${o.name} ${(o.shape ?? []).join("×")} ${o.dtype}`).join(", ")],
       ["Latency", l !== null ? `${ms(l.median_ms)}${l.lo_ms !== null && l.hi_ms !== null ? ` (${ms(l.lo_ms)} to ${ms(l.hi_ms)})` : ""}, ${l.repeats} repeats, ${l.n} times${l.stable ? "" : `, unstable ~: ${l.why ?? ""}`}` : ""],
       ["Timing", r.timing], ["Throughput", r.throughput !== null ? `${rate(r.throughput.value)} ${r.throughput.unit.replaceAll("_", " ")}` : ""],
@@ -21,7 +21,7 @@ export function resultSections(r: Result): Child[] {
     )),
     l !== null && section("Samples", samples(l.samples_ms ?? [])),
     r.phases_ms !== null && section("Phases", table(Object.entries(r.phases_ms), [{ head: "Phase", header: true, cell: ([n]) => n }, { head: "Time", number: true, cell: ([, v]) => milliseconds(v) }], "No phase was timed.", "Phases")),
-    section("Log", r.failure !== null && r.failure.log !== "" ? h("pre", { class: "log", tabindex: 0, "aria-label": "Log of the failure" }, r.failure.log) : h("p", { class: "empty" }, "A log is kept where a cell fails.")),
+    section("Log", r.failure !== null && r.failure.log !== "" ? h("pre", { class: "log", tabindex: 0, "aria-label": "Log of the failure" }, r.failure.log) : h("p", { class: "empty" }, r.failure !== null ? "It left no log: the failure above says all." : "A log is kept where a cell fails; this one did not.")),
   ];
 }
 
