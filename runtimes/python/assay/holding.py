@@ -136,7 +136,9 @@ def natural(x: Any, modalities: tuple[str, ...]) -> Any:
     """A natural input out of JSON. Texts stay; everything else is a file in base64, or numbers."""
     if isinstance(x, Mapping):
         if strange := [name for name in x if name not in MODALITIES]:
-            raise BadInput(f"an input has {', '.join(MODALITIES[:-1])} or {MODALITIES[-1]}, and not {strange[0][:100]!r}")
+            raise BadInput(
+                f"an input has {', '.join(MODALITIES[:-1])} or {MODALITIES[-1]}, and not {strange[0][:100]!r}"
+            )
         return {name: _thing(name, value) for name, value in x.items()}
     if not modalities:
         raise BadInput("this model has no natural input: give its inputs by name, in arrays")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
+
 from assay import holding
 from assay.errors import BadInput
 
