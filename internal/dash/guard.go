@@ -177,32 +177,24 @@ func (s *Server) bounded(next http.Handler) http.Handler {
 				problem(w, http.StatusUnsupportedMediaType, "the body must be JSON, with the header Content-Type: application/json")
 				return
 			}
-			body := &arriving{ReadCloser: http.MaxBytesReader(w, r.Body, mostBody), arrived: func() { unlimited(w) }}
+			body := &arriving{ReadCloser: http.MaxBytesReader(w, r.Body, mostBody)}
 			r.Body = body
 			next.ServeHTTP(&telling{ResponseWriter: w, body: body}, r)
 			return
 		}
-		unlimited(w)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// unlimited takes the limit of reading from a request that is there: a connection whose reading ends in the middle
-// of an answer counts as one whose client left, and answers may take minutes, and events go on.
-func unlimited(w http.ResponseWriter) { _ = http.NewResponseController(w).SetReadDeadline(time.Time{}) }
-
 // arriving is a body as it comes in.
 type arriving struct {
 	io.ReadCloser
-	arrived func() // all of it
-	broken  bool   // it ended before its end, or is no body at all
+	broken bool // it ended before its end, or is no body at all
 }
 
 func (a *arriving) Read(b []byte) (int, error) {
 	n, err := a.ReadCloser.Read(b)
-	if errors.Is(err, io.EOF) {
-		a.arrived()
-	} else if err != nil {
+	if err != nil && !errors.Is(err, io.EOF) {
 		large, slow := (*http.MaxBytesError)(nil), net.Error(nil)
 		a.broken = !errors.As(err, &large) && !(errors.As(err, &slow) && slow.Timeout())
 	}
