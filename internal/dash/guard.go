@@ -248,12 +248,6 @@ type pacedWriter struct {
 // mostPart is how much a client must take within the limit.
 const mostPart = 256 << 10
 
-// WriteHeader sets the limit too: an answer may have nothing else, and the last one's limit still holds on this connection.
-func (p *pacedWriter) WriteHeader(status int) {
-	p.renew()
-	p.ResponseWriter.WriteHeader(status)
-}
-
 // Write sets the limit anew, for each part of what is large.
 func (p *pacedWriter) Write(b []byte) (int, error) {
 	for done := 0; ; {
