@@ -54,7 +54,7 @@ func TestAgesGoOn(t *testing.T) {
 	}
 }
 
-// TestSpeedOfWhatWasTimed: a check that came after the timing is not what became slower.
+// TestSpeedOfWhatWasTimed: a check that came before the timing is not what became slower.
 func TestSpeedOfWhatWasTimed(t *testing.T) {
 	t.Parallel()
 	x := start(t, nil)
@@ -69,8 +69,8 @@ func TestSpeedOfWhatWasTimed(t *testing.T) {
 		return r
 	}
 	x.past.results = []Stored{
-		result("c2", "d", "gpt2", "cpu", cell.Works, day.Add(30*time.Hour)), result("c1", "c", "gpt2", "cpu", cell.Works, day.Add(29*time.Hour)),
-		timed("t2", "b", 20, day.Add(2*time.Hour)), timed("t1", "a", 10, day.Add(time.Hour)),
+		timed("t2", "d", 20, day.Add(30*time.Hour)), timed("t1", "c", 10, day.Add(29*time.Hour)),
+		result("c2", "b", "gpt2", "cpu", cell.Works, day.Add(2*time.Hour)), result("c1", "a", "gpt2", "cpu", cell.Works, day.Add(time.Hour)),
 	}
 	x.past.runs = nil
 	for _, id := range []string{"d", "c", "b", "a"} {
