@@ -84,6 +84,21 @@ func (s *Session) RecordGuest(ctx context.Context, plan cell.Plan, g Guest, dir 
 	return j.End()
 }
 
+// CarryGuest runs a plan in a guest's browser for somebody who keeps the results elsewhere.
+func (s *Session) CarryGuest(ctx context.Context, plan cell.Plan, g Guest, on progress.Listener) error {
+	return s.carryGuest(ctx, plan, g, on)
+}
+
+// GuestTargets are all that cells can run on in a guest's browser.
+func (s *Session) GuestTargets(ctx context.Context, g Guest) ([]Has, error) {
+	guests, err := s.Guests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w := &web{browsers: []browser.Options{{Kind: g.Browser}}, report: g.Report, host: guests.Pages}
+	return found(g.Report, w, visited{web: w}), nil
+}
+
 // carryGuest runs one cell at a time: a guest has one page to show them in.
 func (s *Session) carryGuest(ctx context.Context, plan cell.Plan, g Guest, on progress.Listener) error {
 	r, err := s.runner(ctx, false)

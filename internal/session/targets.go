@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 
+	"assay/internal/detect"
 	"assay/internal/lab"
 	"assay/internal/platform"
 )
@@ -32,7 +33,11 @@ func (s *Session) Targets(ctx context.Context) ([]Has, error) {
 			return nil, err
 		}
 	}
-	m := machine{report, s.o.Machine.Root, r.Hello().Versions, w, r.env}
+	return found(report, w, machine{report, s.o.Machine.Root, r.Hello().Versions, w, r.env}), nil
+}
+
+// found are the targets that a machine has, of all that there are.
+func found(report detect.Report, w *web, m lab.Machine) []Has {
 	var out []Has
 	for _, name := range append(platform.Names(), platform.Plugins()...) {
 		p, _ := platform.Get(name)
@@ -55,7 +60,7 @@ func (s *Session) Targets(ctx context.Context) ([]Has, error) {
 			}
 		}
 	}
-	return out, nil
+	return out
 }
 
 // inBrowsers is the target in each browser that is here, or as it is.

@@ -82,6 +82,9 @@ func (g *guest) visit(ctx context.Context) error {
 		return errors.Join(err, g.say(refusal{"refused", err.Error()}))
 	}
 	g.lab.o.Say("a guest: " + describe(g.report.Host) + ", " + g.offer().Browser)
+	if g.lab.o.Lend != nil {
+		return g.lend(ctx)
+	}
 	if err := g.say(g.offer()); err != nil {
 		return err
 	}
@@ -170,22 +173,19 @@ func (g *guest) answers(ctx context.Context) bool {
 	return g.socket.Ping(ctx) == nil
 }
 
-// errLeft ends the run of a guest whose page is gone.
-var errLeft = errors.New("the guest's page was closed, or lost its connection")
-
 // leave ends what the guest had under way.
 func (g *guest) leave() {
 	g.lab.mu.Lock()
 	delete(g.lab.guests, g.token)
 	g.lab.mu.Unlock()
 	g.mu.Lock()
-	g.lost = errLeft
+	g.lost = ErrLeft
 	for _, f := range g.frames {
-		f.gone <- errLeft
+		f.gone <- ErrLeft
 	}
 	clear(g.frames)
 	g.mu.Unlock()
-	g.stop(errLeft)
+	g.stop(ErrLeft)
 	_ = g.socket.Close(websocket.StatusNormalClosure, "") // most are closed already
 	if g.report.Host.ID != "" {
 		g.lab.o.Say("a guest left: " + describe(g.report.Host))

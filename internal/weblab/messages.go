@@ -34,6 +34,14 @@ type (
 		Kind string `json:"kind"`
 		ID   string `json:"id"`
 	}
+	// lent says that the page's browser works for others, with what it has.
+	lent struct {
+		Kind    string   `json:"kind"`
+		Machine string   `json:"machine"`
+		Browser string   `json:"browser"`
+		To      string   `json:"to"`
+		Targets []string `json:"targets"`
+	}
 	// planned begins a run, and done ends it: with an error, or because it was
 	// stopped, or with neither.
 	planned struct {

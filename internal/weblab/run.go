@@ -30,7 +30,10 @@ func (g *guest) run(s said) {
 func (g *guest) begin() (context.Context, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.cancel != nil {
+	switch {
+	case g.lost != nil:
+		return nil, g.lost
+	case g.cancel != nil:
 		return nil, errors.New("a run is in progress: stop it first")
 	}
 	var ctx context.Context
@@ -41,21 +44,25 @@ func (g *guest) begin() (context.Context, error) {
 // record runs the plan and tells the page how it ended.
 func (g *guest) record(ctx context.Context, plan cell.Plan) {
 	kind, _ := g.about.browser()
-	err := g.lab.o.Record(ctx, plan, session.Guest{Report: g.report, Told: g.about, Browser: kind, Browsers: g}, telling{g})
+	g.end(ctx, g.lab.o.Record(ctx, plan, session.Guest{Report: g.report, Told: g.about, Browser: kind, Browsers: g}, telling{g}))
+}
+
+// end tells the page how a run ended.
+func (g *guest) end(ctx context.Context, err error) {
 	cause := context.Cause(ctx)
 	g.mu.Lock()
 	g.cancel(nil)
 	g.cancel = nil
 	g.mu.Unlock()
-	end := done{Kind: "done", Stopped: cause != nil}
+	how := done{Kind: "done", Stopped: cause != nil}
 	switch {
 	case cause != nil:
-		end.Error = cause.Error()
+		how.Error = cause.Error()
 	case err != nil:
-		end.Error = err.Error()
+		how.Error = err.Error()
 		g.lab.o.Say("a guest's run failed: " + err.Error())
 	}
-	_ = g.say(end)
+	_ = g.say(how)
 }
 
 // stop ends the run under way, if there is one.

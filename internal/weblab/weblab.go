@@ -60,6 +60,11 @@ type Options struct {
 	Pages  *pages.Host
 	Engine string
 	Record Record
+	// Lend has guests choose nothing: their browsers work for others as long as their pages are open.
+	// It hears of each who comes, and what it returns is called when that one has gone. Nil lets them choose.
+	Lend func(*Lent) (gone func())
+	// To says on the page for whom they work, where they do.
+	To string
 	// Rest answers every address that is none of the lab's; nil refuses them.
 	Rest http.Handler
 	// Say hears of guests, in a line for people, of which nothing steers a terminal.

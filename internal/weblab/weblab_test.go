@@ -36,6 +36,12 @@ func serve(t *testing.T, address string, record Record) *Lab {
 // serveWith is serve with a certificate of the user's.
 func serveWith(t *testing.T, address string, certificate *tls.Certificate, record Record) *Lab {
 	t.Helper()
+	return serveAs(t, address, Options{Certificate: certificate, Record: record})
+}
+
+// serveAs is serve with other options too.
+func serveAs(t *testing.T, address string, o Options) *Lab {
+	t.Helper()
 	host, err := pages.Serve(nil, pages.Files{
 		Page:    fstest.MapFS{"runner.html": {Data: []byte("<p>runner</p>")}},
 		Package: func(string) (string, bool) { return "", false },
@@ -47,11 +53,10 @@ func serveWith(t *testing.T, address string, certificate *tls.Certificate, recor
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Serve(Options{
-		Listener: listener, Certificate: certificate, Pages: host, Engine: "1.30.0", Record: record, Say: func(s string) { t.Log(s) },
-		Models: []cell.Cell{{Type: "bert", Family: "encoder-only", Size: cell.Tiny, Weights: cell.Random}, {Type: "vit", Size: cell.Tiny, Weights: cell.Random}},
-		Files:  fstest.MapFS{"lab.html": {Data: []byte("<p>lab</p>")}, "lab.mjs": {Data: []byte("export {}")}},
-	})
+	o.Listener, o.Pages, o.Engine, o.Say = listener, host, "1.30.0", func(s string) { t.Log(s) }
+	o.Models = []cell.Cell{{Type: "bert", Family: "encoder-only", Size: cell.Tiny, Weights: cell.Random}, {Type: "vit", Size: cell.Tiny, Weights: cell.Random}}
+	o.Files = fstest.MapFS{"lab.html": {Data: []byte("<p>lab</p>")}, "lab.mjs": {Data: []byte("export {}")}}
+	l, err := Serve(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +78,15 @@ type visitor struct {
 // visit opens the lab as a Pixel's Chrome does, and returns what it is offered.
 func visit(t *testing.T, l *Lab) (*visitor, offer) {
 	t.Helper()
+	v := arrive(t, l)
+	var o offer
+	v.into("offer", &o)
+	return v, o
+}
+
+// arrive opens the lab and answers what it asks.
+func arrive(t *testing.T, l *Lab) *visitor {
+	t.Helper()
 	v := &visitor{t: t, url: l.URLs()[0]}
 	c, _, err := websocket.Dial(t.Context(), strings.Replace(v.url, "http", "ws", 1)+"socket", nil) //nolint:bodyclose // the library closes it
 	if err != nil {
@@ -87,9 +101,7 @@ func visit(t *testing.T, l *Lab) (*visitor, offer) {
 		t.Fatal(err)
 	}
 	post(t, v.at(path)+"answer", answer)
-	var o offer
-	v.into("offer", &o)
-	return v, o
+	return v
 }
 
 // at is the address of a path where the guest found the lab.
@@ -292,7 +304,7 @@ func TestStop(t *testing.T) {
 		if d := v.hear("done"); d["stopped"] != true {
 			t.Errorf("it ended with %v", d)
 		}
-		if err := <-why; !errors.Is(err, errStopped) || errors.Is(err, errLeft) {
+		if err := <-why; !errors.Is(err, errStopped) || errors.Is(err, ErrLeft) {
 			t.Error(err)
 		}
 	}
@@ -310,7 +322,7 @@ func TestLeave(t *testing.T) {
 	}
 	select {
 	case err := <-why:
-		if !errors.Is(err, errLeft) || strings.Count(err.Error(), errLeft.Error()) != 2 {
+		if !errors.Is(err, ErrLeft) || strings.Count(err.Error(), ErrLeft.Error()) != 2 {
 			t.Errorf("the run or its page did not hear of it: %v", err)
 		}
 	case <-time.After(patience):
@@ -370,7 +382,7 @@ func TestPlans(t *testing.T) {
 func TestSoftware(t *testing.T) {
 	t.Parallel()
 	l := serve(t, "127.0.0.1:0", nil)
-	g := &guest{lab: l, about: About{UserAgent: pixel}, frames: map[string]*frame{}, lost: errLeft}
+	g := &guest{lab: l, about: About{UserAgent: pixel}, frames: map[string]*frame{}, lost: ErrLeft}
 	swift := phone
 	swift.WebGPU = detect.WebGPU{Vendor: "google", Architecture: "swiftshader"}
 	var err error
@@ -380,7 +392,7 @@ func TestSoftware(t *testing.T) {
 	if !g.software(platform.Target{Platform: platform.WebGPU, Browser: "chrome"}) || g.software(platform.Target{Platform: platform.CPU, Engine: platform.Wasm, Browser: "chrome"}) {
 		t.Error("WebGPU is software here, and WebAssembly is not")
 	}
-	if _, err := g.Open(t.Context(), pages.Where{}, "http://127.0.0.1/pages/x/"); !errors.Is(err, errLeft) {
+	if _, err := g.Open(t.Context(), pages.Where{}, "http://127.0.0.1/pages/x/"); !errors.Is(err, ErrLeft) {
 		t.Errorf("a page was opened where nobody is: %v", err)
 	}
 }

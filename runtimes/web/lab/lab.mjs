@@ -4,13 +4,14 @@
 import { about } from "./about.mjs";
 import { Connection } from "./connection.mjs";
 import { closeFrame, closeFrames, openFrame } from "./frames.mjs";
-import { $, chosen, filterModels, showAlert, showNote, showOffer, showResult, showTally, tickModels } from "./view.mjs";
+import { $, chosen, filterModels, showAlert, showLent, showNote, showOffer, showResult, showTally, tickModels } from "./view.mjs";
 
 const PROBE = "probe";
 const RUNNING = "assay-running"; // the cell under way, so that a page that comes back after a crash can tell
 
 const run = { busy: false, cells: 0, finished: 0, now: "" };
 let ready = false;
+let lent = false; // this browser works for others: nothing is chosen here
 let choices; // as they were when the connection was lost
 const tally = {};
 
@@ -20,6 +21,7 @@ const stayAwake = async () => (lock = await navigator.wakeLock?.request("screen"
 const mayRest = () => lock?.release().catch(() => {});
 
 function refresh() {
+  if (lent) return refreshLent();
   const { model, target, timing } = chosen();
   const cells = model.length * target.length;
   swap($("run"), $("stop"), run.busy);
@@ -38,6 +40,15 @@ function refresh() {
   }
 }
 
+/** What stands below a browser that works for others. */
+function refreshLent() {
+  $("run").hidden = $("stop").hidden = true;
+  $("progress").hidden = true;
+  if (!ready) return;
+  const done = `${run.finished} ${run.finished === 1 ? "cell" : "cells"} done`;
+  $("status").textContent = run.busy ? `${run.now || "Starting…"}. ${done}` : `Waiting for cells. ${done}`;
+}
+
 /** Shows one of two buttons. Whoever is at the one that goes is at the other then. */
 function swap(first, second, other) {
   const [shown, gone] = other ? [second, first] : [first, second];
@@ -51,7 +62,7 @@ function ended() {
   Object.assign(run, { busy: false, now: "" });
   sessionStorage.removeItem(RUNNING);
   closeFrames();
-  mayRest();
+  if (!lent || !ready) mayRest();
   refresh();
 }
 
@@ -65,10 +76,19 @@ const on = {
     ready = true;
     refresh();
   },
+  lent: (offer) => {
+    closeFrame(PROBE);
+    showAlert(afterCrash());
+    showLent(offer);
+    lent = ready = true;
+    stayAwake(); // as long as the page is open: a cell may come at any time
+    refresh();
+  },
   open: ({ id, path }) => openFrame(id, path),
   close: ({ id }) => closeFrame(id),
   planned: ({ cells }) => {
-    Object.assign(run, { cells, finished: 0 });
+    if (lent) run.busy = true;
+    else Object.assign(run, { cells, finished: 0 });
     refresh();
   },
   started: ({ model, target }) => {
@@ -87,6 +107,7 @@ const on = {
   done: ({ stopped, error }) => {
     const { finished, cells } = run;
     ended();
+    if (lent) return;
     if (error && !stopped) showAlert(`The run failed: ${error}`);
     $("status").textContent = stopped ? `Stopped after ${finished} of ${cells}: what was finished is kept.` : `Done: ${finished} of ${cells}.`;
   },
@@ -139,7 +160,7 @@ $("none").addEventListener("click", () => (tickModels(false), refresh()));
 $("find").addEventListener("input", ({ target }) => filterModels(target.value));
 document.addEventListener("visibilitychange", () => {
   if (run.busy && document.hidden) showNote("This page was hidden during a run: browsers slow hidden pages down. A time taken meanwhile says so in its result.");
-  if (run.busy && !document.hidden) stayAwake();
+  if ((run.busy || (lent && ready)) && !document.hidden) stayAwake();
 });
 
 if (isSecureContext) connection.connect();

@@ -46,6 +46,18 @@ export function showOffer({ machine, browser, models, targets, timings }, before
   $("choice").hidden = false;
 }
 
+/** Shows that this browser works for others, and with what. */
+export function showLent({ machine, browser, to, targets }) {
+  $("title").textContent = "This browser works for a fleet";
+  $("device").textContent = `${browser} on ${machine}`;
+  $("lent").replaceChildren(
+    `As long as this page is open and in front, cells of ${to} that need `, element("b", { textContent: targets.join(", ") }),
+    " run here, one after the other. Close the page to end that.",
+  );
+  $("lent").hidden = false;
+  $("where").textContent = "Results go to those who sent the cells.";
+}
+
 /** What is ticked: name → values. While a run is under way the whole form is disabled, and still says what was chosen. */
 export function chosen() {
   const values = (name) => [...$("choice").querySelectorAll(`input[name=${name}]:checked:not([disabled])`)].map(({ value }) => value);
