@@ -48,6 +48,8 @@ func (q *Queue) Put(ctx context.Context, tasks ...fleet.Task) (known []string, e
 
 // putAll stores tasks as one atomic batch: all of them, with one fsync, or none.
 func (q *Queue) putAll(ctx context.Context, tasks []fleet.Task) error {
+	ctx, cancel := context.WithTimeout(ctx, receiptWithin) // a server that is lost meanwhile never answers
+	defer cancel()
 	id := nuid.Next()
 	for i, t := range tasks {
 		body, err := json.Marshal(t)
