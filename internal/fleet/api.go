@@ -28,7 +28,8 @@ type Beat struct {
 	Worker      string     `json:"worker"`
 	Incarnation string     `json:"incarnation"`
 	Running     []Activity `json:"running,omitempty"`
-	Now         time.Time  `json:"now"` // by its own clock
+	Now         time.Time  `json:"now"`               // by its own clock
+	Leaving     bool       `json:"leaving,omitempty"` // it is the last one: the worker has given back what it had
 }
 
 // Beginning asks for leave.
@@ -67,6 +68,8 @@ type Office interface {
 	Answers(ctx context.Context, q Question) (Page, error)
 	Status(ctx context.Context) (Status, error)
 	Tasks(ctx context.Context, q TaskQuestion) ([]TaskStatus, error)
+	// Outliers are the workers that stand apart from others on machines of the same kind, by all that the ledger holds.
+	Outliers(ctx context.Context) ([]Outlier, error)
 	// Steer does what a person wants, and says what was done.
 	Steer(ctx context.Context, s Steering) (string, error)
 }

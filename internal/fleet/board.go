@@ -56,7 +56,14 @@ type Member struct {
 	Good        time.Time // when it last passed its health check
 	// Since are the tasks whose answers were accepted from it since then.
 	Since []string
+	past  []string // its incarnations before this one
 }
+
+// mostPast is how many former incarnations of a worker are remembered.
+const mostPast = 100
+
+// Was reports whether an incarnation of the worker has another one in its place.
+func (m *Member) Was(incarnation string) bool { return slices.Contains(m.past, incarnation) }
 
 // Open reports whether the worker gets tasks.
 func (m *Member) Open() bool { return !m.Draining && m.Quarantined == "" }
@@ -136,9 +143,6 @@ func (b *Board) task(t Task) {
 	w.Task, w.State, w.Vain, w.Suspect, w.first = t, Queued, 0, "", len(w.Attempts)
 	w.Sweeps = nil
 	b.join(t.Key, t.Sweep)
-	if c := b.sweeps[t.Sweep]; c != nil && c.Paused {
-		w.State = Paused
-	}
 }
 
 func (b *Board) join(key, sweep string) {
@@ -148,6 +152,20 @@ func (b *Board) join(key, sweep string) {
 	}
 	w.Sweeps = append(w.Sweeps, sweep)
 	c.Keys = append(c.Keys, key)
+	b.hold(w)
+}
+
+// hold keeps a task back that nobody has, as long as all sweeps that wait for it are paused.
+func (b *Board) hold(w *Work) {
+	if w.State != Queued && w.State != Paused || len(w.Sweeps) == 0 {
+		return
+	}
+	w.State = Paused
+	for _, id := range w.Sweeps {
+		if c := b.sweeps[id]; c == nil || !c.Paused {
+			w.State = Queued
+		}
+	}
 }
 
 // happen takes in what happened to a task.
@@ -195,6 +213,7 @@ func (b *Board) happen(w *Work, e Event, at Ref) {
 			b.ask(w)
 		}
 		w.State = Queued
+		b.hold(w)
 	}
 }
 
@@ -215,6 +234,7 @@ func (b *Board) end(w *Work, e Event, how End) {
 	a.End, a.Ended, a.Why = how, e.At, e.Why
 	if w.State.UnderWay() && len(w.Open()) == 0 {
 		w.State = Queued
+		b.hold(w)
 	}
 }
 
@@ -248,10 +268,9 @@ func (b *Board) steer(e Event) {
 				w.close(EndCancelled, e.At)
 				w.State = Cancelled
 			}
-		case e.Kind == KindPause && w.State == Queued && len(w.Sweeps) == 1:
-			w.State = Paused
-		case e.Kind == KindResume && w.State == Paused:
-			w.State = Queued
+			b.hold(w)
+		default:
+			b.hold(w)
 		}
 	}
 }
@@ -262,6 +281,10 @@ func (b *Board) member(e Event) {
 		if m == nil {
 			m = &Member{}
 			b.members[e.Worker.Worker] = m
+		}
+		if old := m.Incarnation; old != "" && old != e.Worker.Incarnation {
+			m.past = append(m.past, old)
+			m.past = m.past[max(0, len(m.past)-mostPast):]
 		}
 		m.Announcement = *e.Worker
 		return

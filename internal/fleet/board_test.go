@@ -283,6 +283,36 @@ func TestSteering(t *testing.T) {
 	}
 }
 
+// A task is held back as long as all sweeps that wait for it are paused, and no longer.
+func TestHeldBack(t *testing.T) {
+	t.Parallel()
+	b := newTable(noop)
+	state := func(want State, what string) {
+		t.Helper()
+		if got := b.Work(noop.Key).State; got != want {
+			t.Errorf("%s: it is %s, want %s", what, got, want)
+		}
+	}
+	b.apply(Event{Kind: KindPause, Name: "s1"})
+	b.apply(Event{Kind: KindSweep, Sweep: &Sweep{ID: "s2", Tasks: 1}})
+	b.apply(b.Add("s2", []Task{noop}, b.now)...)
+	state(Queued, "another sweep, which is not paused, waits too")
+	b.apply(Event{Kind: KindPause, Name: "s2"})
+	state(Paused, "both are paused")
+	b.apply(Event{Kind: KindResume, Name: "s1"})
+	state(Queued, "one goes on")
+	b.apply(Event{Kind: KindCancel, Name: "s1"})
+	state(Paused, "the one that went on is cancelled")
+	b.apply(Event{Kind: KindResume, Name: "s2"})
+	if g := b.begin("a"); !g.Run {
+		t.Fatalf("%+v", g)
+	}
+	b.apply(Event{Kind: KindPause, Name: "s2"})
+	state(Leased, "what a worker has goes on")
+	b.lose("a", 1)
+	state(Paused, "it was lost while its sweep is paused")
+}
+
 func ptr[T any](v T) *T { return &v }
 
 // Two sweeps that want the same cell share it, and both are answered.
@@ -344,6 +374,16 @@ func TestSuits(t *testing.T) {
 	} {
 		if fit, missing := a.Suits(c.task); fit != c.fit || missing != c.missing {
 			t.Errorf("%s %+v: %q, %q; want %q, %q", c.task.Cell.Target, c.task.Needs, fit, missing, c.fit, c.missing)
+		}
+	}
+	// What was asked of a browser stays in one, and a browser's WebAssembly stands for no processor.
+	for _, c := range []struct {
+		has, asked string
+		fit        Fit
+	}{{"cpu/wasm@safari", "cuda", Unfit}, {"cpu/wasm@safari", "webgpu@safari", FallsBack}, {"cpu", "webgpu@safari", Unfit}, {"cpu", "cuda", FallsBack}} {
+		a := Announcement{Offers: []Offer{offer(c.has, 0)}}
+		if fit, _ := a.Suits(on(c.asked, cell.Plan{}, Needs{})); fit != c.fit {
+			t.Errorf("%s for %s: %q, want %q", c.has, c.asked, fit, c.fit)
 		}
 	}
 }

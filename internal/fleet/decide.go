@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -129,7 +130,8 @@ type Answer struct {
 	Incarnation string            `json:"incarnation"`
 	Results     []json.RawMessage `json:"results,omitempty"`
 	Error       string            `json:"error,omitempty"`   // why there are none
-	Stopped     bool              `json:"stopped,omitempty"` // the worker was stopped meanwhile, which says nothing about the cell
+	Stopped     bool              `json:"stopped,omitempty"` // the worker was stopped meanwhile, or what it runs on has gone, which says nothing about the cell
+	Host        *cell.Host        `json:"host,omitempty"`    // that the results are from, where it is not the worker's own: a guest of its web lab
 }
 
 // Outcome is what became of an answer.
@@ -157,7 +159,7 @@ func (b *Board) Finish(x Answer, last *cell.Result, v View) (Outcome, []Event) {
 	}
 	e := Event{At: v.Now, Key: x.Key, Attempt: &Attempt{N: a.N, Worker: a.Worker}, Results: x.Results, Why: x.Error}
 	if m := b.members[x.Worker]; m != nil {
-		e.Host = &m.Host
+		e.Host = cmp.Or(x.Host, &m.Host)
 	}
 	switch {
 	case a.End == EndAccepted, a.End == EndFailed:
@@ -168,7 +170,7 @@ func (b *Board) Finish(x Answer, last *cell.Result, v View) (Outcome, []Event) {
 	}
 	if x.Stopped {
 		lost, survived := e, e
-		lost.Kind, lost.Why, survived.Kind = KindLost, "its worker was stopped", KindSurvived
+		lost.Kind, lost.Why, survived.Kind = KindLost, cmp.Or(x.Error, "its worker was stopped"), KindSurvived
 		return Retried, []Event{lost, survived}
 	}
 	why, retry := retryable(x, last)

@@ -202,7 +202,7 @@ func (a Announcement) lacks(n Needs) string {
 func (a Announcement) missing(t platform.Target, memory int64) string {
 	most := int64(-1)
 	for _, o := range a.Offers {
-		if !o.is(t) {
+		if !o.Is(t) {
 			continue
 		}
 		if memory == 0 || o.MemoryBytes == 0 || o.MemoryBytes >= memory {
@@ -218,8 +218,8 @@ func (a Announcement) missing(t platform.Target, memory int64) string {
 
 func (a Announcement) has(t platform.Target) bool { return a.missing(t, 0) == "" }
 
-// is reports whether an offer is the target: a target without a browser takes any.
-func (o Offer) is(t platform.Target) bool {
+// Is reports whether an offer is the target: a target without a browser takes any.
+func (o Offer) Is(t platform.Target) bool {
 	if t.Browser == "" {
 		o.Target.Browser = ""
 	}
@@ -234,7 +234,8 @@ func (a Announcement) standsIn(t platform.Target) bool {
 		return false
 	}
 	return slices.ContainsFunc(a.Offers, func(o Offer) bool {
-		return o.Target.Engine != platform.Noop && slices.Contains(p.Fallback, o.Target.Platform)
+		inPages := o.Target.Engine.Traits().Pages == t.Normal().Engine.Traits().Pages // what was asked of a browser stays in one
+		return inPages && o.Target.Engine != platform.Noop && slices.Contains(p.Fallback, o.Target.Platform)
 	})
 }
 

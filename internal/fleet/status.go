@@ -39,6 +39,19 @@ type WorkerStatus struct {
 	Accepted    int               `json:"accepted"` // answers since the coordinator was started
 }
 
+// State is in a word how the worker is: here, away, draining or quarantined.
+func (w *WorkerStatus) State() string {
+	switch {
+	case w.Quarantined != "":
+		return "quarantined"
+	case !w.Alive:
+		return "away"
+	case w.Draining:
+		return "draining"
+	}
+	return "here"
+}
+
 // Activity is a task under way.
 type Activity struct {
 	Key     string    `json:"key"`
@@ -74,6 +87,17 @@ type Stranded struct {
 	Tasks   int           `json:"tasks"`
 	For     time.Duration `json:"for_ns"`
 	Missing string        `json:"missing"`
+	Awaits  string        `json:"awaits,omitempty"` // a worker that can, and went silent not long ago
 	Sweeps  []string      `json:"sweeps,omitempty"`
 	Keys    []string      `json:"keys,omitempty"` // some of them
+}
+
+// Outlier is a worker that stands apart from others on machines of the same kind.
+type Outlier struct {
+	Worker string    `json:"worker"`
+	Cell   cell.Cell `json:"cell"`
+	Others int       `json:"others"`          // workers that it was compared with
+	Ratio  float64   `json:"ratio,omitempty"` // its time over theirs; 0 where it is about the verdict
+	P      float64   `json:"p,omitempty"`     // adjusted for all comparisons
+	Why    string    `json:"why"`
 }

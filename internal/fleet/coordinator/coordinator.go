@@ -37,6 +37,8 @@ type Config struct {
 	// Patience is how long a task waits for a worker that has its target before
 	// it may fall back, and before it is called stranded; 0 is three seconds.
 	Patience time.Duration
+	// Absence is how long a worker that went silent is waited for, where nobody else can run a task; 0 is five minutes.
+	Absence time.Duration
 	// CheckEvery is how often workers show that they are healthy; 0 never asks.
 	CheckEvery time.Duration
 	// News is called when workers should ask for orders before their next beat; nil
@@ -48,6 +50,7 @@ type Config struct {
 type Coordinator struct {
 	c      Config
 	ledger *ledger.Ledger
+	opened time.Time
 
 	mu      sync.Mutex
 	board   *fleet.Board
@@ -76,9 +79,13 @@ type presence struct {
 	accepted    int
 	checked     time.Time // when this incarnation last showed that it is healthy
 	enlisted    bool      // the placer knows what it runs
+	left        bool      // it said goodbye
 }
 
-const defaultPatience = 3 * time.Second
+const (
+	defaultPatience = 3 * time.Second
+	defaultAbsence  = 5 * time.Minute
+)
 
 // Open reads the ledger; Run does the rest.
 func Open(c Config) (*Coordinator, error) {
@@ -91,6 +98,9 @@ func Open(c Config) (*Coordinator, error) {
 	if c.Patience <= 0 {
 		c.Patience = defaultPatience
 	}
+	if c.Absence <= 0 {
+		c.Absence = defaultAbsence
+	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -98,7 +108,7 @@ func Open(c Config) (*Coordinator, error) {
 		c.News = func() {}
 	}
 	x := &Coordinator{
-		c: c, board: fleet.NewBoard(), lanes: map[string]*lane{}, present: map[string]*presence{}, heard: map[spot]time.Time{}, behind: map[spot]bool{},
+		c: c, opened: c.Now(), board: fleet.NewBoard(), lanes: map[string]*lane{}, present: map[string]*presence{}, heard: map[spot]time.Time{}, behind: map[spot]bool{},
 		dealt: map[string]map[string]*dealt{}, choosy: map[string][]string{},
 		bounced: map[string]bool{}, changed: make(chan struct{}), kick: make(chan struct{}, 1),
 	}
@@ -193,6 +203,10 @@ func (x *Coordinator) follow(e fleet.Event) {
 		x.lane(w.Task).keys[key] = true
 		x.clear(w)
 		x.offer(w)
+	case fleet.KindJoined: // it may have been held back until now
+		if len(x.dealt[key]) == 0 {
+			x.offer(w)
+		}
 	case fleet.KindBegan:
 		x.began(w, *e.Attempt)
 	case fleet.KindLost, fleet.KindFailed:

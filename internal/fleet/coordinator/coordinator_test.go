@@ -111,6 +111,23 @@ func (g *ground) work(name string, run carrier, change ...func(*worker.Config)) 
 	return stop
 }
 
+// until waits for something to be true of the fleet.
+func (g *ground) until(what string, ok func(fleet.Status) bool) {
+	g.t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		s, err := g.Status(g.t.Context())
+		if err != nil {
+			g.t.Fatal(err)
+		}
+		if ok(s) {
+			return
+		}
+		if time.Now().After(end) {
+			g.t.Fatalf("not in 20 s: %s: %+v", what, s)
+		}
+	}
+}
+
 func noops(n int, how cell.Plan, needs fleet.Needs) []fleet.Task {
 	var out []fleet.Task
 	for i := range n {

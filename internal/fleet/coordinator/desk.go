@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -25,8 +26,12 @@ func (x *Coordinator) Hello(ctx context.Context, a fleet.Announcement) (fleet.Or
 		x.mu.Unlock()
 		return fleet.Orders{}, fmt.Errorf("a worker called %s is here already, on another machine: choose another name with --name", a.Worker)
 	}
+	if m != nil && m.Was(a.Incarnation) {
+		x.mu.Unlock()
+		return fleet.Orders{}, fmt.Errorf("another worker called %s was started after this one: give each a name of its own with --name", a.Worker)
+	}
 	var err error
-	if m == nil || m.Incarnation != a.Incarnation {
+	if m == nil || m.Incarnation != a.Incarnation || !reflect.DeepEqual(m.Offers, a.Offers) {
 		err = x.commit(fleet.Event{Kind: fleet.KindWorker, At: x.c.Now(), Worker: &a})
 	}
 	if p == nil || p.incarnation != a.Incarnation {
@@ -35,7 +40,7 @@ func (x *Coordinator) Hello(ctx context.Context, a fleet.Announcement) (fleet.Or
 		x.orphan(a)
 	}
 	p = x.present[a.Worker]
-	p.seen, p.skew = x.c.Now(), a.Now.Sub(x.c.Now())
+	p.seen, p.left, p.skew = x.c.Now(), false, a.Now.Sub(x.c.Now())
 	x.judgeLanes(x.c.Now())
 	x.awake()
 	o := x.orders(a.Worker)
@@ -65,6 +70,11 @@ func (x *Coordinator) Beat(ctx context.Context, b fleet.Beat) (fleet.Orders, err
 		return fleet.Orders{Unknown: true, Lease: x.c.Lease}, nil
 	}
 	now := x.c.Now()
+	if b.Leaving {
+		err := x.leave(b.Worker, p)
+		x.mu.Unlock()
+		return fleet.Orders{Lease: x.c.Lease}, errors.Join(err, x.ledger.Wait(ctx))
+	}
 	back := now.Sub(p.seen) >= x.c.Lease
 	p.seen, p.running, p.skew = now, b.Running, b.Now.Sub(now)
 	if back {
@@ -100,6 +110,26 @@ func (x *Coordinator) Beat(ctx context.Context, b fleet.Beat) (fleet.Orders, err
 		return o, err
 	}
 	return o, x.ledger.Wait(ctx)
+}
+
+// leave has a worker be gone that said goodbye: nobody waits for it, and what it could not give back runs elsewhere.
+func (x *Coordinator) leave(worker string, p *presence) error {
+	p.left, p.running = true, nil
+	x.stopped(worker, nil)
+	var failed []error
+	for _, s := range slices.Collect(maps.Keys(x.heard)) {
+		w := x.board.Work(s.key)
+		if a := w.By(worker); s.worker == worker && a != nil {
+			at := &fleet.Attempt{N: a.N, Worker: worker}
+			failed = append(failed, x.commit(
+				fleet.Event{Kind: fleet.KindLost, At: x.c.Now(), Key: s.key, Attempt: at, Why: "its worker was stopped"},
+				fleet.Event{Kind: fleet.KindSurvived, At: x.c.Now(), Key: s.key, Attempt: at},
+			))
+		}
+	}
+	x.judgeLanes(x.c.Now())
+	x.awake()
+	return errors.Join(failed...)
 }
 
 // survived is that a cell did not kill the worker that it was lost with.
@@ -246,6 +276,9 @@ func (x *Coordinator) Finish(ctx context.Context, a fleet.Answer) (fleet.Outcome
 	}
 	o, events := x.board.Finish(a, final, x.view())
 	w := x.board.Work(a.Key)
+	if m := x.board.Member(a.Worker); o == fleet.Accepted && m != nil && m.Quarantined != "" { // it was on its way when that was found out
+		events = append(events, fleet.Event{Kind: fleet.KindSuspect, At: x.c.Now(), Key: a.Key, Name: a.Worker, Why: fmt.Sprintf("worker %s was quarantined before its answer came", a.Worker)})
+	}
 	if err := x.commit(events...); err != nil {
 		x.mu.Unlock()
 		return "", err

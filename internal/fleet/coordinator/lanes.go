@@ -19,6 +19,7 @@ type lane struct {
 	fit     fleet.Fit       // that they have
 	since   time.Time       // since when nobody may; zero when somebody may
 	missing string
+	awaits  string // a worker that may, and went silent a while ago
 }
 
 func (x *Coordinator) lane(t fleet.Task) *lane {
@@ -36,7 +37,17 @@ func (x *Coordinator) lane(t fleet.Task) *lane {
 // alive reports whether a worker was heard within its lease.
 func (x *Coordinator) alive(name string) bool {
 	p := x.present[name]
-	return p != nil && x.c.Now().Sub(p.seen) < x.c.Lease
+	return p != nil && !p.left && x.c.Now().Sub(p.seen) < x.c.Lease
+}
+
+// awaited reports whether a worker that is not heard may be expected back: it went silent not long ago, or the coordinator
+// was started just now and nobody had the time to say anything.
+func (x *Coordinator) awaited(name string) bool {
+	p, now := x.present[name], x.c.Now()
+	if p == nil {
+		return now.Sub(x.opened) < x.c.Lease
+	}
+	return !p.left && now.Sub(p.seen) < x.c.Absence
 }
 
 // judgeLanes finds out who may have tasks of which lane.
@@ -61,8 +72,15 @@ func (x *Coordinator) judgeLanes(now time.Time) {
 func (x *Coordinator) judge(l *lane, now time.Time) {
 	fits := map[fleet.Fit][]string{}
 	var lacks []string
+	l.awaits = ""
 	for _, m := range x.board.Members() {
-		if !x.alive(m.Worker) || !m.Open() {
+		if !m.Open() {
+			continue
+		}
+		if !x.alive(m.Worker) {
+			if fit, _ := m.Suits(l.sample); fit == fleet.Direct && x.awaited(m.Worker) && (l.awaits == "" || m.Worker < l.awaits) {
+				l.awaits = m.Worker
+			}
 			continue
 		}
 		fit, missing := m.Suits(l.sample)
@@ -87,6 +105,9 @@ func (x *Coordinator) judge(l *lane, now time.Time) {
 		}
 	}
 	l.missing = missing(l.sample, lacks)
+	if l.awaits != "" {
+		l.missing = fmt.Sprintf("worker %s has %s and is not heard: it is waited for, %s at most", l.awaits, l.sample.Cell.Target, x.c.Absence)
+	}
 }
 
 // missing says in a sentence why nobody runs tasks of a lane.
@@ -111,7 +132,7 @@ func (x *Coordinator) stranded(sweep string) []fleet.Stranded {
 		if l.fit != fleet.Unfit || now.Sub(l.since) < x.c.Patience {
 			continue
 		}
-		s := fleet.Stranded{Lane: name, Target: l.sample.Cell.Target, For: now.Sub(l.since), Missing: l.missing}
+		s := fleet.Stranded{Lane: name, Target: l.sample.Cell.Target, For: now.Sub(l.since), Missing: l.missing, Awaits: l.awaits}
 		for _, key := range slices.Sorted(maps.Keys(l.keys)) {
 			w := x.board.Work(key)
 			if w.State != fleet.Queued || sweep != "" && !slices.Contains(w.Sweeps, sweep) {

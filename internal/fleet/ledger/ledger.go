@@ -101,7 +101,7 @@ func start(f disk, size int64) (*Ledger, error) {
 }
 
 // replay reads what there is and returns where the last whole line ends.
-func replay(f *os.File, each func(fleet.Event, fleet.Ref)) (int64, error) {
+func replay(f io.Reader, each func(fleet.Event, fleet.Ref)) (int64, error) {
 	in := bufio.NewReaderSize(f, 1<<20)
 	var at int64
 	for number := 1; ; number++ {
@@ -248,6 +248,26 @@ func (l *Ledger) Read(at fleet.Ref) (fleet.Event, error) {
 	}
 	var e fleet.Event
 	return e, json.Unmarshal(line, &e)
+}
+
+// Each calls back with every event that is on the disk.
+func (l *Ledger) Each(ctx context.Context, each func(fleet.Event)) error {
+	in := whileWanted{ctx, io.NewSectionReader(l.file, 0, l.Size())}
+	_, err := replay(in, func(e fleet.Event, _ fleet.Ref) { each(e) })
+	return err
+}
+
+// whileWanted is a reader that ends with a context.
+type whileWanted struct {
+	ctx context.Context //nolint:containedctx // of one call
+	in  io.Reader
+}
+
+func (r whileWanted) Read(b []byte) (int, error) {
+	if r.ctx.Err() != nil {
+		return 0, context.Cause(r.ctx)
+	}
+	return r.in.Read(b)
 }
 
 // Size is how many bytes are on the disk.

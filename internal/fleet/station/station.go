@@ -91,8 +91,11 @@ func (s *Station) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.service, err = wire.Serve(ctx, s.nc, s.Coordinator, s.Coordinator)
-	return err
+	if s.service, err = wire.Serve(ctx, s.nc, s.Coordinator, s.Coordinator); err != nil {
+		return err
+	}
+	s.service.News() // workers that are there already need not wait for their next beat
+	return nil
 }
 
 // alone refuses to be the second coordinator of one NATS.
@@ -244,7 +247,7 @@ func Ticket(dir, at, name string, role keys.Role, cert string) (keys.Ticket, err
 	}
 	ca, err := os.ReadFile(cert)
 	if err != nil {
-		return keys.Ticket{}, fmt.Errorf("the coordinator's certificate: %w (start the coordinator once first)", err)
+		return keys.Ticket{}, fmt.Errorf("the coordinator's certificate: %w: start the coordinator once so that it asks for keys (--addr 0.0.0.0:4222, or --keys), or name its certificate with --cert", err)
 	}
 	seed, err := ring.Add(name, role, time.Now())
 	return keys.Ticket{URL: at, Name: name, Role: role, Seed: seed, CA: string(ca)}, err

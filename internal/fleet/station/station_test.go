@@ -341,3 +341,67 @@ func TestOne(t *testing.T) {
 		t.Error(errors.Join(errors.New("two coordinators share one folder"), x.Close()))
 	}
 }
+
+// reopened is a coordinator that may be stopped and started at the same address.
+func reopened(t *testing.T, o Options) (s *Station, stop func()) {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = s.Run(ctx) })
+	stop = sync.OnceFunc(func() { cancel(); wg.Wait(); _ = s.Close() })
+	t.Cleanup(stop)
+	return s, stop
+}
+
+// A coordinator that is stopped refuses nobody: who waits for answers asks the next one. Workers that beat only now and then
+// are with that one within seconds.
+func TestStartedAgain(t *testing.T) {
+	t.Parallel()
+	o := Options{Dir: t.TempDir(), Listen: "127.0.0.1:0", Open: true, Lease: time.Minute}
+	s, stop := reopened(t, o)
+	o.Listen = strings.TrimPrefix(s.URL(), "nats://")
+	ticket := keys.Ticket{URL: s.URL()}
+	begun := make(chan string, 100)
+	join(t, ticket, "a", runs{begun: begun})
+	user := office(t, ticket)
+	sweep(t, user, "s1", noops(1, 2))
+	<-begun
+	<-begun
+	if _, err := user.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: "s2", Tasks: 2}, Tasks: noops(3, 1)}); err != nil { // the second never comes
+		t.Fatal(err)
+	}
+	asked := make(chan error, 1)
+	follow(t, user, "s1")
+	<-begun
+	go func() {
+		_, err := user.Answers(t.Context(), fleet.Question{Sweep: "s2", After: 1, Wait: 20 * time.Second})
+		asked <- err
+	}()
+	time.Sleep(500 * time.Millisecond) // until it waits; where it does not there is nothing to see
+	stop()
+	if err := <-asked; err == nil || wire.Refused(err) {
+		t.Errorf("who waited for answers was told %v", err)
+	}
+	reopened(t, o)
+	back := time.Now()
+	for {
+		if _, err := user.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: "s3", Tasks: 1}, Tasks: noops(10, 1)}); err == nil {
+			break
+		}
+		if time.Since(back) > time.Minute {
+			t.Fatal("it does not answer again")
+		}
+	}
+	select {
+	case <-begun:
+		if took := time.Since(back); took > 5*time.Second {
+			t.Errorf("a worker began a task %s after the coordinator was there again", took)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("no worker begins a task")
+	}
+}

@@ -72,6 +72,7 @@ func Carry(ctx context.Context, plan cell.Plan, o Options, on progress.Listener)
 		}
 	}()
 	if err := s.submit(ctx, plan); err != nil {
+		s.cancel(ctx) // some of it may be there
 		return cell.Report{}, err
 	}
 	_ = on.Hear(progress.Planned(len(s.tasks)))
@@ -239,11 +240,13 @@ func (s *sender) journal(h cell.Host) (*journal.Writer, error) {
 	return j, err
 }
 
-// tell says once what nobody can run, and counts the tasks.
+// tell says once what nobody can run, and counts the tasks that nobody is waited for with.
 func (s *sender) tell(stranded []fleet.Stranded) int {
 	n := 0
 	for _, x := range stranded {
-		n += x.Tasks
+		if x.Awaits == "" {
+			n += x.Tasks
+		}
 		if text := fmt.Sprintf("%d of the cells wait: %s", x.Tasks, x.Missing); !s.told[x.Missing] {
 			s.told[x.Missing] = true
 			_ = s.on.Hear(progress.Note(text))

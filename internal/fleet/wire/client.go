@@ -101,17 +101,32 @@ func (c *Client) Tasks(ctx context.Context, q fleet.TaskQuestion) ([]fleet.TaskS
 	return ask[[]fleet.TaskStatus](ctx, c, Office+"tasks.", c.wait, q)
 }
 
+// Outliers asks who stands apart. The whole ledger is read for it.
+func (c *Client) Outliers(ctx context.Context) ([]fleet.Outlier, error) {
+	return ask[[]fleet.Outlier](ctx, c, Office+"outliers.", 6*c.wait, struct{}{})
+}
+
 // Steer gives an order.
 func (c *Client) Steer(ctx context.Context, s fleet.Steering) (string, error) {
 	return ask[string](ctx, c, Office+"steer.", c.wait, s)
 }
 
 // Hear calls back whenever workers should ask for orders, and whenever the
-// connection was made again.
+// connection was made again: the coordinator may be another process since.
 func (c *Client) Hear(on func()) (stop func(), err error) {
 	sub, err := c.nc.Subscribe(News, func(*nats.Msg) { on() })
 	if err != nil {
 		return nil, err
 	}
-	return func() { _ = sub.Unsubscribe() }, nil
+	before := c.nc.ReconnectHandler()
+	c.nc.SetReconnectHandler(func(nc *nats.Conn) {
+		if before != nil {
+			before(nc)
+		}
+		on()
+	})
+	return func() {
+		c.nc.SetReconnectHandler(before)
+		_ = sub.Unsubscribe()
+	}, nil
 }

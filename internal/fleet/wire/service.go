@@ -36,6 +36,7 @@ func Serve(ctx context.Context, nc *nats.Conn, desk fleet.Desk, office fleet.Off
 		on(s, Desk+"hello.*", desk.Hello), on(s, Desk+"beat.*", desk.Beat), on(s, Desk+"begin.*", desk.Begin),
 		on(s, Desk+"finish.*", desk.Finish), on(s, Desk+"health.*", desk.Health),
 		on(s, Office+"submit.*", office.Submit), on(s, Office+"answers.*", office.Answers), on(s, Office+"tasks.*", office.Tasks), on(s, Office+"steer.*", office.Steer),
+		on(s, Office+"outliers.*", func(ctx context.Context, _ struct{}) ([]fleet.Outlier, error) { return office.Outliers(ctx) }),
 		on(s, Office+"status.*", func(ctx context.Context, _ struct{}) (fleet.Status, error) { return office.Status(ctx) }),
 	)
 	if err != nil {
@@ -101,6 +102,9 @@ func (s *Service) respond(m *nats.Msg, answer func() (any, error)) {
 		header := failed
 		if _, ok := errors.AsType[errLater](err); ok {
 			header = later
+		}
+		if s.ctx.Err() != nil { // whatever it is, it is no refusal
+			header, err = later, errors.New("the coordinator was stopped meanwhile: ask again")
 		}
 		no := nats.NewMsg(m.Reply)
 		no.Header.Set(header, strings.ReplaceAll(err.Error(), "\n", "; "))

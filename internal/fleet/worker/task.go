@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"assay/internal/cell"
 	"assay/internal/fleet"
 	"assay/internal/progress"
 )
@@ -75,7 +76,7 @@ func (w *Worker) run(ctx context.Context, d fleet.Delivery, attempt int, bringin
 	}
 	a := w.carry(at, j, task)
 	a.Key, a.Attempt, a.Worker, a.Incarnation = task.Key, attempt, w.Worker, w.Incarnation
-	a.Stopped = ctx.Err() != nil && len(a.Results) == 0
+	a.Stopped = (a.Stopped || ctx.Err() != nil) && len(a.Results) == 0
 	if errors.Is(context.Cause(at), errUnwanted) && len(a.Results) == 0 {
 		a.Key = "" // there is nothing to bring
 	}
@@ -126,7 +127,8 @@ func (w *Worker) carry(ctx context.Context, j *job, t fleet.Task) (a fleet.Answe
 		a.Error = "the task is not valid: " + err.Error()
 		return a
 	}
-	err := w.Carrier.Carry(ctx, plan, progress.Func(func(e progress.Event) error {
+	var err error
+	a.Host, err = w.carryAt(ctx, plan, progress.Func(func(e progress.Event) error {
 		switch e.Kind {
 		case progress.KindStarted:
 			w.phase(j, "running")
@@ -140,12 +142,20 @@ func (w *Worker) carry(ctx context.Context, j *job, t fleet.Task) (a fleet.Answe
 		return nil
 	}))
 	if err != nil {
-		a.Error = err.Error()
+		a.Error, a.Stopped = err.Error(), errors.Is(err, ErrAway)
 	}
 	if size := bytesOf(a.Results); size > fleet.MostAnswer {
 		a.Results, a.Error = nil, fmt.Sprintf("its results have %d MB, and a fleet takes %d MB of a task at most: run it without a fleet", size>>20, fleet.MostAnswer>>20)
 	}
 	return a
+}
+
+// carryAt runs a plan here, or where a carrier has others run it.
+func (w *Worker) carryAt(ctx context.Context, plan cell.Plan, on progress.Listener) (*cell.Host, error) {
+	if l, ok := w.Carrier.(Lender); ok {
+		return l.CarryAt(ctx, plan, on)
+	}
+	return nil, w.Carrier.Carry(ctx, plan, on)
 }
 
 func bytesOf(results []json.RawMessage) int {
@@ -170,19 +180,16 @@ func (w *Worker) deliver(ctx context.Context, d fleet.Delivery, a fleet.Answer) 
 	if a.Key == "" {
 		return
 	}
-	trying := context.WithoutCancel(ctx)
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		trying, cancel = context.WithTimeout(trying, giveUp)
-		defer cancel()
-	}
+	trying, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(giveUp, cancel) })()
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		o, err := w.Desk.Finish(trying, a)
 		if err == nil {
 			settle(trying, d, o)
 			return
 		}
-		if trying.Err() != nil || ctx.Err() != nil && wait > time.Second {
+		if trying.Err() != nil {
 			return // the lease ends, and another one runs it
 		}
 		if wait >= 2*time.Second {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -25,6 +26,16 @@ import (
 type Carrier interface {
 	Carry(ctx context.Context, plan cell.Plan, on progress.Listener) error
 }
+
+// Lender is a carrier that has some plans run on other machines: those of guests.
+type Lender interface {
+	// CarryAt is Carry, and says which machine the results are from; nil is this one. ErrAway says that what the plan
+	// needs has gone.
+	CarryAt(ctx context.Context, plan cell.Plan, on progress.Listener) (at *cell.Host, err error)
+}
+
+// ErrAway says that what a plan was to run on has gone, which says nothing about its cells.
+var ErrAway = errors.New("what it was to run on has gone")
 
 // Config is set once, before Run.
 type Config struct {
@@ -55,6 +66,7 @@ type Worker struct {
 	changed chan struct{} // closed and replaced with the orders
 	running map[string]*job
 	nudge   chan struct{}
+	stale   bool // the coordinator does not know yet what the worker offers
 }
 
 // job is a task under way.
@@ -78,8 +90,10 @@ func New(c Config) *Worker {
 // errUnwanted ends a task that nobody waits for.
 var errUnwanted = errors.New("nobody waits for it")
 
-// Run works until ctx is done, then gives back what it has not finished.
+// Run works until ctx is done, or the coordinator does not want this worker any more, then gives back what it has not finished.
 func (w *Worker) Run(ctx context.Context) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	if err := w.join(ctx); err != nil {
 		return err
 	}
@@ -93,21 +107,60 @@ func (w *Worker) Run(ctx context.Context) error {
 	// Beats go on until the last task is given back.
 	beating, quiet := context.WithCancel(context.WithoutCancel(ctx))
 	var beats, slots sync.WaitGroup
-	beats.Go(func() { w.beat(ctx, beating) })
+	var unwanted error // written before beats ends
+	beats.Go(func() {
+		if unwanted = w.beat(ctx, beating); unwanted != nil {
+			end(unwanted)
+		}
+	})
 	for range max(1, w.Slots) {
 		slots.Go(func() { w.slot(ctx) })
 	}
 	slots.Wait()
 	quiet()
 	beats.Wait()
-	return nil
+	if unwanted == nil {
+		w.leave(ctx)
+	}
+	return unwanted
+}
+
+// leave says goodbye, so that nobody waits for the worker. Where that fails its silence says the same, later.
+func (w *Worker) leave(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_, _ = w.Desk.Beat(ctx, fleet.Beat{Worker: w.Worker, Incarnation: w.Incarnation, Now: w.Now(), Leaving: true})
+}
+
+// Offer changes what the worker offers.
+func (w *Worker) Offer(offers []fleet.Offer) {
+	w.mu.Lock()
+	w.Offers, w.stale = slices.Clone(offers), true
+	w.mu.Unlock()
+	w.ask()
+}
+
+// offersOther reports whether the coordinator has to hear of other offers.
+func (w *Worker) offersOther() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stale
+}
+
+// announcement is what the worker says about itself now.
+func (w *Worker) announcement() fleet.Announcement {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stale = false
+	a := w.Announcement
+	a.Now = w.Now()
+	return a
 }
 
 // join says hello until somebody answers. Only a refusal is an error.
 func (w *Worker) join(ctx context.Context) error {
 	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		w.Announcement.Now = w.Now()
-		o, err := w.Desk.Hello(ctx, w.Announcement)
+		o, err := w.Desk.Hello(ctx, w.announcement())
 		if err == nil {
 			w.obey(o)
 			return nil
@@ -133,8 +186,8 @@ func (w *Worker) ask() {
 }
 
 // beat says at least three times a lease what the worker does, and does what it
-// is told.
-func (w *Worker) beat(ctx, beating context.Context) {
+// is told. It returns when beating is done, or why the coordinator wants the worker no longer.
+func (w *Worker) beat(ctx, beating context.Context) error {
 	var checks sync.WaitGroup
 	defer checks.Wait()
 	for {
@@ -145,7 +198,7 @@ func (w *Worker) beat(ctx, beating context.Context) {
 		select {
 		case <-beating.Done():
 			t.Stop()
-			return
+			return nil
 		case <-w.nudge:
 			t.Stop()
 		case <-t.C:
@@ -155,9 +208,9 @@ func (w *Worker) beat(ctx, beating context.Context) {
 		case err != nil:
 			sleep(beating, min(every, time.Second))
 			w.ask()
-		case o.Unknown: // the coordinator was started again
+		case o.Unknown, w.offersOther(): // the coordinator was started again; the worker offers something else
 			if err := w.join(beating); err != nil && beating.Err() == nil {
-				w.Say("the coordinator no longer wants this worker: " + err.Error())
+				return fmt.Errorf("the coordinator no longer wants this worker: %w", err)
 			}
 		default:
 			w.obey(o)
