@@ -39,6 +39,8 @@ type joinFlags struct {
 	labels   map[string]string
 	noops    bool
 	allowHub bool
+	// of the web lab: where it listens, and a certificate for it
+	webLab, cert, certKey string
 }
 
 // parseJoin reads the arguments of join; the first is the coordinator.
@@ -48,6 +50,9 @@ func parseJoin(args []string) (*joinFlags, string, error) {
 	f.StringVar(&f.python, "python", "", "")
 	f.StringVar(&f.name, "name", "", "")
 	f.StringVar(&f.ca, "ca", "", "")
+	f.StringVar(&f.webLab, "web-lab", "", "")
+	f.StringVar(&f.cert, "cert", "", "")
+	f.StringVar(&f.certKey, "cert-key", "", "")
 	f.StringVar(&f.policy, "policy", "", "")
 	f.IntVar(&f.workers, "workers", 0, "")
 	f.DurationVar(&f.timeout, "timeout", 0, "")
@@ -85,6 +90,14 @@ func parseJoin(args []string) (*joinFlags, string, error) {
 	}
 	if f.timeout < 0 || f.workers < 0 {
 		return nil, "", usageError{errors.New("--timeout and --workers must not be negative")}
+	}
+	switch {
+	case f.webLab == "" && (f.cert != "" || f.certKey != ""):
+		return nil, "", usageError{errors.New("--cert and --cert-key are for --web-lab; the coordinator's certificate is given with --ca")}
+	case (f.cert == "") != (f.certKey == ""):
+		return nil, "", usageError{errors.New("--cert and --cert-key must be given together")}
+	case f.webLab != "" && f.noops:
+		return nil, "", usageError{errors.New("--web-lab and --noop cannot be used together")}
 	}
 	f.offline = !f.allowHub
 	return f, at, nil
@@ -144,12 +157,25 @@ func join(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer)
 		return err
 	}
 	known, _ := cat.Fingerprint(health.Subject, "")
+	c := fleetworker.Config{Announcement: a, Queue: q, Carrier: s, Say: say, Refused: wire.Refused}
 	client := wire.NewClient(nc, a.Worker, 5*time.Second)
-	say(fmt.Sprintf("worker %s joins %s with %s, %d at a time", a.Worker, ticket.URL, offered(a), a.Slots))
-	return fleetworker.New(fleetworker.Config{
-		Announcement: a, Desk: client, Queue: q, Carrier: s, Say: say, Hear: client.Hear, Refused: wire.Refused,
-		Check: func(ctx context.Context) (string, []cell.Result) { return healthy(ctx, s, a, known) },
-	}).Run(ctx)
+	c.Desk, c.Hear = client, client.Hear
+	c.Check = func(ctx context.Context) (string, []cell.Result) { return healthy(ctx, s, a, known) }
+	if f.webLab == "" {
+		say(fmt.Sprintf("worker %s joins %s with %s, %d at a time", a.Worker, ticket.URL, offered(a), a.Slots))
+		return fleetworker.New(c).Run(ctx)
+	}
+	l := newLodge(s, a.Offers, say)
+	lab, err := l.serve(ctx, f, a.Worker, stderr)
+	if err != nil {
+		return err
+	}
+	defer lab.Close()
+	c.Carrier = l
+	w := fleetworker.New(c)
+	l.tell(w.Offer)
+	say(fmt.Sprintf("worker %s joins %s with the browsers of its guests, %d at a time", a.Worker, ticket.URL, a.Slots))
+	return w.Run(ctx)
 }
 
 // sayer prints lines from several goroutines.
@@ -189,8 +215,13 @@ func (f *joinFlags) announce(ctx context.Context, s *session.Session, t keys.Tic
 	if err != nil {
 		host = "worker"
 	}
+	machine := tidy(host)
+	if f.webLab != "" {
+		machine = tidy(host[:min(len(host), 53)] + "-guests") // beside the machine's own worker
+	}
 	a := fleet.Announcement{
-		Protocol: fleet.Protocol, Worker: cmp.Or(f.name, t.Name, tidy(host)), Incarnation: rand.Text()[:10], Version: version,
+		Protocol: fleet.Protocol, Worker: cmp.Or(strings.ReplaceAll(f.name, ".", "-"), t.Name, machine), // names of nodes have dots
+		Incarnation: rand.Text()[:10], Version: version,
 		Host: s.Host(), Where: where(host), Labels: f.labels, Slots: cmp.Or(f.workers, min(16, runtime.GOMAXPROCS(0))),
 		Allows: fleet.Policy{Hub: !f.offline, Pickle: f.want.Pickle, Code: f.want.Code},
 		Offers: []fleet.Offer{{Target: platform.Target{Platform: platform.CPU, Engine: platform.Noop}.Normal()}},
@@ -204,16 +235,16 @@ func (f *joinFlags) announce(ctx context.Context, s *session.Session, t keys.Tic
 	if f.noops {
 		return a, nil
 	}
+	if f.webLab != "" { // what its guests have, and nothing of this machine's
+		a.Slots = max(1, f.workers)
+		return a, nil
+	}
 	say("looking at what this machine has")
 	has, err := s.Targets(ctx)
 	if err != nil {
 		return a, err
 	}
-	for _, h := range has {
-		if h.Target.Engine != platform.Noop {
-			a.Offers = append(a.Offers, fleet.Offer{Target: h.Target, Name: h.Name, MemoryBytes: h.Presence.MemoryBytes, Software: h.Presence.Software, DTypes: h.Presence.DTypes})
-		}
-	}
+	a.Offers = append(a.Offers, offersOf(has)...)
 	a.Versions, err = s.Versions(ctx)
 	return a, err
 }

@@ -36,9 +36,11 @@ const help = `assay-worker runs cells on a machine that has only Python: a plan,
       limits memory, time and folders of every task, and what may be loaded (docs/confining.md)
   assay-worker join URL|TICKET|- [--name NAME] [--label NAME=VALUE] [--workers N] [--python PATH] [--timeout 10m] [--no-setup]
                     [--allow-hub] [--allow-pickle] [--trust-remote-code] [--env NAME] [--ca FILE] [--policy FILE] [--noop]
+                    [--web-lab HOST:PORT [--cert FILE --cert-key FILE]]
       work for a coordinator until stopped: run the cells that it sends and this machine can run, and nothing else.
       A TICKET is a file of "assay fleet key add", or with - comes by standard input, at whose end the worker stops. Weights are loaded only with --allow-hub. With --noop only no-ops
-      are run, to try a fleet out
+      are run, to try a fleet out. With --web-lab it prints the address of a page: the browsers that open it, phones' too,
+      are what the worker has, as long as they show the page (docs/web-lab.md)
   assay-worker detect [--python PATH] [--capture DIR]
       print what this machine has as JSON, or write a fixture of it
   assay-worker version

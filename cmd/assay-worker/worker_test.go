@@ -18,8 +18,10 @@ import (
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/environment"
+	"assay/internal/fleet/keys"
 	"assay/internal/journal"
 	"assay/internal/progress"
+	"assay/internal/session"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -107,6 +109,9 @@ func TestUsage(t *testing.T) {
 		{"run --plan nomodel.json --out out.jsonl", "the nearest names are"},
 		{"run --plan good.json --out out.jsonl --timeout soon", "soon"},
 		{"detect --plan", "flag needs an argument"},
+		{"join nats://127.0.0.1:1 --cert a.pem", "--cert and --cert-key are for --web-lab"},
+		{"join nats://127.0.0.1:1 --web-lab 127.0.0.1:0 --cert a.pem", "must be given together"},
+		{"join nats://127.0.0.1:1 --web-lab 127.0.0.1:0 --noop", "cannot be used together"},
 	} {
 		stdout, stderr, status := w.run(t, strings.Fields(tc.args)...)
 		if status != 2 || stdout != "" || !strings.Contains(stderr, tc.said) || !strings.HasPrefix(stderr, "assay-worker: ") {
@@ -270,5 +275,22 @@ func TestLinesSayWhatDidNotRun(t *testing.T) {
 	}
 	if want := "1/1 bert on rocm, tiny fp32 batch 1: should work\n2/2 bert on rocm, tiny fp32 batch 1: works\n"; b.String() != want {
 		t.Errorf("got\n%s", b.String())
+	}
+}
+
+// TestNames: a node's name may have dots, and a worker's may not.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"ip-10-0-0-1.eu.internal": "ip-10-0-0-1-eu-internal", "lab-3": "lab-3", "a b": ""} {
+		f, _, err := parseJoin([]string{"nats://127.0.0.1:1", "--noop", "--name", name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := session.New(session.Options{})
+		a, err := f.announce(t.Context(), s, keys.Ticket{}, func(string) {})
+		if a.Worker != want && want != "" || (err == nil) != (want != "") {
+			t.Errorf("%q became %q, %v", name, a.Worker, err)
+		}
+		_ = s.Close()
 	}
 }

@@ -55,7 +55,7 @@ func fleetCommand(a *app) *cobra.Command {
 	f := &fleetFlag{}
 	c.PersistentFlags().StringVar(&f.at, "fleet", "", "the coordinator: an address or a ticket's file (default: "+fleetVariable+", or "+defaultFleet+")")
 	c.AddCommand(
-		fleetStatus(a, f), fleetWorkers(a, f), fleetTasks(a, f),
+		fleetStatus(a, f), fleetWorkers(a, f), fleetTasks(a, f), fleetOutliers(a, f),
 		steerCommand(a, f, fleet.KindCancel, "cancel SWEEP", "Drop what a sweep has not got yet"),
 		steerCommand(a, f, fleet.KindPause, "pause SWEEP", "Hand out no more of a sweep's cells"),
 		steerCommand(a, f, fleet.KindResume, "resume SWEEP", "Go on with a paused sweep"),
@@ -151,15 +151,6 @@ func printWorkers(w io.Writer, s fleet.Status) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "WORKER\tSTATE\tSEEN\tACCEPTED\tRUNS\tHAS")
 	for _, x := range s.Workers {
-		state := "here"
-		switch {
-		case x.Quarantined != "":
-			state = "quarantined"
-		case !x.Alive:
-			state = "away"
-		case x.Draining:
-			state = "draining"
-		}
 		var has, runs []string
 		for _, o := range x.Offers {
 			has = append(has, o.Target.String())
@@ -171,7 +162,7 @@ func printWorkers(w io.Writer, s fleet.Status) error {
 		if !x.Seen.IsZero() {
 			seen = s.At.Sub(x.Seen).Round(time.Second).String() + " ago"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\n", x.Name, state, seen, x.Accepted, cmp.Or(strings.Join(runs, ", "), "-"), strings.Join(has, " "))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%s\t%s\n", x.Name, x.State(), seen, x.Accepted, cmp.Or(strings.Join(runs, ", "), "-"), strings.Join(has, " "))
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -185,6 +176,32 @@ func printWorkers(w io.Writer, s fleet.Status) error {
 		}
 	}
 	return nil
+}
+
+func fleetOutliers(a *app, f *fleetFlag) *cobra.Command {
+	return &cobra.Command{
+		Use: "outliers", Short: "Which workers stand apart from others on machines of the same kind",
+		Long: `Outliers compares what workers on machines of the same kind gave for the same cells, by all that the coordinator's ledger
+holds: who alone fails or works, and who is slower or faster than the others by more than they differ among each other.`,
+		Example: "  assay fleet outliers", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.ask(f, func(o fleet.Office) error {
+				found, err := o.Outliers(c.Context())
+				if err != nil {
+					return err
+				}
+				return a.print(found, func(w io.Writer) error {
+					if len(found) == 0 {
+						fmt.Fprintln(w, "no worker stands apart from others on machines of the same kind")
+					}
+					for _, x := range found {
+						fmt.Fprintf(w, "%s: %s (%s)\n", x.Worker, clean.Text(x.Why), x.Cell.Target)
+					}
+					return nil
+				})
+			})
+		},
+	}
 }
 
 func fleetTasks(a *app, f *fleetFlag) *cobra.Command {
