@@ -65,6 +65,14 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("address %q: the port is not a number", o.Listen)
 	}
+	// The server would try for half a minute, and not say why.
+	free, err := net.Listen("tcp", o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("nothing can listen on %s: %w", o.Listen, err)
+	}
+	if err := free.Close(); err != nil {
+		return nil, err
+	}
 	if n == 0 {
 		n = server.RANDOM_PORT
 	}
@@ -87,7 +95,7 @@ func Start(o Options) (*Server, error) {
 	go s.Start()
 	if !s.ReadyForConnections(startup) {
 		s.Shutdown()
-		return nil, errors.New("NATS did not start: is the address in use, or the disk full?")
+		return nil, errors.New("NATS did not start: is the disk full?")
 	}
 	return &Server{s, opts}, nil
 }

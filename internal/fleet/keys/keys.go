@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -204,7 +205,7 @@ type Ticket struct {
 // Read reads a ticket's file, or takes a plain address for one without keys.
 func Read(urlOrFile string) (Ticket, error) {
 	if strings.Contains(urlOrFile, "://") {
-		return Ticket{URL: urlOrFile}, nil
+		return Ticket{URL: urlOrFile}, checkAddress(urlOrFile)
 	}
 	body, err := os.ReadFile(urlOrFile)
 	if err != nil {
@@ -214,7 +215,25 @@ func Read(urlOrFile string) (Ticket, error) {
 	if err := json.Unmarshal(body, &t); err != nil || t.URL == "" {
 		return Ticket{}, fmt.Errorf("%s is not a ticket (make one with assay fleet key add NAME)", urlOrFile)
 	}
-	return t, nil
+	return t, checkAddress(t.URL)
+}
+
+// schemes are the ways in which NATS is spoken to.
+var schemes = []string{"nats", "tls", "ws", "wss"}
+
+// checkAddress says what is wrong with the address of a coordinator, or the addresses of a cluster: nobody would ever answer.
+func checkAddress(text string) error {
+	for one := range strings.SplitSeq(text, ",") {
+		whole := strings.TrimSpace(one)
+		if !strings.Contains(whole, "://") { // all but the first may leave it out
+			whole = schemes[0] + "://" + whole
+		}
+		u, err := url.Parse(whole)
+		if err != nil || u.Hostname() == "" || !slices.Contains(schemes, u.Scheme) {
+			return fmt.Errorf("%q is not the address of a coordinator: it looks like nats://host:4222, or tls://host:4222", one)
+		}
+	}
+	return nil
 }
 
 // From reads a ticket from a stream, up to the end of its line or value.
@@ -223,7 +242,7 @@ func From(r io.Reader) (Ticket, error) {
 	if err := json.NewDecoder(io.LimitReader(r, 1<<20)).Decode(&t); err != nil || t.URL == "" {
 		return Ticket{}, errors.New("standard input begins with no ticket (make one with assay fleet key add NAME)")
 	}
-	return t, nil
+	return t, checkAddress(t.URL)
 }
 
 // Options are how a ticket's holder connects.

@@ -51,3 +51,16 @@ func TestAddAtOnce(t *testing.T) {
 		t.Error("a key that is not there was revoked")
 	}
 }
+
+// What nobody can answer at is refused at once.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for text, good := range map[string]bool{
+		"nats://127.0.0.1:4222": true, "tls://host:4222": true, "nats://a:4222,nats://b:4222": true, "wss://host/fleet": true,
+		"http://host:4222": false, "nats://": false, "nats://:4222": false, "nats://a:4222,b:4222": true, "nats://a:4222,": false, "tls://host:port": false,
+	} {
+		if _, err := Read(text); (err == nil) != good {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
