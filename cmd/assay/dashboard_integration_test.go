@@ -55,7 +55,7 @@ func known(t *testing.T, p *program) {
 }
 
 // pagesOfDash are those that need no name; others come with what was run.
-var pagesOfDash = []string{"/", "/matrix", "/model/bert", "/model/openai/whisper-tiny", "/platform/qnn", "/hosts", "/runs", "/compare", "/trends", "/plots", "/report", "/start", "/pool", "/quality", "/findings", "/method", "/nosuch"}
+var pagesOfDash = []string{"/", "/matrix", "/model/bert", "/model/openai/whisper-tiny", "/platform/qnn", "/hosts", "/fleet", "/runs", "/compare", "/trends", "/plots", "/report", "/start", "/pool", "/quality", "/findings", "/method", "/nosuch"}
 
 // TestIntegrationDashboard opens every page in each view, with published results
 // behind it, and uses every form: a run is started, followed, opened, retried and

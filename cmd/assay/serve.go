@@ -38,6 +38,7 @@ type serveFlags struct {
 	tls     bool
 	token   string
 	open    bool
+	watched string // the coordinator whose fleet is shown
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -57,6 +58,7 @@ With --web-lab, on any interface other than 127.0.0.1, it uses TLS, since browse
 Ctrl-C stops it.`,
 		Example: `  assay serve
   assay serve --open
+  assay serve --fleet nats://127.0.0.1:4222
   assay serve --addr 0.0.0.0:8443 --tls
   assay serve --web-lab
   assay serve --web-lab bert vit --open
@@ -73,6 +75,7 @@ Ctrl-C stops it.`,
 	fs.StringVar(&f.keyFile, "cert-key", "", "its private key (PEM)")
 	fs.BoolVar(&f.tls, "tls", false, "use TLS, with a certificate that is made now unless --cert names one")
 	fs.StringVar(&f.token, "token", "", "what requests must bring (default: none on 127.0.0.1, elsewhere a new one)")
+	fs.StringVar(&f.watched, "fleet", "", "show this coordinator's fleet too: an address (nats://host:4222) or a ticket's file")
 	fs.BoolVar(&f.open, "open", false, "open the page in this machine's default browser")
 	fs.StringVar(&f.Size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
 	fs.StringVar(&f.Weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
@@ -93,6 +96,7 @@ type serving struct {
 	lab      *servedLab
 	models   *pool.Pool // that are kept loaded
 	dash     *dash.Server
+	leave    func()       // the fleet
 	server   *http.Server // nil where the web lab serves
 	webLab   *weblab.Lab  // nil without one
 }
@@ -150,6 +154,9 @@ func (s *serving) start(ctx context.Context, args []string) error {
 	}
 	options, err := s.options()
 	if err != nil {
+		return err
+	}
+	if options.Fleet, s.leave, err = a.watchFleet(f.watched); err != nil {
 		return err
 	}
 	s.dash = dash.New(options)
@@ -232,6 +239,9 @@ func (s *serving) close() error {
 	}
 	if s.dash != nil {
 		failed = append(failed, s.dash.Close())
+	}
+	if s.leave != nil {
+		s.leave()
 	}
 	if s.models != nil {
 		failed = append(failed, s.models.Close())

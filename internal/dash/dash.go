@@ -32,6 +32,7 @@ import (
 	"assay/internal/cell"
 	"assay/internal/compare"
 	"assay/internal/detect"
+	"assay/internal/fleet"
 	"assay/internal/live"
 	"assay/internal/matrix"
 	"assay/internal/modelpage"
@@ -145,6 +146,8 @@ type Options struct {
 	// Names are those under which the server may be addressed, beside localhost and
 	// addresses of numbers.
 	Names []string
+	// Fleet asks a coordinator how its fleet is; nil where none was named.
+	Fleet func(context.Context) (fleet.Status, error)
 	// WebLab is the address of the web lab; "" without one.
 	WebLab string
 	Now    func() time.Time
@@ -169,6 +172,7 @@ type Server struct {
 	files     bodies
 	visits    visits
 	viewers   atomic.Int64
+	fleetSeen fleetSeen
 	asking    chan struct{} // one question in SQL at a time
 	answerIn  time.Duration // how long one may take
 	waitFor   time.Duration // how long one waits for others

@@ -42,6 +42,7 @@ func (s *Server) routes() {
 	s.logs(get("/v1/runs/{id}/log", "get-log", "The end of what a run said", "runs"))
 	s.events(get("/v1/runs/{id}/events", "watch-run", "What happens in a run, as server-sent events", "runs"),
 		get("/v1/events", "watch", "What happens in all runs, as server-sent events", "runs"))
+	answering(s, get("/v1/fleet", "get-fleet", "How the fleet is that the server was started with: workers, sweeps, what waits", "server"), s.fleet)
 	answering(s, get("/v1/live", "list-live", "The runs that are in progress or wait", "runs"), s.live)
 	answering(s, post("/v1/visits", "open-page", "Open a page of a browser, for a program on this machine", "pages", 201), s.visit)
 	answering(s, operation{method: "DELETE", path: "/v1/visits/{id}", id: "close-page", summary: "Give a page back", tag: "pages"}, s.leave)

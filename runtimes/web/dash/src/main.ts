@@ -19,7 +19,7 @@ const shared: Record<string, Page> = {
 const pages: Record<string, Page> = mode === "dash" ? { ...shared, ...dashboard } : { ...shared, home, data: downloads };
 
 const links: [string, string][] = mode === "dash"
-  ? [["home", "Overview"], ["matrix", "Matrix"], ["runs", "Runs"], ["start", "Start"], ["compare", "Compare"], ["trends", "Trends"], ["plots", "Plots"], ["report", "Report"], ["hosts", "Machines"], ["pool", "Pool"], ["findings", "Findings"], ["method", "Method"]]
+  ? [["home", "Overview"], ["matrix", "Matrix"], ["runs", "Runs"], ["start", "Start"], ["compare", "Compare"], ["trends", "Trends"], ["plots", "Plots"], ["report", "Report"], ["hosts", "Machines"], ["fleet", "Fleet"], ["pool", "Pool"], ["findings", "Findings"], ["method", "Method"]]
   : [["matrix", "Matrix"], ["findings", "Findings"], ["method", "Method"], ["quality", "Quality"], ["data", "Data"]];
 
 function brand(): SVGElement {
