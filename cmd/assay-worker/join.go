@@ -122,6 +122,9 @@ func join(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer)
 	} else {
 		ticket, err = keys.Read(at)
 	}
+	if err == nil {
+		err = ticket.For(keys.Worker)
+	}
 	if err != nil {
 		return usageError{err}
 	}

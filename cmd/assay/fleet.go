@@ -30,6 +30,9 @@ type fleetFlag struct{ at string }
 // office connects to a coordinator.
 func (a *app) office(at, command string) (fleet.Office, func(), error) {
 	t, err := keys.Read(at)
+	if err == nil {
+		err = t.For(keys.User)
+	}
 	if err != nil {
 		return nil, nil, usage("--fleet: %w", err)
 	}

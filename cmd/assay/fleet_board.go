@@ -30,7 +30,10 @@ to the coordinator. Its ticket never lies on its disk. What stands behind -- is 
 			if len(b.Flags) > 0 && c.ArgsLenAtDash() != 1 {
 				return usage("%q is one argument too many: flags of assay-worker join come behind --", args[1])
 			}
-			if b.Ticket, err = keys.Read(cmp.Or(ticket, defaultFleet)); err != nil {
+			if b.Ticket, err = keys.Read(cmp.Or(ticket, defaultFleet)); err == nil {
+				err = b.Ticket.For(keys.Worker)
+			}
+			if err != nil {
 				return usage("--ticket: %w", err)
 			}
 			if b.Worker == "" {

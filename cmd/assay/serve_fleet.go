@@ -15,6 +15,9 @@ func (a *app) watchFleet(at string) (status func(context.Context) (fleet.Status,
 		return nil, func() {}, nil
 	}
 	t, err := keys.Read(at)
+	if err == nil {
+		err = t.For(keys.User)
+	}
 	if err != nil {
 		return nil, nil, usage("--fleet: %w", err)
 	}

@@ -236,6 +236,14 @@ func checkAddress(text string) error {
 	return nil
 }
 
+// For says what is wrong with a ticket that is to be used in a role. A plain address has none.
+func (t Ticket) For(role Role) error {
+	if t.Role == "" || t.Role == role {
+		return nil
+	}
+	return fmt.Errorf("the ticket of %s is a %s's: make one with assay fleet key add NAME --role %s", t.Name, t.Role, role)
+}
+
 // From reads a ticket from a stream, up to the end of its line or value.
 func From(r io.Reader) (Ticket, error) {
 	var t Ticket

@@ -3,6 +3,7 @@ package keys
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -61,6 +62,19 @@ func TestAddresses(t *testing.T) {
 	} {
 		if _, err := Read(text); (err == nil) != good {
 			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// A ticket is used in the role that it was made for; a plain address in any.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	if err := (Ticket{Name: "anna", Role: User}).For(Worker); err == nil || !strings.Contains(err.Error(), "is a user's") {
+		t.Errorf("a user's ticket for a worker: %v", err)
+	}
+	for _, good := range []Ticket{{Role: Worker}, {}} {
+		if err := good.For(Worker); err != nil {
+			t.Error(err)
 		}
 	}
 }

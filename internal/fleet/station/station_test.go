@@ -306,6 +306,41 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// Why somebody is not let in is said, once, and what to do about it.
+func TestNotLetIn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := opened(t, Options{Dir: dir})
+	lab, err := Ticket(dir, s.URL(), "lab", keys.Worker, filepath.Join(dir, "tls.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, ticket := range map[string]keys.Ticket{
+		"does not let this key in": {URL: s.URL(), CA: lab.CA},
+		"with --ca":                {URL: s.URL(), Seed: lab.Seed, Name: "lab"},
+		"cannot connect":           {URL: "nats://127.0.0.1:1"},
+	} {
+		said := make(chan string, 100)
+		nc, err := ticket.Connect(wire.Options{Name: "x", Keep: true, On: func(text string) { said <- text }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second) // several attempts
+		nc.Close()
+		n := 0
+		for len(said) > 0 {
+			if text := <-said; strings.Contains(text, want) {
+				n++
+			} else {
+				t.Logf("%q", text)
+			}
+		}
+		if n == 0 || n > 2 {
+			t.Errorf("%q was said %d times", want, n)
+		}
+	}
+}
+
 // A request that was under way when the connection was lost is not waited for once it has been made again.
 func TestAskedBefore(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,8 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -42,10 +44,7 @@ type Options struct {
 // Connect connects to a server. A connection that breaks is made again, within
 // seconds of the server's return.
 func Connect(url string, o Options) (*nats.Conn, error) {
-	say := o.On
-	if say == nil {
-		say = func(string) {}
-	}
+	say := seldom(o.On)
 	options := append([]nats.Option{
 		nats.Name(o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(300 * time.Millisecond), nats.ReconnectJitter(200*time.Millisecond, 500*time.Millisecond),
 		nats.PingInterval(2 * time.Second), nats.MaxPingsOutstanding(2), nats.RetryOnFailedConnect(o.Keep), nats.Timeout(3 * time.Second),
@@ -54,7 +53,8 @@ func Connect(url string, o Options) (*nats.Conn, error) {
 				say("cut off from the coordinator: " + err.Error())
 			}
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { say(err.Error()) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { say(because(err)) }),
+		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) { say("cannot connect to the coordinator: " + because(err)) }),
 		nats.ReconnectHandler(func(*nats.Conn) { say("connected to the coordinator again") }),
 	}, o.Nats...)
 	if o.Keep { // a key may be let in after its holder has tried
@@ -68,6 +68,42 @@ func Connect(url string, o Options) (*nats.Conn, error) {
 		return nil, fmt.Errorf("connect to %s: %w", url, err)
 	}
 	return nc, nil
+}
+
+// because is why there is no connection, with what to do where that is known.
+func because(err error) string {
+	switch text := err.Error(); {
+	case errors.Is(err, nats.ErrAuthorization), strings.Contains(strings.ToLower(text), "authorization violation"):
+		return "it does not let this key in: a ticket is needed that it has made and not revoked (assay fleet key add NAME)"
+	case strings.Contains(text, "x509:"):
+		return text + ": use the ticket that the coordinator made, or give its certificate with --ca"
+	default:
+		return text
+	}
+}
+
+// again is how long the same thing is not said once more.
+const again = time.Minute
+
+// seldom says nothing twice within a while: attempts to connect are made all the time.
+func seldom(say func(string)) func(string) {
+	if say == nil {
+		return func(string) {}
+	}
+	var mu sync.Mutex
+	said := map[string]time.Time{}
+	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if at, before := said[text]; before && time.Since(at) < again {
+			return
+		}
+		if len(said) > 100 {
+			clear(said)
+		}
+		said[text] = time.Now()
+		say(text)
+	}
 }
 
 // RefusedError is what the coordinator says against a request.

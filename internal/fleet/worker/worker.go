@@ -159,7 +159,7 @@ func (w *Worker) announcement() fleet.Announcement {
 
 // join says hello until somebody answers. Only a refusal is an error.
 func (w *Worker) join(ctx context.Context) error {
-	began := time.Now()
+	began, told := time.Now(), time.Time{}
 	for wait := 200 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		o, err := w.Desk.Hello(ctx, w.announcement())
 		if err == nil {
@@ -172,7 +172,8 @@ func (w *Worker) join(ctx context.Context) error {
 		if w.Refused != nil && w.Refused(err) {
 			return err
 		}
-		if wait > time.Second || time.Since(began) > time.Second {
+		if time.Since(began) > time.Second && time.Since(told) > time.Minute {
+			told = time.Now()
 			w.Say("waiting for the coordinator: " + err.Error())
 		}
 		sleep(ctx, wait)
