@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -78,7 +79,7 @@ func Start(o Options) (*Server, error) {
 	}
 	opts := &server.Options{
 		ServerName: "assay", Host: host, Port: n, NoSigs: true, NoLog: o.Log == nil,
-		JetStream: true, StoreDir: filepath.Join(o.Dir, "queue"), SyncAlways: !o.Relaxed,
+		JetStream: true, StoreDir: filepath.Join(o.Dir, "queue"), SyncAlways: !o.Relaxed, JetStreamMaxStore: mostStored,
 		TLSConfig: o.TLS, TLS: o.TLS != nil, Nkeys: users(o.Users), MaxPayload: o.MaxPayload,
 		PingInterval: 5 * time.Second, MaxPingsOut: 2, WriteDeadline: 10 * time.Second,
 	}
@@ -110,6 +111,36 @@ func (s *Server) SetUsers(all []keys.Rights) error {
 	}
 	s.options = next
 	return nil
+}
+
+// mostStored is more than any disk has: the disk itself is the limit, whatever was free of it at the start.
+const mostStored = 1 << 50
+
+// room is how much must be free on the disk for the store to begin again.
+const room = 1 << 20
+
+// Mend has a server store again that has ceased to because its disk was full, if there is room now. It reports whether it had ceased.
+func (s *Server) Mend() (ceased bool, err error) {
+	if s.JetStreamEnabled() {
+		return false, nil
+	}
+	if err := s.hasRoom(); err != nil {
+		return true, err
+	}
+	return true, s.EnableJetStream(&server.JetStreamConfig{StoreDir: s.options.StoreDir, MaxStore: mostStored})
+}
+
+// hasRoom writes a file to find out.
+func (s *Server) hasRoom() error {
+	f, err := os.CreateTemp(s.options.StoreDir, "room-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(make([]byte, room))
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
 // Connect is a connection within the process.

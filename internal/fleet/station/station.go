@@ -50,6 +50,7 @@ type Station struct {
 	o       Options
 	server  *embedded.Server
 	nc      *nats.Conn
+	queue   *jetstream.Queue
 	service *wire.Service
 	own     string // the coordinator's own public key
 	ca      string
@@ -84,6 +85,7 @@ func (s *Station) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	s.queue = q
 	s.Coordinator, err = coordinator.Open(coordinator.Config{
 		Dir: s.o.Dir, Queue: q, Lease: s.o.Lease, Version: s.o.Version, Log: s.o.Log, CheckEvery: s.o.CheckEvery, Patience: s.o.Patience,
 		News: func() { _ = s.nc.Publish(wire.News, nil) },
@@ -189,7 +191,40 @@ func (s *Station) Run(ctx context.Context) error {
 	if s.own != "" {
 		wg.Go(func() { s.watch(ctx) })
 	}
+	if s.server != nil {
+		wg.Go(func() { s.mend(ctx) })
+	}
 	return s.Coordinator.Run(ctx)
+}
+
+// mend has the server store again after its disk was full, and the queue hold what it should.
+func (s *Station) mend(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	broken := false
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		ceased, err := s.server.Mend()
+		if ceased && !broken {
+			s.o.Log.Error("the queue has ceased to store: is the disk full? It goes on when there is room")
+		}
+		if broken = broken || ceased; !broken {
+			continue
+		}
+		if err == nil {
+			err = s.queue.Renew(ctx)
+		}
+		if err != nil {
+			continue // it is tried again
+		}
+		broken = false
+		s.o.Log.Info("the queue stores again")
+		s.Refill()
+	}
 }
 
 // watch lets in whoever gets a key, and cuts off whose key is revoked.

@@ -306,6 +306,32 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
+// A server ceases to store when its disk is full. When there is room again the sweep goes on.
+func TestCeasedToStore(t *testing.T) {
+	t.Parallel()
+	s := opened(t, Options{Open: true, Lease: 5 * time.Second})
+	ticket := keys.Ticket{URL: s.URL()}
+	begun := make(chan string, 1000)
+	join(t, ticket, "a", runs{begun: begun})
+	user := office(t, ticket)
+	if _, err := user.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: "s1", Tasks: 300}, Tasks: noops(1, 300)}); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		<-begun
+	}
+	if err := s.server.ShutdownJetStream(); err != nil { // what it does itself then
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, f := range follow(t, user, "s1") {
+		seen[f.Key] = true
+	}
+	if st, err := user.Status(t.Context()); err != nil || len(seen) != 300 || st.Tally.Accepted != 300 {
+		t.Errorf("%d results, %v, %+v", len(seen), err, st.Tally)
+	}
+}
+
 // Why somebody is not let in is said, once, and what to do about it.
 func TestNotLetIn(t *testing.T) {
 	t.Parallel()
