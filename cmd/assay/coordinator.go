@@ -107,7 +107,10 @@ func (a *app) coordinate(ctx context.Context, f *coordinatorFlags) error {
 	} else {
 		a.say("let others in with:  assay fleet key add NAME --at tls://THIS-HOST:PORT > NAME.ticket")
 	}
-	err = s.Run(ctx)
+	if err = s.Run(ctx); errors.Is(err, station.ErrStuck) {
+		a.say(err.Error() + ": the coordinator starts again, and goes on where it was")
+		return errors.Join(s.CloseLedger(), startAgain())
+	}
 	return errors.Join(err, s.Close())
 }
 

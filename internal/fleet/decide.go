@@ -37,6 +37,8 @@ type View struct {
 	Lease time.Duration
 	// Alive reports whether the worker of an attempt was heard within its lease.
 	Alive func(w *Work, a *Attempt) bool
+	// There reports whether the worker of an attempt is heard, whatever it is at; nil is no.
+	There func(a *Attempt) bool
 	// Copies reports whether a worker should try a task beside the one that does; nil is no.
 	Copies func(w *Work, worker string) bool
 	// Others reports whether another worker that suits the task, and is not one of
@@ -71,8 +73,11 @@ func (b *Board) Begin(key string, by Announcement, v View) (Grant, []Event) {
 	avoid := w.Avoid()
 	if len(open) > 0 && !copying {
 		lost := b.Lose(w, open[0].N, "it was delivered again", v.Now)
+		if v.There != nil && v.There(open[0]) {
+			lost = b.Drop(w, open[0].N, "its worker is not at it", v.Now)
+		}
 		switch {
-		case len(lost) > 1: // it was the last one
+		case len(lost) > 1 && lost[1].Kind == KindDead: // it was the last one
 			return Grant{Why: lost[1].Why}, lost
 		case len(open) > 1: // the other one is lost next time
 			return Grant{Wait: v.Lease / 10, Why: "its workers went silent"}, lost
@@ -103,6 +108,16 @@ func (b *Board) Lose(w *Work, n int, why string, now time.Time) []Event {
 	}
 	detail := fmt.Sprintf("%d workers died while they ran it: %s", len(killed), strings.Join(killed, ", "))
 	return append(events, b.dead(w, cell.Crash, detail, now))
+}
+
+// Drop decides what becomes of an attempt that its worker is not at, though it is there, or was stopped: the cell did not kill it.
+func (b *Board) Drop(w *Work, n int, why string, now time.Time) []Event {
+	a := w.attempt(n)
+	if a == nil || a.End != "" {
+		return nil
+	}
+	at := &Attempt{N: n, Worker: a.Worker}
+	return []Event{{Kind: KindLost, At: now, Key: w.Key, Attempt: at, Why: why}, {Kind: KindSurvived, At: now, Key: w.Key, Attempt: at}}
 }
 
 // dead is the event that ends a task with a verdict of the coordinator's own.

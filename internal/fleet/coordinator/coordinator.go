@@ -299,8 +299,15 @@ func (x *Coordinator) tick() {
 }
 
 func (x *Coordinator) lose(w *fleet.Work, n int, why string) {
+	events := x.board.Lose(w, n, why, x.c.Now())
+	for _, a := range w.Open() {
+		if a.N == n && x.there(a) { // it was granted, and its worker never heard of that
+			why = fmt.Sprintf("worker %s is not at it", a.Worker)
+			events = x.board.Drop(w, n, why, x.c.Now())
+		}
+	}
 	x.c.Log.Warn("an attempt was lost", "task", w.Key, "attempt", n, "why", why)
-	if err := x.commit(x.board.Lose(w, n, why, x.c.Now())...); err != nil {
+	if err := x.commit(events...); err != nil {
 		x.c.Log.Error("the ledger cannot be written", "error", err)
 	}
 }

@@ -120,11 +120,7 @@ func (x *Coordinator) leave(worker string, p *presence) error {
 	for _, s := range slices.Collect(maps.Keys(x.heard)) {
 		w := x.board.Work(s.key)
 		if a := w.By(worker); s.worker == worker && a != nil {
-			at := &fleet.Attempt{N: a.N, Worker: worker}
-			failed = append(failed, x.commit(
-				fleet.Event{Kind: fleet.KindLost, At: x.c.Now(), Key: s.key, Attempt: at, Why: "its worker was stopped"},
-				fleet.Event{Kind: fleet.KindSurvived, At: x.c.Now(), Key: s.key, Attempt: at},
-			))
+			failed = append(failed, x.commit(x.board.Drop(w, a.N, "its worker was stopped", x.c.Now())...))
 		}
 	}
 	x.judgeLanes(x.c.Now())
@@ -188,6 +184,7 @@ func (x *Coordinator) view() fleet.View {
 			}
 			return now.Sub(x.heard[spot{w.Key, a.Worker}]) < x.c.Lease
 		},
+		There: x.there,
 		Others: func(w *fleet.Work, not []string) bool {
 			return slices.ContainsFunc(x.board.Members(), func(m *fleet.Member) bool {
 				if slices.Contains(not, m.Worker) || !m.Open() || !x.alive(m.Worker) {
@@ -203,6 +200,12 @@ func (x *Coordinator) view() fleet.View {
 		},
 		Busy: x.busy,
 	}
+}
+
+// there reports whether the process that was granted an attempt is heard.
+func (x *Coordinator) there(a *fleet.Attempt) bool {
+	p := x.present[a.Worker]
+	return p != nil && p.incarnation == a.Incarnation && x.alive(a.Worker)
 }
 
 // busy says why a worker should leave a task for now: the machine times another one.

@@ -204,3 +204,34 @@ func TestAnswerBehindHealthCheck(t *testing.T) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
+
+// A grant that its worker never heard of, because the coordinator's answer did not reach it, is no death: a task is not called a
+// crash for it.
+func TestGrantedInVain(t *testing.T) {
+	t.Parallel()
+	g := newGround(t, Config{Lease: 500 * time.Millisecond})
+	task := noops(1, cell.Plan{}, fleet.Needs{})[0]
+	for _, name := range []string{"a", "b", "c"} {
+		if _, err := g.Hello(t.Context(), announcement(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.send("s1", task)
+	for i, name := range []string{"a", "b", "c"} {
+		grant, err := g.Begin(t.Context(), fleet.Beginning{Worker: name, Incarnation: name + "-1", Key: task.Key})
+		if err != nil || !grant.Run || grant.Attempt != i+1 {
+			t.Fatalf("%s: %+v, %v", name, grant, err)
+		}
+		g.until("the attempt is given up", func(s fleet.Status) bool {
+			for _, x := range []string{"a", "b", "c"} {
+				if _, err := g.Beat(t.Context(), fleet.Beat{Worker: x, Incarnation: x + "-1"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return s.Tally.Lost == i+1
+		})
+	}
+	if s, err := g.Status(t.Context()); err != nil || s.Tally.Dead != 0 || s.Tasks[fleet.Queued] != 1 {
+		t.Errorf("%v, %+v, %v", err, s.Tally, s.Tasks)
+	}
+}

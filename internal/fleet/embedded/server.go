@@ -124,14 +124,14 @@ func (s *Server) Mend() (ceased bool, err error) {
 	if s.JetStreamEnabled() {
 		return false, nil
 	}
-	if err := s.hasRoom(); err != nil {
+	if err := s.Room(); err != nil {
 		return true, err
 	}
 	return true, s.EnableJetStream(&server.JetStreamConfig{StoreDir: s.options.StoreDir, MaxStore: mostStored})
 }
 
-// hasRoom writes a file to find out.
-func (s *Server) hasRoom() error {
+// Room says why nothing can be stored; it writes a file to find out.
+func (s *Server) Room() error {
 	f, err := os.CreateTemp(s.options.StoreDir, "room-*")
 	if err != nil {
 		return err
@@ -148,8 +148,19 @@ func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
 	return nats.Connect("", append([]nats.Option{nats.InProcessServer(s), nats.Name("assay coordinator")}, options...)...)
 }
 
+// ending is how long a server may take to end: one whose store is stuck never does.
+const ending = 15 * time.Second
+
 // Stop ends the server and waits until it has.
 func (s *Server) Stop() {
-	s.Shutdown()
-	s.WaitForShutdown()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Shutdown()
+		s.WaitForShutdown()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(ending):
+	}
 }

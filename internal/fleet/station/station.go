@@ -184,29 +184,58 @@ func (s *Station) URL() string {
 	return s.server.ClientURL() // tls:// where it uses that
 }
 
-// Run works until ctx is done.
+// ErrStuck says that the server in this process will store nothing more, though its disk has room: the process has to be
+// started again. Nothing is lost by it.
+var ErrStuck = errors.New("the queue does not answer since the disk was full")
+
+// Run works until ctx is done, or the queue is stuck.
 func (s *Station) Run(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	var wg sync.WaitGroup
-	defer wg.Wait()
+	var stuck error // written before wg is done
 	if s.own != "" {
 		wg.Go(func() { s.watch(ctx) })
 	}
 	if s.server != nil {
-		wg.Go(func() { s.mend(ctx) })
+		wg.Go(func() {
+			if stuck = s.mend(ctx); stuck != nil {
+				end()
+			}
+		})
 	}
-	return s.Coordinator.Run(ctx)
+	err := s.Coordinator.Run(ctx)
+	end()
+	wg.Wait()
+	return errors.Join(stuck, err)
 }
 
-// mend has the server store again after its disk was full, and the queue hold what it should.
-func (s *Station) mend(ctx context.Context) {
+const (
+	// answersWithin is how long the server may take to say whether it has the queue.
+	answersWithin = 10 * time.Second
+	// mostSilent is how often it may not answer at all. A purge on a full disk can lock the store of NATS 2.15 for ever.
+	mostSilent = 3
+)
+
+// mend has the server store again after its disk was full, and the queue hold what it should. It returns when ctx is done, or
+// the store is stuck and there is room for another one.
+func (s *Station) mend(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	broken := false
+	broken, silent := false, 0
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-tick.C:
+		}
+		if s.silent(ctx) {
+			silent++
+		} else {
+			silent = 0
+		}
+		if silent >= mostSilent && s.server.Room() == nil {
+			return ErrStuck
 		}
 		ceased, err := s.server.Mend()
 		if ceased && !broken {
@@ -225,6 +254,13 @@ func (s *Station) mend(ctx context.Context) {
 		s.o.Log.Info("the queue stores again")
 		s.Refill()
 	}
+}
+
+// silent reports whether the server does not answer at all.
+func (s *Station) silent(ctx context.Context) bool {
+	asking, cancel := context.WithTimeout(ctx, answersWithin)
+	defer cancel()
+	return s.server.JetStreamEnabled() && errors.Is(s.queue.Answers(asking), context.DeadlineExceeded) && ctx.Err() == nil
 }
 
 // watch lets in whoever gets a key, and cuts off whose key is revoked.
@@ -253,6 +289,12 @@ func (s *Station) watch(ctx context.Context) {
 		}
 		last = info.ModTime()
 	}
+}
+
+// CloseLedger writes down what is known and answers nobody any more, without waiting for a server that is stuck.
+func (s *Station) CloseLedger() error {
+	s.service.Stop()
+	return s.Coordinator.Close()
 }
 
 // Close ends what was started.
