@@ -95,12 +95,6 @@ func (q *Queue) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Answers asks the server whether it has the stream.
-func (q *Queue) Answers(ctx context.Context) error {
-	_, err := q.js.Stream(ctx, Stream)
-	return err
-}
-
 // Open is the queue as a worker sees it: nothing is made.
 func Open(nc *nats.Conn, l fleet.Limits) (*Queue, error) {
 	js, err := jetstream.New(nc)

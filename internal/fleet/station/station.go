@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"assay/internal/fleet"
@@ -50,7 +51,7 @@ type Station struct {
 	o       Options
 	server  *embedded.Server
 	nc      *nats.Conn
-	queue   *jetstream.Queue
+	queue   *watched
 	service *wire.Service
 	own     string // the coordinator's own public key
 	ca      string
@@ -85,9 +86,9 @@ func (s *Station) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s.queue = q
+	s.queue = &watched{Queue: q}
 	s.Coordinator, err = coordinator.Open(coordinator.Config{
-		Dir: s.o.Dir, Queue: q, Lease: s.o.Lease, Version: s.o.Version, Log: s.o.Log, CheckEvery: s.o.CheckEvery, Patience: s.o.Patience,
+		Dir: s.o.Dir, Queue: s.queue, Lease: s.o.Lease, Version: s.o.Version, Log: s.o.Log, CheckEvery: s.o.CheckEvery, Patience: s.o.Patience,
 		News: func() { _ = s.nc.Publish(wire.News, nil) },
 	})
 	if err != nil {
@@ -211,31 +212,60 @@ func (s *Station) Run(ctx context.Context) error {
 }
 
 const (
-	// answersWithin is how long the server may take to say whether it has the queue.
-	answersWithin = 10 * time.Second
-	// mostSilent is how often it may not answer at all. A purge on a full disk can lock the store of NATS 2.15 for ever.
-	mostSilent = 3
+	// mostFailed is how many changes of the queue may fail one after the other.
+	mostFailed = 3
+	// shuttingWithin is how long the server may take to close its store: one that is stuck never does.
+	shuttingWithin = 10 * time.Second
 )
 
+// watched is the queue, and how many changes of it have failed since one did not.
+type watched struct {
+	*jetstream.Queue
+	failed atomic.Int32
+}
+
+func (q *watched) note(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+		q.failed.Store(0)
+	case ctx.Err() == nil && !errors.Is(err, fleet.ErrFull):
+		q.failed.Add(1)
+	}
+}
+
+// Put queues tasks.
+func (q *watched) Put(ctx context.Context, tasks ...fleet.Task) ([]string, error) {
+	known, err := q.Queue.Put(ctx, tasks...)
+	q.note(ctx, err)
+	return known, err
+}
+
+// Remove takes a task out.
+func (q *watched) Remove(ctx context.Context, lane, key string) error {
+	err := q.Queue.Remove(ctx, lane, key)
+	q.note(ctx, err)
+	return err
+}
+
 // mend has the server store again after its disk was full, and the queue hold what it should. It returns when ctx is done, or
-// the store is stuck and there is room for another one.
+// the store is stuck.
+//
+// What NATS 2.15 does when a write fails differs: it closes the store, or keeps the error for ever, or waits for itself.
 func (s *Station) mend(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	broken, silent := false, 0
+	broken := false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if s.silent(ctx) {
-			silent++
-		} else {
-			silent = 0
-		}
-		if silent >= mostSilent && s.server.Room() == nil {
-			return ErrStuck
+		if s.queue.failed.Load() >= mostFailed && s.server.Room() == nil {
+			if !s.server.Cease(shuttingWithin) {
+				return ErrStuck
+			}
+			s.queue.failed.Store(0)
 		}
 		ceased, err := s.server.Mend()
 		if ceased && !broken {
@@ -254,13 +284,6 @@ func (s *Station) mend(ctx context.Context) error {
 		s.o.Log.Info("the queue stores again")
 		s.Refill()
 	}
-}
-
-// silent reports whether the server does not answer at all.
-func (s *Station) silent(ctx context.Context) bool {
-	asking, cancel := context.WithTimeout(ctx, answersWithin)
-	defer cancel()
-	return s.server.JetStreamEnabled() && errors.Is(s.queue.Answers(asking), context.DeadlineExceeded) && ctx.Err() == nil
 }
 
 // watch lets in whoever gets a key, and cuts off whose key is revoked.

@@ -320,6 +320,10 @@ func TestCeasedToStore(t *testing.T) {
 	for range 20 {
 		<-begun
 	}
+	s.queue.failed.Store(mostFailed) // as where it keeps an error for ever: the store is opened anew
+	for range 20 {
+		<-begun
+	}
 	if err := s.server.ShutdownJetStream(); err != nil { // what it does itself then
 		t.Fatal(err)
 	}
