@@ -103,20 +103,13 @@ func parseJoin(args []string) (*joinFlags, string, error) {
 	return f, at, nil
 }
 
-// join works for a coordinator until it is stopped.
-func join(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer) error {
-	f, at, err := parseJoin(args)
-	if err != nil {
-		return err
-	}
-	var ticket keys.Ticket
+// ticket is what lets the worker in. One that comes by standard input is worth something as long as
+// that is open: whoever started the worker is there.
+func (f *joinFlags) ticket(at string, stdin io.Reader, stop func()) (ticket keys.Ticket, err error) {
 	if at == "-" {
 		ticket, err = keys.From(stdin)
-		var stop context.CancelFunc
-		ctx, stop = context.WithCancel(ctx)
-		defer stop()
 		go func() {
-			_, _ = io.Copy(io.Discard, stdin) // whoever started it is there as long as it lasts
+			_, _ = io.Copy(io.Discard, stdin)
 			stop()
 		}()
 	} else {
@@ -125,15 +118,25 @@ func join(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer)
 	if err == nil {
 		err = ticket.For(keys.Worker)
 	}
+	if err != nil || f.ca == "" {
+		return ticket, err
+	}
+	body, err := os.ReadFile(f.ca)
+	ticket.CA = string(body)
+	return ticket, err
+}
+
+// join works for a coordinator until it is stopped.
+func join(ctx context.Context, args []string, stdin io.Reader, stderr io.Writer) error {
+	f, at, err := parseJoin(args)
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	ticket, err := f.ticket(at, stdin, stop)
 	if err != nil {
 		return usageError{err}
-	}
-	if f.ca != "" {
-		body, err := os.ReadFile(f.ca)
-		if err != nil {
-			return usageError{err}
-		}
-		ticket.CA = string(body)
 	}
 	cat, err := catalog.Load()
 	if err != nil {

@@ -113,7 +113,7 @@ func TestEventsOfAnotherServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Last-Event-ID", "5000")
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := http.DefaultClient.Do(r) //nolint:bodyclose // it is closed below; the goroutine only reads
 	if err != nil {
 		t.Fatal(err)
 	}

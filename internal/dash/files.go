@@ -59,7 +59,7 @@ func (s *Server) notHere(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		probe := r.Clone(r.Context())
 		probe.Method = method
-		if _, pattern := s.mux.Handler(probe); pattern != "/" && pattern != "" && !(api && pattern == "GET /") {
+		if _, pattern := s.mux.Handler(probe); pattern != "/" && pattern != "" && (!api || pattern != "GET /") {
 			would = append(would, method)
 		}
 	}

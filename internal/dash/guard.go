@@ -196,7 +196,7 @@ func (a *arriving) Read(b []byte) (int, error) {
 	n, err := a.ReadCloser.Read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
 		large, slow := (*http.MaxBytesError)(nil), net.Error(nil)
-		a.broken = !errors.As(err, &large) && !(errors.As(err, &slow) && slow.Timeout())
+		a.broken = !errors.As(err, &large) && (!errors.As(err, &slow) || !slow.Timeout())
 	}
 	return n, err
 }

@@ -261,17 +261,14 @@ func (b *Board) steer(e Event) {
 		if !slices.Contains(w.Sweeps, c.ID) {
 			continue // it has its answer
 		}
-		switch {
-		case e.Kind == KindCancel:
+		if e.Kind == KindCancel {
 			w.Sweeps = slices.DeleteFunc(w.Sweeps, func(id string) bool { return id == c.ID })
 			if len(w.Sweeps) == 0 && !w.State.Ended() {
 				w.close(EndCancelled, e.At)
 				w.State = Cancelled
 			}
-			b.hold(w)
-		default:
-			b.hold(w)
 		}
+		b.hold(w)
 	}
 }
 

@@ -3,6 +3,7 @@
 package embedded
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -67,7 +68,7 @@ func Start(o Options) (*Server, error) {
 		return nil, fmt.Errorf("address %q: the port is not a number", o.Listen)
 	}
 	// The server would try for half a minute, and not say why.
-	free, err := net.Listen("tcp", o.Listen)
+	free, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", o.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("nothing can listen on %s: %w", o.Listen, err)
 	}
