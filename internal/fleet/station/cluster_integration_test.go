@@ -44,6 +44,9 @@ func cluster(t *testing.T) []*server.Server {
 		out = append(out, s)
 	}
 	for _, s := range out {
+		if !s.ReadyForConnections(30 * time.Second) { // before that its address has no port
+			t.Fatal("a server does not listen")
+		}
 		for end := time.Now().Add(30 * time.Second); !s.JetStreamIsCurrent(); time.Sleep(100 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the cluster does not form")
