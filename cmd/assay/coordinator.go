@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"path/filepath"
 	"time"
 
@@ -109,7 +110,11 @@ func (a *app) coordinate(ctx context.Context, f *coordinatorFlags) error {
 	}
 	if err = s.Run(ctx); errors.Is(err, station.ErrStuck) {
 		a.say(err.Error() + ": the coordinator starts again, and goes on where it was")
-		return errors.Join(s.CloseLedger(), startAgain())
+		at, err := url.Parse(s.URL())
+		if err != nil {
+			return errors.Join(s.CloseLedger(), err)
+		}
+		return errors.Join(s.CloseLedger(), startAgain("--addr", at.Host)) // where others know it, also if the port was any
 	}
 	return errors.Join(err, s.Close())
 }

@@ -43,6 +43,8 @@ var notRun = map[string]string{
 	"assay fleet status --json":                         "it needs a fleet; TestFleetEndToEnd has one",
 	"assay fleet workers":                               "it needs a fleet; TestFleetEndToEnd has one",
 	"assay fleet workers --fleet nats://host:4222":      "it needs a fleet; TestFleetEndToEnd has one",
+	"assay serve --fleet nats://127.0.0.1:4222":         "it serves until it is stopped; TestFleet of internal/dash asks for the page",
+	"assay fleet outliers":                              "it needs a fleet; TestFleetEndToEnd has one",
 	"assay fleet tasks --state running":                 "it needs a fleet; TestFleetEndToEnd has one",
 	"assay fleet tasks --sweep 20261118T020000Z-abcdef": "it needs a fleet; TestFleetEndToEnd has one",
 	"assay fleet cancel 20261118T020000Z-abcdef":        "it needs a fleet; TestFleetEndToEnd has one",

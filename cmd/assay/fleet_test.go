@@ -120,6 +120,7 @@ func TestFleetEndToEnd(t *testing.T) {
 	if text := p.ok(t, "fleet", "status", "--fleet", at); !strings.Contains(text, "3 done") || !strings.Contains(text, "3 of 3 answered") {
 		t.Error(text)
 	}
+	p.ok(t, "fleet", "outliers", "--fleet", at)
 	if text := p.ok(t, "fleet", "workers", "--fleet", at); !strings.Contains(text, "lab-1") || !strings.Contains(text, "cpu/noop") {
 		t.Error(text)
 	}
