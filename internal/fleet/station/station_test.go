@@ -3,9 +3,9 @@ package station
 import (
 	"context"
 	"errors"
-	"os"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
