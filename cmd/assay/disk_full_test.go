@@ -16,9 +16,6 @@ import (
 // TestFleetFullDisk: a coordinator's disk is full in the middle of a sweep, and has room again after a while: nothing is lost, nothing
 // is counted twice, and the sweep ends. Only root may make such a disk.
 func TestFleetFullDisk(t *testing.T) {
-	if os.Getenv("ASSAY_TEST_FULL") == "" {
-		t.Skip("NATS 2.15 has a race of its own where a store is opened again: run it with ASSAY_TEST_FULL=1, without the race detector")
-	}
 	t.Parallel()
 	p := newProgram(t)
 	dir := filepath.Join(p.dir, "fleet")

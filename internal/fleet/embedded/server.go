@@ -120,32 +120,6 @@ const mostStored = 1 << 50
 // room is how much must be free on the disk for the store to begin again.
 const room = 1 << 20
 
-// Cease closes the store, for Mend to open it again as it lies on the disk. It reports whether that was done in time.
-func (s *Server) Cease(within time.Duration) bool {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = s.ShutdownJetStream()
-	}()
-	select {
-	case <-done:
-		return true
-	case <-time.After(within):
-		return false
-	}
-}
-
-// Mend has a server store again that has ceased to because its disk was full, if there is room now. It reports whether it had ceased.
-func (s *Server) Mend() (ceased bool, err error) {
-	if s.JetStreamEnabled() {
-		return false, nil
-	}
-	if err := s.Room(); err != nil {
-		return true, err
-	}
-	return true, s.EnableJetStream(&server.JetStreamConfig{StoreDir: s.options.StoreDir, MaxStore: mostStored})
-}
-
 // Room says why nothing can be stored; it writes a file to find out.
 func (s *Server) Room() error {
 	f, err := os.CreateTemp(s.options.StoreDir, "room-*")

@@ -185,9 +185,9 @@ func (s *Station) URL() string {
 	return s.server.ClientURL() // tls:// where it uses that
 }
 
-// ErrStuck says that the server in this process will store nothing more, though its disk has room: the process has to be
-// started again. Nothing is lost by it.
-var ErrStuck = errors.New("the queue does not answer since the disk was full")
+// ErrStuck says that the server in this process will store nothing more, though its disk has room again: the process has to
+// be started again. Nothing is lost by it.
+var ErrStuck = errors.New("the queue has ceased to store")
 
 // Run works until ctx is done, or the queue is stuck.
 func (s *Station) Run(ctx context.Context) error {
@@ -200,7 +200,7 @@ func (s *Station) Run(ctx context.Context) error {
 	}
 	if s.server != nil {
 		wg.Go(func() {
-			if stuck = s.mend(ctx); stuck != nil {
+			if stuck = s.await(ctx); stuck != nil {
 				end()
 			}
 		})
@@ -211,12 +211,8 @@ func (s *Station) Run(ctx context.Context) error {
 	return errors.Join(stuck, err)
 }
 
-const (
-	// mostFailed is how many changes of the queue may fail one after the other.
-	mostFailed = 3
-	// shuttingWithin is how long the server may take to close its store: one that is stuck never does.
-	shuttingWithin = 10 * time.Second
-)
+// mostFailed is how many changes of the queue may fail one after the other.
+const mostFailed = 3
 
 // watched is the queue, and how many changes of it have failed since one did not.
 type watched struct {
@@ -247,42 +243,29 @@ func (q *watched) Remove(ctx context.Context, lane, key string) error {
 	return err
 }
 
-// mend has the server store again after its disk was full, and the queue hold what it should. It returns when ctx is done, or
-// the store is stuck.
-//
-// What NATS 2.15 does when a write fails differs: it closes the store, or keeps the error for ever, or waits for itself.
-func (s *Station) mend(ctx context.Context) error {
+// await returns ErrStuck when the server has ceased to store because its disk was full, and there is room again; nil when ctx
+// is done. What NATS 2.15 does when a write fails differs: it closes the store, or keeps the error for ever, or waits for
+// itself. And a store that is opened again has races with the clients of the old one; a new process has neither.
+func (s *Station) await(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
-	broken := false
+	told := false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		if s.queue.failed.Load() >= mostFailed && s.server.Room() == nil {
-			if !s.server.Cease(shuttingWithin) {
-				return ErrStuck
-			}
-			s.queue.failed.Store(0)
-		}
-		ceased, err := s.server.Mend()
-		if ceased && !broken {
-			s.o.Log.Error("the queue has ceased to store: is the disk full? It goes on when there is room")
-		}
-		if broken = broken || ceased; !broken {
+		if s.server.JetStreamEnabled() && s.queue.failed.Load() < mostFailed {
 			continue
 		}
-		if err == nil {
-			err = s.queue.Renew(ctx)
+		if !told {
+			s.o.Log.Error("the queue has ceased to store: is the disk full? It goes on when there is room")
+			told = true
 		}
-		if err != nil {
-			continue // it is tried again
+		if s.server.Room() == nil {
+			return ErrStuck
 		}
-		broken = false
-		s.o.Log.Info("the queue stores again")
-		s.Refill()
 	}
 }
 
