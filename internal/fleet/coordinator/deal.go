@@ -265,22 +265,6 @@ func (x *Coordinator) overdue(w *fleet.Work, worker string) {
 	}
 }
 
-// Refill has the queue hold again what it was given and nobody has begun: it may have lost some of it.
-func (x *Coordinator) Refill() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for key, at := range x.dealt {
-		for _, d := range at {
-			if !d.begun {
-				x.again(x.board.Work(key))
-				break
-			}
-		}
-	}
-	x.news = true
-	x.awake()
-}
-
 // again takes a dealt task out of the queue and puts it into the same lane.
 func (x *Coordinator) again(w *fleet.Work) {
 	for worker, d := range x.dealt[w.Key] {

@@ -57,8 +57,6 @@ type Queue struct {
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	limits fleet.Limits
-	// replicas are the servers that hold each task; only who makes the stream knows.
-	replicas int
 
 	mu    sync.Mutex
 	lanes map[string]jetstream.Consumer
@@ -73,26 +71,16 @@ func Create(ctx context.Context, nc *nats.Conn, c Config) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.replicas = max(1, c.Replicas)
-	return q, q.Renew(ctx)
-}
-
-// Renew opens or makes the stream, and forgets what is known of lanes: what the server stores may be another than before.
-func (q *Queue) Renew(ctx context.Context) error {
-	q.mu.Lock()
-	clear(q.lanes)
-	clear(q.known)
-	q.mu.Unlock()
-	_, err := q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
+	_, err = q.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
 		Name: Stream, Subjects: []string{subjects + ">"}, Description: "tasks of Assay",
-		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Replicas: q.replicas,
-		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1, MaxMsgs: int64(q.limits.Tasks),
+		Retention: jetstream.WorkQueuePolicy, Storage: jetstream.FileStorage, Replicas: max(1, c.Replicas),
+		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1, MaxMsgs: int64(c.Tasks),
 		AllowAtomicPublish: true, AllowDirect: true,
 	})
 	if err != nil {
-		return fmt.Errorf("make the queue's stream: %w", err)
+		return nil, fmt.Errorf("make the queue's stream: %w", err)
 	}
-	return nil
+	return q, nil
 }
 
 // Open is the queue as a worker sees it: nothing is made.
