@@ -139,10 +139,10 @@ func filtering(t *testing.T, p *pagetest.Page, site string) {
 		t.Helper()
 		p.Await("document.getElementById('shown').textContent." + expression)
 	}
-	shown("startsWith('781 models of 781')")
+	shown("startsWith('781 of 781 types')")
 	p.Do("document.querySelector('.find').focus()")
 	p.Write("bert")
-	shown("match(/^[1-9]\\d? models of 781/) !== null")
+	shown("match(/^[1-9]\\d? of 781 types/) !== null")
 	p.Await("location.hash === '#q=bert'")
 	if took := pagetest.Value[float64](p, "Math.max(...performance.getEntriesByName('filter').map((m) => m.duration))"); took > 2000 {
 		t.Errorf("a filter took %.0f ms", took)
@@ -160,7 +160,7 @@ func filtering(t *testing.T, p *pagetest.Page, site string) {
 		t.Errorf("%s shows %q, and showed %q", address, again, count)
 	}
 	p.Do("[...document.querySelectorAll('.tools button')].find((b) => b.textContent === 'Clear').click()")
-	shown("startsWith('781 models of 781')")
+	shown("startsWith('781 of 781 types')")
 	p.Do("document.querySelector('.tools select').value = 'high', document.querySelector('.tools select').dispatchEvent(new Event('change'))")
 	shown("startsWith('781') === false")
 	p.Do("[...document.querySelectorAll('.tools .chip')].find((c) => c.innerText.trim() === 'Stale').querySelector('input').click()")
