@@ -32,6 +32,11 @@ func (p Pair) Agree() bool { return p.both() && p.Tiny.Verdict == p.Full.Verdict
 
 func (p Pair) both() bool { return p.Tiny != nil && p.Full != nil }
 
+// open reports whether the full size ran and nothing could be said of its outputs.
+func (p Pair) open() bool {
+	return p.Full != nil && p.Full.Verdict == cell.Partial && p.Full.Numerics == nil
+}
+
 // full is the cell of a checkpoint in a column.
 func (c Column) full(modelType, checkpoint string) cell.Cell {
 	return cell.Cell{Type: modelType, Checkpoint: checkpoint, Target: c.Target, DType: c.DType, Size: cell.Full, Weights: cell.Random}.Normal()
@@ -90,28 +95,11 @@ func WriteFull(w io.Writer, pairs []Pair, causes map[string]string) error {
 Nearly every verdict of Assay rests on a tiny model: the type's own code with few layers and short sides. Here checkpoints with their true configurations and random weights ran at
 full size, and each is compared with the tiny model of its type in the same column of [the whole table](table.md). The page is made from the journals in ` + "`tables/`" + ` by ` + "`make table-docs`" + `.
 
-| column | checkpoints at full size | with a tiny answer | the same verdict | different |
-| --- | ---: | ---: | ---: | ---: |
+| column | checkpoints at full size | with a tiny answer | the same verdict | different | of these, nothing can be said of the full size |
+| --- | ---: | ---: | ---: | ---: | ---: |
 `)
 	for _, c := range fullColumns {
-		n, both, same := 0, 0, 0
-		for _, p := range pairs {
-			if p.Column != c {
-				continue
-			}
-			n++
-			if p.both() {
-				both++
-			}
-			if p.Agree() {
-				same++
-			}
-		}
-		if n == 0 {
-			fmt.Fprintf(&b, "| %s | not run | | | |\n", c)
-			continue
-		}
-		fmt.Fprintf(&b, "| %s | %d | %d | %d (%.1f %%) | %d |\n", c, n, both, same, 100*float64(same)/float64(max(both, 1)), both-same)
+		fmt.Fprintf(&b, "| %s | %s |\n", c, agreement(in(pairs, c)))
 	}
 	b.WriteString("\n## Where they differ\n| checkpoint | column | tiny | full | cause |\n| --- | --- | --- | --- | --- |\n")
 	for _, p := range pairs {
@@ -125,6 +113,30 @@ full size, and each is compared with the tiny model of its type in the same colu
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func in(pairs []Pair, c Column) []Pair {
+	return slices.DeleteFunc(slices.Clone(pairs), func(p Pair) bool { return p.Column != c })
+}
+
+// agreement is a column's row: how many ran, and how many of them agree with their tiny models.
+func agreement(pairs []Pair) string {
+	if len(pairs) == 0 {
+		return "not run | | | |"
+	}
+	both, same, open := 0, 0, 0
+	for _, p := range pairs {
+		switch {
+		case !p.both():
+			continue
+		case p.Agree():
+			same++
+		case p.open():
+			open++
+		}
+		both++
+	}
+	return fmt.Sprintf("%d | %d | %d (%.1f %%) | %d | %d", len(pairs), both, same, 100*float64(same)/float64(max(both, 1)), both-same, open)
 }
 
 // told is an answer in a few words: the verdict, the error, and why it is less than works.
