@@ -37,8 +37,22 @@ def of(
         "dtype": seen.dtype,
         "calls": sum(row.count for row in seen.rows),
         "operators": len({row.operator for row in seen.rows}),
-        "targets": {name: _verdict(seen, name, target, _table(name, folder)) for name, target in targets.items()},
+        "targets": {
+            name: _verdict(_there(seen, recipe, point, name, target), name, target, _table(name, folder))
+            for name, target in targets.items()
+        },
     }
+
+
+def _there(
+    seen: _Seen, recipe: Mapping[str, Any], point: Mapping[str, Any], name: str, target: unlisted.Target
+) -> _Seen:
+    """The census that counts for a target. One with dtypes that the target lacks is made again in its guise: libraries
+    avoid them where they see such a device."""
+    if not any(dtype in target.lacks for row in seen.rows for dtype in row.dtypes):
+        return seen
+    again = forwards.see(recipe, point, getattr(torch, seen.dtype), _BOOKS, name)
+    return _Seen(again, getattr(torch, seen.dtype), seen.refusal)
 
 
 def _table(name: str, folder: str) -> Table:

@@ -9,7 +9,8 @@ the class and the line that prevented it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -22,6 +23,7 @@ from assay_runner.subjects.programs import building
 from . import feed, hollow, place
 from .census import Census
 from .flops import Flops
+from .guise import Guise, OnDevice, present
 from .liveness import Liveness
 from .trace import Book, Run, Trace, plainly
 from .traffic import Traffic
@@ -67,15 +69,17 @@ def see(
     point: Mapping[str, Any],
     dtype: torch.dtype = torch.float32,
     books: Mapping[str, Callable[[], Book]] | None = None,
+    device: str = "",
 ) -> Seen:
     """The recipe's forward at a point, in a dtype, with the usual books and more. Only what has no memory is looked at
-    in another dtype than float32: what runs on the CPU would show what this CPU can."""
+    in another dtype than float32: what runs on the CPU would show what this CPU can. With a device, the model goes the
+    way it goes there (`guise`), and the books have what it computes there."""
     seen = Seen()
     for way in _ways(recipe):
         if way.method == CPU and dtype is not torch.float32:
             continue
         try:
-            _go(way, recipe, point, seen, dtype, books or {})
+            _go(way, recipe, point, seen, dtype, books or {}, device)
         except Exception as error:  # noqa: BLE001 - a model's own code may raise anything; the next way may do
             seen.troubles.append(f"{way}: {place.described(error)}")
             continue
@@ -124,28 +128,42 @@ def _go(
     seen: Seen,
     dtype: torch.dtype = torch.float32,
     more: Mapping[str, Callable[[], Book]] = MappingProxyType({}),
+    device: str = "",
 ) -> None:
     run: Run = plainly
-    if way.method == CPU:
-        given = inputs.make(recipe, point, 0, dtype)
-        seen.model = building.build(recipe, dtype, 0).model
-    else:
-        run = shapes = hollow.Hollow()
-        given = feed.make(recipe, point, shapes, dtype)
-        seen.model = hollow.model(recipe, shapes, way.experts, dtype)
+    with present(device):
+        if way.method == CPU:
+            given = inputs.make(recipe, point, 0, dtype)
+            seen.model = building.build(recipe, dtype, 0).model
+        else:
+            run = shapes = hollow.Hollow()
+            given = feed.make(recipe, point, shapes, dtype)
+            seen.model = hollow.model(recipe, shapes, way.experts, dtype)
     seen.given = outputs.describe(given)
+    own = [*seen.model.parameters(), *seen.model.buffers(), *given.values()]
     books = {
         "operators": Census(),
         "flops": Flops(),
         "bytes": Traffic(),
-        "activations": Liveness([*seen.model.parameters(), *seen.model.buffers(), *given.values()]),
+        "activations": Liveness(own),
         **{name: book() for name, book in more.items()},
     }
     torch.manual_seed(0)
     # Not inference_mode: there composite operators are not taken apart, and torch's formulas are for their parts.
-    with torch.no_grad(), Trace(run, list(books.values())):
+    with torch.no_grad(), _told(list(books.values()), own, device) as told, Trace(run, told):
         result = seen.model(**given, **recipe.get("call", {}))
     seen.books, seen.found = books, outputs.describe(outputs.flatten(result))
+
+
+@contextmanager
+def _told(books: list[Book], own: Sequence[torch.Tensor], device: str) -> Iterator[list[Book]]:
+    """The books, in the guise of a device if there is to be one, in which the model's own tensors are."""
+    if not device:
+        yield books
+        return
+    with present(device), Guise(device) as guise:
+        guise.put(own)
+        yield [OnDevice(book, guise) for book in books]
 
 
 def _experts_of(model: torch.nn.Module | None) -> str | None:
