@@ -139,10 +139,7 @@ func (s *serving) start(ctx context.Context, args []string) error {
 		return err
 	}
 	s.lab = &servedLab{app: a, flags: &f.hubFlags, catalog: cat}
-	if s.lab.session, err = a.openSession(f.session(), cat); err != nil {
-		return err
-	}
-	if s.lab.present, err = a.openPresentSession(cat); err != nil {
+	if err := s.lab.open(f.carryFlags); err != nil {
 		return err
 	}
 	if s.models, err = a.openModels(s.lab, f.poolFlags); err != nil {

@@ -116,6 +116,32 @@ func callModel(server string, i int) (string, error) {
 	return string(answer.Output), err
 }
 
+// TestIntegrationServedModel: whoever asks for a model that nobody asked for is answered soon, and has its facts later.
+func TestIntegrationServedModel(t *testing.T) {
+	t.Parallel()
+	p, _ := withTorch(t)
+	base := p.dashboard(t)
+	var page struct {
+		Facts    *struct{ Checkpoint string }
+		NoFacts  string `json:"no_facts"`
+		Deriving bool
+	}
+	began := time.Now()
+	getJSON(t, base+"/v1/models/openai%2Fwhisper-tiny", &page)
+	if took := time.Since(began); took > 20*time.Second || page.Facts == nil && !page.Deriving {
+		t.Errorf("after %v: %+v", took, page)
+	}
+	for end := began.Add(10 * time.Minute); page.Facts == nil; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no facts: %+v", page)
+		}
+		getJSON(t, base+"/v1/models/openai%2Fwhisper-tiny", &page)
+	}
+	if page.Facts.Checkpoint != "openai/whisper-tiny" {
+		t.Errorf("facts of %+v", page.Facts)
+	}
+}
+
 func getJSON(t *testing.T, url string, into any) {
 	t.Helper()
 	r, err := http.Get(url)

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"assay/internal/atlas"
 	"assay/internal/catalog"
 	"assay/internal/cell"
 	"assay/internal/detect"
 	"assay/internal/environment"
+	"assay/internal/facts"
 	"assay/internal/journal"
 	"assay/internal/live"
 	"assay/internal/modelpage"
@@ -25,6 +27,22 @@ type servedLab struct {
 	catalog *catalog.Catalog
 	session *session.Session // that runs cells, and may install what they need
 	present *session.Session // that installs nothing
+	facts   *facts.Soon      // of present
+}
+
+// factsIn is how long who asks for a model's page waits for what must be derived.
+const factsIn = time.Second
+
+// open makes the sessions; Close closes them.
+func (l *servedLab) open(s carryFlags) (err error) {
+	if l.session, err = l.app.openSession(s.session(), l.catalog); err != nil {
+		return err
+	}
+	if l.present, err = l.app.openPresentSession(l.catalog); err != nil {
+		return err
+	}
+	l.facts = facts.NewSoon(facts.Sources{Known: l.present.KnownFacts, Derive: l.present.DeriveFacts}, factsIn)
+	return nil
 }
 
 // mostCells is how many a run of the dashboard's may have: whoever asks for one in a few words gets no plan that
@@ -69,7 +87,7 @@ func (l *servedLab) Detect(ctx context.Context) (detect.Report, error) {
 	return l.present.Detect(ctx, session.Asking{Browsers: true})
 }
 
-// Page is everything known about one model.
+// Page is everything known about one model, or that its facts are being derived.
 func (l *servedLab) Page(ctx context.Context, look plan.Look) (modelpage.Page, error) {
 	c, entry, err := look.Cell(l.catalog)
 	if err != nil {
@@ -79,7 +97,7 @@ func (l *servedLab) Page(ctx context.Context, look plan.Look) (modelpage.Page, e
 	if err != nil {
 		return modelpage.Page{}, err
 	}
-	return modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: l.catalog, Facts: l.present.Facts, Results: h.OfType})
+	return modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: l.catalog, Facts: l.facts.Facts, Results: h.OfType})
 }
 
 // notHere makes of an environment that may not be installed what it is to who asks over HTTP: something that this
@@ -100,7 +118,19 @@ func (c caller) Call(ctx context.Context, r pool.Request) (pool.Answer, error) {
 	return answer, notHere(err)
 }
 
-func (l *servedLab) Close() error { return errors.Join(l.session.Close(), l.present.Close()) }
+// Close closes what open made.
+func (l *servedLab) Close() error {
+	var failed []error
+	if l.facts != nil {
+		l.facts.Close()
+	}
+	for _, s := range []*session.Session{l.session, l.present} {
+		if s != nil {
+			failed = append(failed, s.Close())
+		}
+	}
+	return errors.Join(failed...)
+}
 
 // Ask is a model as the atlas is asked about it.
 func (l *servedLab) Ask(ctx context.Context, name string) (atlas.Model, error) {

@@ -53,6 +53,7 @@ func (p *Page) fillFacts(ctx context.Context, c cell.Cell, from Sources) error {
 	answer, err := from.Facts(ctx, c)
 	if err != nil {
 		p.NoFacts = whyNoFacts(err)
+		p.Deriving = errors.Is(err, facts.ErrDeriving) || errors.Is(err, facts.ErrManyDeriving)
 		return context.Cause(ctx)
 	}
 	p.Recipe, p.NoRecipe, p.Facts = answer.Recipe, "", answer.Sheet

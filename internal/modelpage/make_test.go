@@ -36,7 +36,8 @@ func TestMake(t *testing.T) {
 		"no environment": {cell: c, facts: environment.ErrAbsent, check: func(p Page) bool {
 			return p.Recipe != nil && p.Facts == nil && strings.Contains(p.NoFacts, "--python names your own") && len(p.Ran) == 1
 		}},
-		"not derived":    {cell: c, facts: errors.New("the child died"), check: func(p Page) bool { return p.NoFacts == "the child died" }},
+		"being derived":  {cell: c, facts: facts.ErrDeriving, check: func(p Page) bool { return p.Deriving && strings.Contains(p.NoFacts, "ask again") && len(p.Ran) == 1 }},
+		"not derived":    {cell: c, facts: errors.New("the child died"), check: func(p Page) bool { return !p.Deriving && p.NoFacts == "the child died" }},
 		"a user's own":   {cell: cell.Cell{Type: "bert", Checkpoint: "/mine/config.json"}, facts: errors.New("no"), check: func(p Page) bool { return p.Recipe == nil && p.NoRecipe == "" }},
 		"a store in use": {cell: c, ran: errors.New("busy"), check: func(p Page) bool { return p.NoRan == "busy" && p.Ran != nil && len(p.Ran) == 0 }},
 	} {

@@ -34,8 +34,10 @@ type Page struct {
 	NoRecipe string          `json:"no_recipe,omitempty"`
 	Facts    *facts.Sheet    `json:"facts"` // null where nothing was derived
 	NoFacts  string          `json:"no_facts,omitempty"`
-	Ran      []Ran           `json:"ran"` // newest of each setting
-	NoRan    string          `json:"no_ran,omitempty"`
+	// Deriving says that who asks again soon has the facts.
+	Deriving bool   `json:"deriving,omitempty"`
+	Ran      []Ran  `json:"ran"` // newest of each setting
+	NoRan    string `json:"no_ran,omitempty"`
 	// Atlas is what was published of the type, tiny, on platforms where nothing of it ran here.
 	Atlas []matrix.Published `json:"atlas"`
 }

@@ -16,26 +16,44 @@ import (
 // Facts derives what there is to know about a cell's model without running it, or
 // returns what was derived before: then no process is started.
 func (s *Session) Facts(ctx context.Context, c cell.Cell) (facts.Answer, error) {
+	if known, ok, err := s.KnownFacts(ctx, c); ok || err != nil {
+		return known, err
+	}
+	return s.DeriveFacts(ctx, c)
+}
+
+// KnownFacts are what was derived before; false where nothing was.
+func (s *Session) KnownFacts(ctx context.Context, c cell.Cell) (facts.Answer, bool, error) {
+	env, err := s.environment.Get(ctx)
+	if err != nil {
+		return facts.Answer{}, false, err
+	}
+	source, ok := s.knownRecipes(env.Versions["transformers"]).source(c)
+	if !ok {
+		return facts.Answer{}, false, nil
+	}
+	known, ok := s.keptFacts().Get(question(c, source, env))
+	return known, ok, nil
+}
+
+// DeriveFacts derives them and keeps them for KnownFacts.
+func (s *Session) DeriveFacts(ctx context.Context, c cell.Cell) (facts.Answer, error) {
 	env, err := s.environment.Get(ctx)
 	if err != nil {
 		return facts.Answer{}, err
-	}
-	local, cache := s.knownRecipes(env.Versions["transformers"]), facts.Cache{Dir: s.cache("facts")}
-	if source, ok := local.source(c); ok {
-		if known, ok := cache.Get(question(c, source, env)); ok {
-			return known, nil
-		}
 	}
 	answer, err := s.derive(ctx, c)
 	if err != nil {
 		return answer, err
 	}
-	if source, ok := local.source(c); ok {
+	if source, ok := s.knownRecipes(env.Versions["transformers"]).source(c); ok {
 		// What cannot be kept is derived again.
-		_ = cache.Put(question(c, source, env), answer)
+		_ = s.keptFacts().Put(question(c, source, env), answer)
 	}
 	return answer, nil
 }
+
+func (s *Session) keptFacts() facts.Cache { return facts.Cache{Dir: s.cache("facts")} }
 
 func question(c cell.Cell, source []byte, env environment.Environment) facts.Question {
 	versions := maps.Clone(env.Versions)
