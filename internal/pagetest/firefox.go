@@ -227,19 +227,29 @@ func (f *firefox) Open(ctx context.Context, address string, v View) error {
 	return nil
 }
 
-// Eval runs an expression.
+// Eval runs an expression, or statements, which a page's policy would not let eval run: their value must be a
+// number, a text or a truth.
 func (f *firefox) Eval(ctx context.Context, expression string) (json.RawMessage, error) {
 	var r struct {
 		Type             string
-		Result           struct{ Value string }
+		Result           struct{ Value json.RawMessage }
 		ExceptionDetails struct{ Text string }
 	}
-	text := "Promise.resolve((() => { return " + wrapped(expression) + " })()).then((v) => JSON.stringify(v === undefined ? null : v))"
+	statements := strings.Contains(expression, ";")
+	text := expression
+	if !statements {
+		text = "Promise.resolve((() => { return " + wrapped(expression) + " })()).then((v) => JSON.stringify(v === undefined ? null : v))"
+	}
 	err := f.call(ctx, "script.evaluate", map[string]any{"expression": text, "awaitPromise": true, "target": map[string]string{"context": f.tab}}, &r)
 	if err == nil && r.Type == "exception" {
 		err = fmt.Errorf("in the page: %s", r.ExceptionDetails.Text)
 	}
-	return json.RawMessage(r.Result.Value), err
+	if statements || err != nil {
+		return r.Result.Value, err
+	}
+	var value string
+	err = json.Unmarshal(r.Result.Value, &value)
+	return json.RawMessage(value), err
 }
 
 // Type writes into what has the focus.

@@ -65,13 +65,15 @@ func TestIntegrationSite(t *testing.T) {
 	}
 }
 
-// TestIntegrationSiteInFirefox opens the same in Firefox.
+// TestIntegrationSiteInFirefox does the same in Firefox, whose scheme of colours is set when it starts.
 func TestIntegrationSiteInFirefox(t *testing.T) {
 	t.Parallel()
-	site := written(t)
+	site, check := written(t), axe(t)
 	p := pagetest.On(t, pagetest.Firefox(t, true))
-	for _, name := range kinds {
-		look(t, p, site, name, pagetest.View{Name: "firefox", Width: 1360, Height: 900, Dark: true}, "")
+	for _, v := range []pagetest.View{{Name: "firefox", Width: 1360, Height: 900, Dark: true}, {Name: "firefox-phone", Width: 390, Height: 844, Dark: true}} {
+		for _, name := range kinds {
+			look(t, p, site, name, v, check)
+		}
 	}
 	use(t, p, site)
 }
