@@ -122,7 +122,7 @@ func Compare(a, b Side, o Options) Report {
 	if n := themselves(m.pairs); n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d cells have one and the same result on both sides, as the newest of each: what is compared with itself cannot differ", n, len(m.pairs)))
 	}
-	r.Notes = append(append(r.Notes, a.Notes...), b.Notes...)
+	r.Notes = slices.Concat(r.Notes, mixed(a, o), mixed(b, o), a.Notes, b.Notes)
 	return r
 }
 
@@ -148,7 +148,7 @@ func themselves(pairs []Pair) (n int) {
 // OfPairs compares results that belong together, whatever their cells are.
 func OfPairs(pairs []Pair, o Options) Report {
 	r := Report{
-		Schema: cell.Schema, GeneratedAt: o.Now, Across: slices.Concat([]string{}, o.Across), Turns: []Turn{}, Changes: []Change{}, Refused: []Refusal{},
+		Schema: cell.Schema, GeneratedAt: o.Now, Across: append([]string{}, o.Across...), Turns: []Turn{}, Changes: []Change{}, Refused: []Refusal{},
 		OnlyA: []Named{}, OnlyB: []Named{}, Notes: []string{},
 	}
 	var compared, speeds []Pair

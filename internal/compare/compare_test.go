@@ -387,6 +387,29 @@ func TestSidesOfARun(t *testing.T) {
 	}
 }
 
+// TestMixedSides: a run named without #a or #b is told to have two sides, where one hides the other.
+func TestMixedSides(t *testing.T) {
+	t.Parallel()
+	of := func(letter string) change { return func(e *Entry) { e.Result.Side = letter } }
+	batch := func(e *Entry) { e.Result.Cell.Batch = 8; e.Result.Cell = e.Result.Cell.Normal() }
+	with := "r has both sides of 1 of its cells, from a run that compared two: the newest counts; name run#a or run#b to take one side"
+	for name, c := range map[string]struct {
+		entries []Entry
+		said    bool
+	}{
+		"both sides of a cell":  {[]Entry{entry(of("a")), entry(of("b"))}, true},
+		"one side, twice":       {[]Entry{entry(of("a")), entry(of("a"))}, false},
+		"sides of other cells":  {[]Entry{entry(of("a")), entry(of("b"), batch)}, false},
+		"no sides":              {[]Entry{entry(), entry()}, false},
+		"a result beside a run": {[]Entry{entry(of("a")), entry()}, false},
+	} {
+		r := Compare(side("r", c.entries...), side("b", entry()), Options{})
+		if got := slices.Contains(r.Notes, with); got != c.said {
+			t.Errorf("%s: %v", name, r.Notes)
+		}
+	}
+}
+
 // TestOrder: the same sides give the same report, whatever the order of their results.
 func TestOrder(t *testing.T) {
 	t.Parallel()

@@ -117,6 +117,34 @@ func newestOf(s Side, o Options) map[place]Entry {
 	return out
 }
 
+// mixed says where the newest result of a cell hides that of the other side of a run, whose two sides have the same cells.
+func mixed(s Side, o Options) []string {
+	type part struct {
+		key cell.Key
+		run string
+	}
+	first, both := map[part]string{}, map[part]bool{}
+	for _, e := range s.Entries {
+		if e.Result.Side == "" {
+			continue
+		}
+		at := part{o.Key(e.Result.Cell), e.Run}
+		if side, ok := first[at]; ok && side != e.Result.Side {
+			both[at] = true
+		}
+		first[at] = e.Result.Side
+	}
+	if len(both) == 0 {
+		return nil
+	}
+	var runs []string
+	for at := range both {
+		runs = append(runs, at.run)
+	}
+	run := slices.Min(runs)
+	return []string{fmt.Sprintf("%s has both sides of %d of its cells, from a run that compared two: the newest counts; name %s#a or %s#b to take one side", s.Name, len(both), run, run)}
+}
+
 // better says whether it stands for its cell rather than the other does.
 func (e Entry) better(other Entry) bool {
 	if a, b := e.Result.Broke(), other.Result.Broke(); a != b {

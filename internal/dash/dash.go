@@ -85,7 +85,7 @@ type Past interface {
 	// Logs are the results of a run with their logs.
 	Logs(ctx context.Context, run string) ([]Stored, error)
 	// Compare says what changed between two sides. What the asker got wrong is a
-	// *WrongError.
+	// *WrongError. No file counts as a side.
 	Compare(context.Context, Comparison) (compare.Report, error)
 	// Query answers one SELECT, as {"schema":1,"rows":[…]}. What the asker got wrong
 	// is a *WrongError.

@@ -231,3 +231,12 @@ func TestBusy(t *testing.T) {
 		t.Errorf("%d %v", status, h)
 	}
 }
+
+// TestCompared: a comparison comes with what it comes to and how far to trust it, in the words of the command.
+func TestCompared(t *testing.T) {
+	t.Parallel()
+	text := start(t, nil).must(200, "GET", "/v1/compare?a=previous&b=latest", "")
+	if !strings.Contains(text, `"verdict":"same"`) || !strings.Contains(text, "false verdicts of this method") {
+		t.Error(text)
+	}
+}

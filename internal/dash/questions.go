@@ -13,6 +13,7 @@ import (
 	"assay/internal/compare"
 	"assay/internal/detect"
 	"assay/internal/platform"
+	"assay/internal/report"
 	"assay/internal/trend"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,9 +27,9 @@ type CompareQuery struct {
 	Across []string `query:"across" maxItems:"20" doc:"fields that may differ"`
 }
 
-func (s *Server) compare(ctx context.Context, q *CompareQuery) (*compare.Report, error) {
+func (s *Server) compare(ctx context.Context, q *CompareQuery) (*report.Compared, error) {
 	for _, side := range []string{q.A, q.B} {
-		// What lies on this machine's disk is no business of who asks over a network.
+		// What lies on this machine's disk is no business of who asks over a network: Past reads no file for a side either.
 		if strings.HasPrefix(side, "file:") || strings.ContainsAny(side, `/\`) && !strings.HasPrefix(side, "target:") {
 			return nil, &WrongError{errFileSide}
 		}
@@ -37,7 +38,8 @@ func (s *Server) compare(ctx context.Context, q *CompareQuery) (*compare.Report,
 		return nil, &WrongError{err}
 	}
 	r, err := s.o.Past.Compare(ctx, Comparison{q.A, q.B, q.Since, q.Across})
-	return &r, err
+	words := report.WithWords(r)
+	return &words, err
 }
 
 // TrendsQuery chooses histories.

@@ -23,7 +23,7 @@ var comparedWriters = []struct {
 	write  func(io.Writer, compare.Report) error
 }{
 	{Text, comparedText},
-	{JSON, writeJSON[compare.Report]},
+	{JSON, func(w io.Writer, r compare.Report) error { return writeJSON(w, WithWords(r)) }},
 	{Markdown, comparedMarkdown},
 	{HTML, comparedHTML},
 	{Benchstat, comparedBenchstat},
@@ -102,6 +102,16 @@ func sideText(s compare.Summary) string {
 	}
 	return strings.Join(parts, " · ")
 }
+
+// Compared is a comparison with what is said about it in words.
+type Compared struct {
+	compare.Report
+	Verdict string   `json:"verdict"` // what it comes to
+	Trust   []string `json:"trust"`   // how far to trust it: machine, repeats, chance, and how often the method is wrong
+}
+
+// WithWords adds the words.
+func WithWords(r compare.Report) Compared { return Compared{r, Verdict(r), footerLines(r)} }
 
 // Verdict is what a comparison comes to, in a line.
 func Verdict(r compare.Report) string {

@@ -27,6 +27,8 @@ type Finder struct {
 	Baselines baseline.Folder
 	// Since leaves out stored results that are older; zero leaves none out.
 	Since time.Time
+	// NoFiles takes no word for a file's name: whoever asks over a network reads no disk.
+	NoFiles bool
 }
 
 // Error says that a word names nothing that could be compared: the user's mistake.
@@ -87,6 +89,9 @@ func (f Finder) Find(ctx context.Context, word string) (compare.Side, error) {
 		if side != nil {
 			return f.checked(*side)
 		}
+	}
+	if f.NoFiles {
+		return compare.Side{}, wrong("%q is neither a baseline, a name, a run, a target, a host, a version nor a date", word)
 	}
 	return compare.Side{}, wrong("%q is neither a baseline, a name, a run, a file, a target, a host, a version nor a date: see assay compare --help", word)
 }
@@ -177,6 +182,9 @@ func findRun(ctx context.Context, f Finder, word string) (*compare.Side, error) 
 }
 
 func findFile(ctx context.Context, f Finder, word string) (*compare.Side, error) {
+	if f.NoFiles {
+		return nil, nil
+	}
 	info, err := os.Stat(word)
 	if err != nil || info.IsDir() {
 		return nil, nil //nolint:nilerr // a word that is no file's name may be something else

@@ -143,6 +143,24 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// TestNoFiles: a file's name is no side where files are not read, with a prefix neither.
+func TestNoFiles(t *testing.T) {
+	f := finder(t, run{id: "20261115T120000Z-aaaaaa", host: "feed0001", at: noon, cells: on("cpu", "bert")})
+	t.Chdir(t.TempDir())
+	side, err := f.Find(t.Context(), "latest")
+	must(t, err)
+	must(t, baseline.Write("mine.jsonl", "x", side, noon, "1.0"))
+	if side, err := f.Find(t.Context(), "mine.jsonl"); err != nil || side.Kind != "file" {
+		t.Fatalf("%+v, %v", side, err)
+	}
+	f.NoFiles = true
+	for _, word := range []string{"mine.jsonl", "file:mine.jsonl"} {
+		if side, err := f.Find(t.Context(), word); err == nil {
+			t.Errorf("%s is the %s %s", word, side.Kind, side.Name)
+		}
+	}
+}
+
 // TestWrong: what a word that means nothing, too much or no results is told: the first two
 // are wrong usage, the last is nothing to compare.
 func TestWrong(t *testing.T) {

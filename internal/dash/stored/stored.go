@@ -140,7 +140,7 @@ func (p Past) two(ctx context.Context, c dash.Comparison) (was, is compare.Side,
 	if err != nil {
 		return was, is, err
 	}
-	find := sides.Finder{Past: h, Baselines: p.Baselines}
+	find := sides.Finder{Past: h, Baselines: p.Baselines, NoFiles: true}
 	if c.A == "" && c.B == "" && c.Since != "" {
 		return find.Around(ctx, c.Since)
 	}

@@ -9,12 +9,10 @@ import type { Run } from "../types";
 type Named = { model: string; family?: string; target: string; target_b?: string; dtype: string; settings?: string[] };
 type Speed = { cell: Named; verdict: string; unit: string; a: number; b: number; repeats_a: number; repeats_b: number; ratio: number; lo: number | null; hi: number | null; p: number | null; adjusted: number | null; finds: number | null; warnings: string[] | null };
 type Side = { name: string; kind: string; runs: string[] | null; cells: number; from: string; to: string };
-type Rates = { machine: string; comparisons: number; wanted: number; slower: number; faster: number; lo: number; hi: number; found: { planted: string; change: number; steady: boolean; tries: number; found: number }[] | null };
-type Footer = { machine: string; least_p: number | null; repeats_a: [number, number]; repeats_b: [number, number]; stored: boolean; confirmed: boolean; rates: Rates };
 type Report = {
   a: Side; b: Side; outcome: string; compared: number; turns: { cell: Named; kind: string; worse: boolean; a: string; b: string; detail?: string; hint?: string }[] | null; speed: Speed[] | null;
   changes: { cell: Named; what: string; unit: string; a: number; b: number; ratio: number }[] | null; context: { field: string; a: string; b: string; cells?: number }[] | null; refused: { cell: Named; what: string; field?: string; a?: string; b?: string }[] | null;
-  only_a: Named[] | null; only_b: Named[] | null; notes: string[] | null; footer: Footer;
+  means: { by: string; name: string; cells: number; ratio: number }[] | null; only_a: Named[] | null; only_b: Named[] | null; notes: string[] | null; verdict: string; trust: string[];
 };
 
 export async function compare(main: HTMLElement): Promise<void> {
@@ -52,7 +50,7 @@ function shown(r: Report): Child {
   const speed = r.speed ?? [];
   const refused = r.refused ?? [];
   return [
-    h("p", { class: "state", "data-outcome": r.outcome }, h("b", {}, r.outcome), ` · ${count(r.compared, "cell")} compared`), h("p", { class: "note" }, `A: ${side(r.a)}. B: ${side(r.b)}.`), (r.notes ?? []).map((n) => h("p", { class: "note" }, n)),
+    h("p", { class: "state", "data-outcome": r.outcome }, h("b", {}, r.verdict), ` · ${count(r.compared, "cell")} compared`), h("p", { class: "note" }, `A: ${side(r.a)}. B: ${side(r.b)}.`), (r.notes ?? []).map((n) => h("p", { class: "note" }, n)),
     section("Verdicts that changed", table(r.turns ?? [], [
       { head: "", cell: (t) => h("span", { class: `turn-kind ${t.worse ? "worse" : "better"}` }, t.worse ? "▼ " : "▲ ", t.kind) }, { head: "Cell", header: true, cell: (t) => cell(t.cell) }, { head: "A", cell: (t) => t.a }, { head: "B", cell: (t) => t.b }, { head: "Why", cell: (t) => h("span", { class: "clip" }, t.detail ?? "") },
     ], "No verdict changed.", "Verdicts that changed")),
@@ -60,29 +58,16 @@ function shown(r: Report): Child {
       { head: "Cell", header: true, cell: (s) => cell(s.cell) }, { head: "", cell: (s) => h("span", { class: `turn-kind ${s.verdict === "slower" ? "worse" : s.verdict === "faster" ? "better" : ""}` }, s.verdict === "slower" ? "▼ " : s.verdict === "faster" ? "▲ " : "", s.verdict) },
       { head: "A", number: true, cell: (s) => milliseconds(s.a) }, { head: "B", number: true, cell: (s) => milliseconds(s.b) }, { head: "By", number: true, cell: (s) => by(s.ratio) },
       { head: "Interval", number: true, cell: (s) => (s.lo !== null && s.hi !== null ? `${by(s.lo)} to ${by(s.hi)}` : "too few repeats") }, { head: "p", number: true, cell: (s) => (s.p !== null ? s.p.toPrecision(2) : "–") },
-      { head: "adjusted", number: true, cell: (s) => (s.adjusted !== null ? s.adjusted.toPrecision(2) : "–") }, { head: "Repeats", number: true, cell: (s) => `${s.repeats_a} + ${s.repeats_b}` }, { head: "", cell: (s) => (s.warnings ?? []).length > 0 && h("small", { class: "warned" }, (s.warnings ?? []).join("; ")) },
-    ], "No cell was timed on both sides.", "Speed"), r.footer.least_p !== null && h("p", { class: "note" }, `With these repeats no p below ${r.footer.least_p.toPrecision(2)} is possible.`)),
+      { head: "adjusted", number: true, cell: (s) => (s.adjusted !== null ? s.adjusted.toPrecision(2) : "–") }, { head: "Would notice", number: true, cell: (s) => (s.finds === null ? "–" : s.finds > 1 ? `×${(1 + s.finds).toPrecision(3)}` : `±${percent(s.finds)}`) }, { head: "Repeats", number: true, cell: (s) => `${s.repeats_a} + ${s.repeats_b}` }, { head: "", cell: (s) => (s.warnings ?? []).length > 0 && h("small", { class: "warned" }, (s.warnings ?? []).join("; ")) },
+    ], "No cell was timed on both sides.", "Speed")),
+    (r.means ?? []).length > 0 && section("Geometric means", table(r.means ?? [], [{ head: "Of", header: true, cell: (m) => (m.by === "all" ? "all cells" : `${m.by} ${m.name}`) }, { head: "Cells", number: true, cell: (m) => m.cells }, { head: "By", number: true, cell: (m) => by(m.ratio) }], "", "Geometric means"), h("p", { class: "note" }, "Of the ratios of speed: more is slower.")),
     section("Load, memory, energy", table(r.changes ?? [], [{ head: "Cell", header: true, cell: (x) => cell(x.cell) }, { head: "What", cell: (x) => x.what }, { head: "A", number: true, cell: (x) => quantity(x.a, x.unit) }, { head: "B", number: true, cell: (x) => quantity(x.b, x.unit) }, { head: "By", number: true, cell: (x) => by(x.ratio) }], "Nothing of it changed.", "Load, memory, energy")),
     section("What else differs", table(r.context ?? [], [{ head: "Field", header: true, cell: (x) => x.field }, { head: "A", cell: (x) => x.a }, { head: "B", cell: (x) => x.b }, { head: "Cells", number: true, cell: (x) => x.cells ?? "" }], "Nothing else that was recorded.", "What else differs")),
     refused.length > 0 && section("Not compared", table(refused, [{ head: "Cell", header: true, cell: (x) => cell(x.cell) }, { head: "What", cell: (x) => x.what }, { head: "Because", cell: (x) => [x.field, x.a, x.b].filter(Boolean).join(" · ") }], "", "Not compared")),
     h("p", { class: "note" }, `Only in A: ${(r.only_a ?? []).length}; only in B: ${(r.only_b ?? []).length}.`),
-    section("How far to trust it", h("ul", { class: "trust" }, trust(r.footer).map((line) => h("li", {}, line)))),
+    section("How far to trust it", h("ul", { class: "trust" }, r.trust.map((line) => h("li", {}, line)))),
   ];
 }
-
-/** What the footer of assay compare says. */
-function trust(f: Footer): string[] {
-  const out = [`Machine: ${f.machine === "" ? "none" : f.machine}.`];
-  if (f.least_p !== null) out.push(`Repeats: ${span(f.repeats_a)} against ${span(f.repeats_b)}, each a fresh process.${f.confirmed ? " Candidates were run again." : ""}${f.stored ? " The sides ran at different times: what the machine did meanwhile is inside these numbers." : ""}`);
-  const r = f.rates;
-  if (r.comparisons === 0) return [...out, "How often this method is wrong was not measured on a real machine yet."];
-  const short = r.comparisons < r.wanted ? ` Incomplete: ${r.comparisons} of ${r.wanted}.` : "";
-  out.push(`False verdicts of this method: ${r.slower + r.faster} of ${r.comparisons} comparisons of a cell with itself (${(1000 * r.lo).toFixed(2)} to ${(1000 * r.hi).toFixed(2)} in 1,000; ${r.slower} slower, ${r.faster} faster), on ${r.machine}.${short}`);
-  for (const x of r.found ?? []) if (x.steady && x.tries > 0) out.push(`${by(1 + x.change)} (${x.planted}) was found in ${x.found} of ${x.tries} tries in cells that vary little.`);
-  return out;
-}
-
-const span = (n: [number, number]): string => (n[0] === n[1] ? `${n[0]}` : `${n[0]} to ${n[1]}`);
 
 function quantity(v: number, unit: string): string {
   return unit === "bytes" ? bytes(v) : unit === "ms" ? milliseconds(v) : `${v.toPrecision(3)} ${unit}`;
