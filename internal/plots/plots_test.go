@@ -66,7 +66,7 @@ func TestOf(t *testing.T) {
 	q := p
 	q.At = noon.Add(time.Hour)
 	r := q
-	r.At = noon.AddDate(0, 0, 1)
+	r.At, r.Unstable = noon.AddDate(0, 0, 1), true
 	series := []trend.Series{{Cell: compare.Named{Model: bad, Target: "cpu"}, Points: []trend.Point{p, q, r}, Steps: []trend.Step{{After: p, Before: q, Ratio: 1.25}}}}
 	got := byName(t, Of([]matrix.Observation{timed(bad, "cpu", 1, 10, true), timed(bad, "openvino", 1, 2, false), timed(bad, "cpu", 4, 20, true), speaks}, series))
 	for name, want := range map[string][]string{
@@ -75,7 +75,7 @@ func TestOf(t *testing.T) {
 		"memory.svg":  {"1.00 MB"},
 		"batch.svg":   {"batch", "cpu fp32"},
 		"decode.svg":  {"12.5", "gpt2"},
-		"trend.svg":   {"+25.0 %", "2026-11-18 12:00", "2026-11-19", "3 runs"},
+		"trend.svg":   {"+25.0 %", "2026-11-18 12:00", "2026-11-19", "3 runs", `<circle class="c0 hollow"`, ": 5.00 ms ~</title>", "hollow dots are unstable times"},
 	} {
 		for _, w := range want {
 			if !strings.Contains(got[name], w) {

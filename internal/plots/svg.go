@@ -21,7 +21,7 @@ const style = `text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helve
 .more{fill:#d5f0dd}.less{fill:#fad9d5}.sq{stroke:#dfe3ea}.line{fill:none;stroke-width:2}.c0{stroke:#2f4fc0;fill:#2f4fc0}.c1{stroke:#a67c00;fill:#a67c00}.c2{stroke:#23784a;fill:#23784a}.c3{stroke:#b03a2e;fill:#b03a2e}.c4{stroke:#6a55b8;fill:#6a55b8}.c5{stroke:#566172;fill:#566172}
 @media (prefers-color-scheme:dark){text{fill:#e7ebf2}.ground{fill:#161b23;stroke:#2b3440}.soft{fill:#a3adbd}.bar{fill:#37845a}.whisker{stroke:#e7ebf2}.grid{stroke:#1f2630}.axis{stroke:#434e5e}.step{stroke:#ffb4ac}.level{stroke:#6d7a8c}
 .more{fill:#153f27}.less{fill:#4b1d1a}.sq{stroke:#2b3440}.c0{stroke:#9db2ff;fill:#9db2ff}.c1{stroke:#f4d982;fill:#f4d982}.c2{stroke:#95e6b3;fill:#95e6b3}.c3{stroke:#ffb4ac;fill:#ffb4ac}.c4{stroke:#c9beff;fill:#c9beff}.c5{stroke:#a3adbd;fill:#a3adbd}}
-path.line{fill:none!important}`
+path.line{fill:none!important}circle.hollow{fill:#fff!important}@media (prefers-color-scheme:dark){circle.hollow{fill:#161b23!important}}`
 
 // drawing is an SVG under construction.
 type drawing struct{ b strings.Builder }

@@ -43,6 +43,9 @@ func histories(list []trend.Series) string {
 	if len(list) == 1 {
 		what = "history, runs evenly spaced"
 	}
+	if slices.ContainsFunc(drawn, func(s trend.Series) bool { return slices.ContainsFunc(s.Points, func(p trend.Point) bool { return p.Unstable }) }) {
+		what += "; hollow dots are unstable times"
+	}
 	return d.done("Median latency over time", shown(len(list), what), top+float64((len(drawn)+1)/2)*historyRow)
 }
 
@@ -77,9 +80,18 @@ func (d *drawing) history(s trend.Series, left, y0 float64) {
 	}
 	d.add(`<path class="line c0" d="M%s"/>`, strings.Join(path, "L"))
 	for i, p := range s.Points {
-		d.add(`<circle class="c0" cx="%.1f" cy="%.1f" r="2.5"><title>%s</title></circle>`, x.at(float64(i)), y.at(p.MedianMS),
-			html.EscapeString(fmt.Sprintf("%s (%s): %s", p.Run, p.At.UTC().Format("2006-01-02 15:04"), report.Milliseconds(p.MedianMS))))
+		d.run(p, x.at(float64(i)), y.at(p.MedianMS))
 	}
+}
+
+// run draws the dot of one, hollow where its repeats differ too much.
+func (d *drawing) run(p trend.Point, x, y float64) {
+	class, mark := "c0", ""
+	if p.Unstable {
+		class, mark = "c0 hollow", " ~"
+	}
+	d.add(`<circle class="%s" cx="%.1f" cy="%.1f" r="2.5"><title>%s</title></circle>`, class, x, y,
+		html.EscapeString(fmt.Sprintf("%s (%s): %s%s", p.Run, p.At.UTC().Format("2006-01-02 15:04"), report.Milliseconds(p.MedianMS), mark)))
 }
 
 func (d *drawing) level(x, y scale, from, to, ms float64) {

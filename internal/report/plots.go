@@ -18,7 +18,10 @@ type plotView struct {
 	Steps             []stepView
 }
 
-type dotView struct{ X, Y, Tip string }
+type dotView struct {
+	X, Y, Tip string
+	Unstable  bool
+}
 
 type levelView struct{ X1, X2, Y string }
 
@@ -77,7 +80,7 @@ func plot(s trend.Series) plotView {
 	}
 	var line []string
 	for i, p := range s.Points {
-		d := dotView{x(float64(i)), y(p.MedianMS), fmt.Sprintf("%s: %s", when(p), Milliseconds(p.MedianMS))}
+		d := dotView{x(float64(i)), y(p.MedianMS), fmt.Sprintf("%s: %s", when(p), medianOf(p)), p.Unstable}
 		v.Dots, line = append(v.Dots, d), append(line, d.X+","+d.Y)
 	}
 	v.Line = strings.Join(line, " ")

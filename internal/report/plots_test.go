@@ -22,7 +22,7 @@ func history(runs, slower int, by float64) []compare.Entry {
 			ms, torch = ms*(1+by), "<2.15.0>"
 		}
 		r := &cell.Result{Cell: cell.Cell{Type: "bert"}.Normal(), SubjectHash: "s", Verdict: cell.Works, Evidence: cell.Measured, Timing: cell.Thorough,
-			StartedAt: at.AddDate(0, 0, i), Latency: &cell.Latency{SamplesMS: [][]float64{{ms}, {ms}, {ms}}}, Context: cell.Context{Versions: map[string]string{"torch": torch}}}
+			StartedAt: at.AddDate(0, 0, i), Latency: &cell.Latency{SamplesMS: [][]float64{{ms}, {ms}, {ms}}, Stable: i != 4}, Context: cell.Context{Versions: map[string]string{"torch": torch}}}
 		out = append(out, compare.Entry{Result: r, Run: fmt.Sprintf("run%02d", i), Host: cell.Host{ID: "h"}})
 	}
 	return out
@@ -45,6 +45,11 @@ func TestPlots(t *testing.T) {
 	}
 	if !strings.HasSuffix(p.Label, ", 1 step") {
 		t.Error(p.Label)
+	}
+	for i, d := range p.Dots {
+		if d.Unstable != (i == 4) || strings.HasSuffix(d.Tip, " ~") != d.Unstable {
+			t.Errorf("dot %d: %+v", i, d)
+		}
 	}
 	flat := plots(trend.Of(history(12, 0, 0)))
 	if len(flat) != 1 || len(flat[0].Steps)+len(flat[0].Levels) != 0 {

@@ -19,7 +19,7 @@ func WriteTrends(out io.Writer, list []trend.Series) error {
 	g := grid{head: []string{"cell", "timing", "runs", "first", "last", "over time"}, numbers: []int{2, 3, 4}}
 	for _, s := range list {
 		first, last := s.Points[0], s.Points[len(s.Points)-1]
-		g.add(s.Cell.String(), string(s.Timing), fmt.Sprint(len(s.Points)), Milliseconds(first.MedianMS), Milliseconds(last.MedianMS), spark(s.Points))
+		g.add(s.Cell.String(), string(s.Timing), fmt.Sprint(len(s.Points)), medianOf(first), medianOf(last), spark(s.Points))
 	}
 	var b strings.Builder
 	if err := g.text(&b, ""); err != nil {
@@ -40,6 +40,9 @@ func WriteTrends(out io.Writer, list []trend.Series) error {
 	_, err := io.WriteString(plain(out), b.String())
 	return err
 }
+
+// medianOf is a run's median, marked where its repeats differ too much.
+func medianOf(p trend.Point) string { return marked(Milliseconds(p.MedianMS), !p.Unstable) }
 
 func when(p trend.Point) string {
 	return fmt.Sprintf("%s (%s)", p.Run, p.At.UTC().Format("2006-01-02 15:04"))

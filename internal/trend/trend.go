@@ -24,6 +24,7 @@ type Point struct {
 	At       time.Time `json:"at"`
 	MedianMS float64   `json:"median_ms"`
 	Repeats  int       `json:"repeats"`
+	Unstable bool      `json:"unstable,omitempty"` // its repeats differ too much
 }
 
 // Step is a place where the level changed.
@@ -83,7 +84,7 @@ func series(list []compare.Entry) Series {
 	var medians []float64
 	for _, e := range list {
 		m := measure.Medians(e.Result.Latency.SamplesMS)
-		p := Point{e.Run, e.Result.StartedAt, measure.Median(m), len(m)}
+		p := Point{e.Run, e.Result.StartedAt, measure.Median(m), len(m), !e.Result.Latency.Stable}
 		s.Points, medians = append(s.Points, p), append(medians, p.MedianMS)
 	}
 	for _, step := range measure.Steps(medians) {

@@ -21,7 +21,7 @@ func TestOf(t *testing.T) {
 			Cell: cell.Cell{Type: "bert"}.Normal(), SubjectHash: "s", Verdict: cell.Works, Evidence: cell.Measured, Timing: cell.Thorough,
 			Context: cell.Context{Versions: map[string]string{"torch": torch}}, StartedAt: time.Unix(int64(run)*86400, 0),
 		}
-		r.Latency = &cell.Latency{}
+		r.Latency = &cell.Latency{Stable: run != 3}
 		for range 6 {
 			r.Latency.SamplesMS = append(r.Latency.SamplesMS, []float64{level * math.Exp(0.01*random.NormFloat64())})
 		}
@@ -44,6 +44,11 @@ func TestOf(t *testing.T) {
 	got := Of(entries)
 	if len(got) != 3 || len(got[0].Points) != 20 || len(got[0].Steps) != 1 || len(got[1].Points) != 1 {
 		t.Fatalf("%d histories: %+v", len(got), got)
+	}
+	for i, p := range got[0].Points {
+		if p.Unstable != (i == 3) {
+			t.Errorf("run %d: unstable is %v", i, p.Unstable)
+		}
 	}
 	s := got[0].Steps[0]
 	if s.After.Run != "n" || s.Before.Run != "o" || math.Abs(s.Ratio-1.15) > 0.02 {

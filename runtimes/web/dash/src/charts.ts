@@ -67,27 +67,27 @@ export function bars(title: string, rows: Bar[], text: (v: number) => string): H
     { head: "Interval", number: true, cell: (r) => (r.lo != null && r.hi != null ? `${text(r.lo)} to ${text(r.hi)}` : "") }, { head: "", cell: (r) => r.note ?? "" }], title));
 }
 
-export type Line = { name: string; points: { x: number; y: number; label?: string; href?: string }[]; steps?: { x: number; label: string }[] };
+export type Line = { name: string; points: { x: number; y: number; label?: string; weak?: boolean }[]; steps?: { x: number; label: string }[] };
 
 const dashes = ["solid", "dashed", "dotted"];
 const symbols = ["circle", "triangle", "rect", "diamond", "pin"];
 
-/** Lines over time or size; each has a dash and a symbol of its own, so that colours are not needed. */
+/** Lines over time or size; the points of unstable times are hollow, and each line has a dash and a symbol of its own, so that colours are not needed. */
 export function lines(title: string, list: Line[], x: { name: string; time?: boolean; log?: boolean }, text: (v: number) => string): HTMLElement {
   if (list.every((l) => l.points.length === 0)) return h("p", { class: "empty" }, `${title}: nothing was measured.`);
   const colours = ["accent", "partial-edge", "works-edge", "fails-edge", "unknown-edge", "soft"];
   const when = (v: number): string => (x.time ? new Date(v).toISOString().slice(0, 16).replace("T", " ") : String(v));
   return h("figure", {}, h("figcaption", {}, title), box(`${title}: ${list.map((l) => `${l.name}, ${l.points.length} points`).join("; ")}`, 300, () => ({
-    ...tip((p) => { const l = list[p.seriesIndex]; const at = l?.points[p.dataIndex]; return at === undefined ? "" : `${l?.name}: ${text(at.y)} at ${when(at.x)}${at.label ? `, ${at.label}` : ""}`; }),
+    ...tip((p) => { const l = list[p.seriesIndex]; const at = l?.points[p.dataIndex]; return at === undefined ? "" : `${l?.name}: ${text(at.y)}${at.weak ? " ~" : ""} at ${when(at.x)}${at.label ? `, ${at.label}` : ""}`; }),
     legend: { show: list.length > 1, type: "scroll", bottom: 0, textStyle: { color: ink("ink"), fontSize: 11 } },
     grid: { left: 8, right: 24, top: 22, bottom: (list.length > 1 ? 30 : 8) + (x.time ? 0 : 18), containLabel: true },
     xAxis: axis({ type: x.time ? "time" : x.log ? "log" : "value", logBase: 2, name: x.time ? "" : x.name, nameLocation: "middle", nameGap: 26, min: x.time ? undefined : "dataMin" }),
     yAxis: axis({ type: "value", scale: true, ...(x.time ? wide(list) : {}), axisLabel: { formatter: text, showMinLabel: !x.time, showMaxLabel: !x.time, color: ink("soft"), fontSize: 11 } }),
     series: list.map((l, i) => ({
-      type: "line", name: l.name, data: l.points.map((p) => [p.x, p.y]), symbol: symbols[i % symbols.length], symbolSize: l.points.length > 60 ? 4 : 8, lineStyle: { type: dashes[i % dashes.length], width: 2 }, color: ink(colours[i % colours.length] ?? "accent"),
+      type: "line", name: l.name, data: l.points.map((p) => (p.weak ? { value: [p.x, p.y], itemStyle: { color: ink("card"), borderColor: ink(colours[i % colours.length] ?? "accent"), borderWidth: 1.5 } } : [p.x, p.y])), symbol: symbols[i % symbols.length], symbolSize: l.points.length > 60 ? 4 : 8, lineStyle: { type: dashes[i % dashes.length], width: 2 }, color: ink(colours[i % colours.length] ?? "accent"),
       markLine: l.steps !== undefined && l.steps.length > 0 ? { symbol: "none", silent: true, lineStyle: { color: ink("fails-edge"), type: "solid" }, label: { color: ink("ink"), fontSize: 11, formatter: (p: { name: string }) => p.name }, data: l.steps.map((s) => ({ xAxis: s.x, name: s.label })) } : undefined,
     })),
-  })), numbers(list.flatMap((l) => l.points.map((p) => ({ l, p }))), [{ head: "", header: true, cell: ({ l }) => l.name }, { head: x.name, cell: ({ p }) => when(p.x) }, { head: title, number: true, cell: ({ p }) => text(p.y) }, { head: "", cell: ({ p }) => p.label ?? "" }], title));
+  })), numbers(list.flatMap((l) => l.points.map((p) => ({ l, p }))), [{ head: "", header: true, cell: ({ l }) => l.name }, { head: x.name, cell: ({ p }) => when(p.x) }, { head: title, number: true, cell: ({ p }) => text(p.y) + (p.weak ? " ~" : "") }, { head: "", cell: ({ p }) => p.label ?? "" }], title));
 }
 
 /** A scale over time holds a tenth of the values' middle at least: noise alone must not fill a plot from bottom to top. */

@@ -98,7 +98,7 @@ async function write(text: string): Promise<boolean> {
   }
 }
 
-export type Column<T> = { head: string; number?: boolean; cell: (row: T) => Child; header?: boolean };
+export type Column<T> = { head: string; number?: boolean; cell: (row: T) => Child; header?: boolean; long?: boolean };
 
 /** A table that scrolls by itself where the screen is narrow. */
 export function table<T>(rows: T[], columns: Column<T>[], empty: string, label: string): HTMLElement {
@@ -107,7 +107,7 @@ export function table<T>(rows: T[], columns: Column<T>[], empty: string, label: 
     h("table", { class: "list" },
       h("thead", {}, h("tr", {}, columns.map((c) => h("th", { scope: "col", class: c.number ? "n" : undefined }, c.head)))),
       h("tbody", {}, rows.map((row) => h("tr", {}, columns.map((c) =>
-        c.header ? h("th", { scope: "row" }, c.cell(row)) : h("td", { class: c.number ? "n" : undefined }, c.cell(row))))))));
+        c.header ? h("th", { scope: "row" }, c.cell(row)) : h("td", { class: c.number ? "n" : c.long ? "long" : undefined }, c.cell(row))))))));
 }
 
 /** Terms and what they mean; those without a value are left out. */

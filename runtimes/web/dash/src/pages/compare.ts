@@ -58,15 +58,28 @@ function shown(r: Report): Child {
       { head: "Cell", header: true, cell: (s) => cell(s.cell) }, { head: "", cell: (s) => h("span", { class: `turn-kind ${s.verdict === "slower" ? "worse" : s.verdict === "faster" ? "better" : ""}` }, s.verdict === "slower" ? "▼ " : s.verdict === "faster" ? "▲ " : "", s.verdict) },
       { head: "A", number: true, cell: (s) => milliseconds(s.a) }, { head: "B", number: true, cell: (s) => milliseconds(s.b) }, { head: "By", number: true, cell: (s) => by(s.ratio) },
       { head: "Interval", number: true, cell: (s) => (s.lo !== null && s.hi !== null ? `${by(s.lo)} to ${by(s.hi)}` : "too few repeats") }, { head: "p", number: true, cell: (s) => (s.p !== null ? s.p.toPrecision(2) : "–") },
-      { head: "adjusted", number: true, cell: (s) => (s.adjusted !== null ? s.adjusted.toPrecision(2) : "–") }, { head: "Would notice", number: true, cell: (s) => (s.finds === null ? "–" : s.finds > 1 ? `×${(1 + s.finds).toPrecision(3)}` : `±${percent(s.finds)}`) }, { head: "Repeats", number: true, cell: (s) => `${s.repeats_a} + ${s.repeats_b}` }, { head: "", cell: (s) => (s.warnings ?? []).length > 0 && h("small", { class: "warned" }, (s.warnings ?? []).join("; ")) },
-    ], "No cell was timed on both sides.", "Speed")),
+      { head: "Corrected", number: true, cell: (s) => (s.adjusted !== null ? s.adjusted.toPrecision(2) : "–") }, { head: "Would notice", number: true, cell: (s) => (s.finds === null ? "–" : s.finds > 1 ? `×${roughly(1 + s.finds)}` : `±${percent(s.finds)}`) }, { head: "Repeats", number: true, cell: (s) => `${s.repeats_a} + ${s.repeats_b}` },
+    ], "No cell was timed on both sides.", "Speed"), warnings(speed)),
     (r.means ?? []).length > 0 && section("Geometric means", table(r.means ?? [], [{ head: "Of", header: true, cell: (m) => (m.by === "all" ? "all cells" : `${m.by} ${m.name}`) }, { head: "Cells", number: true, cell: (m) => m.cells }, { head: "By", number: true, cell: (m) => by(m.ratio) }], "", "Geometric means"), h("p", { class: "note" }, "Of the ratios of speed: more is slower.")),
     section("Load, memory, energy", table(r.changes ?? [], [{ head: "Cell", header: true, cell: (x) => cell(x.cell) }, { head: "What", cell: (x) => x.what }, { head: "A", number: true, cell: (x) => quantity(x.a, x.unit) }, { head: "B", number: true, cell: (x) => quantity(x.b, x.unit) }, { head: "By", number: true, cell: (x) => by(x.ratio) }], "Nothing of it changed.", "Load, memory, energy")),
-    section("What else differs", table(r.context ?? [], [{ head: "Field", header: true, cell: (x) => x.field }, { head: "A", cell: (x) => x.a }, { head: "B", cell: (x) => x.b }, { head: "Cells", number: true, cell: (x) => x.cells ?? "" }], "Nothing else that was recorded.", "What else differs")),
+    section("What else differs", table(r.context ?? [], [{ head: "Field", header: true, cell: (x) => x.field }, { head: "A", long: true, cell: (x) => x.a }, { head: "B", long: true, cell: (x) => x.b }, { head: "Cells", number: true, cell: (x) => x.cells ?? "" }], "Nothing else that was recorded.", "What else differs")),
     refused.length > 0 && section("Not compared", table(refused, [{ head: "Cell", header: true, cell: (x) => cell(x.cell) }, { head: "What", cell: (x) => x.what }, { head: "Because", cell: (x) => [x.field, x.a, x.b].filter(Boolean).join(" · ") }], "", "Not compared")),
     h("p", { class: "note" }, `Only in A: ${(r.only_a ?? []).length}; only in B: ${(r.only_b ?? []).length}.`),
     section("How far to trust it", h("ul", { class: "trust" }, r.trust.map((line) => h("li", {}, line)))),
   ];
+}
+
+/** What is to be known about some cells' times, below their table: beside them it would fill the page. */
+function warnings(list: Speed[]): Child {
+  const some = list.filter((s) => (s.warnings ?? []).length > 0);
+  if (some.length === 0) return null;
+  return h("details", { class: "numbers" }, h("summary", {}, `Of ${some.length} of ${count(list.length, "cell")} there is something to know`),
+    h("ul", { class: "trust" }, some.map((s) => h("li", {}, cell(s.cell), h("ul", {}, (s.warnings ?? []).map((w) => h("li", {}, h("small", {}, w))))))));
+}
+
+/** Three digits, without an exponent. */
+function roughly(v: number): string {
+  return v < 1000 ? v.toPrecision(3) : Number(v.toPrecision(3)).toLocaleString("en");
 }
 
 function quantity(v: number, unit: string): string {

@@ -19,15 +19,15 @@ function show(main: HTMLElement, f: Fleet): void {
     f.problem !== "" && h("p", { class: "wrong", role: "alert" }, f.problem));
   if (!f.named) return;
   main.append(
-    facts(["Cells", Object.entries(f.tasks).map(([state, n]) => `${n} ${state}`).join(", ") || "none"], ["Attempts", `${f.attempts}, of them ${f.accepted} accepted, ${f.elsewhere} tried elsewhere, ${f.lost} lost`], ["Late answers kept", f.late], ["Coordinator", f.version]),
+    facts(["Cells", Object.entries(f.tasks).map(([state, n]) => `${n} ${state}`).join(", ") || "none"], ["Attempts", `${f.attempts}, of them ${f.accepted} accepted, ${f.elsewhere} tried elsewhere, ${f.lost} lost`], ["Late answers kept", f.late], ["Coordinator's version", f.version]),
     section("Workers", table(f.workers, [
-      { head: "Worker", header: true, cell: (w) => w.name }, { head: "State", cell: (w) => [w.state, w.why].filter(Boolean).join(": ") }, { head: "Heard", cell: (w) => (w.seen ? age(w.seen) : "") },
-      { head: "Healthy", cell: (w) => (w.healthy ? age(w.healthy) : "") }, { head: "Clock off", number: true, cell: (w) => (Math.abs(w.skew_s) > SKEWED_S ? `${Math.round(w.skew_s)} s` : "") },
-      { head: "Accepted", number: true, cell: (w) => w.accepted }, { head: "Runs", cell: (w) => w.runs.join(", ") }, { head: "Has", cell: (w) => w.targets.join(", ") },
+      { head: "Worker", header: true, cell: (w) => w.name }, { head: "State", cell: (w) => [w.state, w.why].filter(Boolean).join(": ") }, { head: "Heard", cell: (w) => h("span", { class: "nowrap" }, w.seen ? age(w.seen) : "") },
+      { head: "Healthy", cell: (w) => h("span", { class: "nowrap" }, w.healthy ? age(w.healthy) : "") }, { head: "Clock off", number: true, cell: (w) => (Math.abs(w.skew_s) > SKEWED_S ? `${Math.round(w.skew_s)} s` : "") },
+      { head: "Accepted", number: true, cell: (w) => w.accepted }, { head: "Runs", cell: (w) => w.runs.join(", ") }, { head: "Has", long: true, cell: (w) => w.targets.join(", ") },
     ], "No worker has joined: assay-worker join URL starts one.", "Workers")),
     ...(f.stuck.length === 0 ? [] : [section("Nobody can run", table(f.stuck, [{ head: "Target", header: true, cell: (x) => x.target }, { head: "Cells", number: true, cell: (x) => x.tasks }, { head: "Why", cell: (x) => x.missing }], "", "Nobody can run"))]),
     section("Sweeps", table(f.sweeps, [
-      { head: "Sweep", header: true, cell: (x) => x.name || x.id }, { head: "Command", cell: (x) => x.command }, { head: "By", cell: (x) => x.by }, { head: "Begun", cell: (x) => age(x.at) },
+      { head: "Sweep", header: true, cell: (x) => x.name || x.id }, { head: "Command", cell: (x) => x.command }, { head: "By", cell: (x) => x.by }, { head: "Begun", cell: (x) => h("span", { class: "nowrap" }, age(x.at)) },
       { head: "Answered", number: true, cell: (x) => `${x.answered} of ${x.tasks}` }, { head: "State", cell: (x) => x.state },
     ], "No sweep was sent: assay test --key --fleet URL sends one.", "Sweeps")),
   );
