@@ -92,6 +92,58 @@ func TestQueryHasLimits(t *testing.T) {
 	}
 }
 
+// TestQueryTellsNoPlace: no question and no error tells where the database lies.
+func TestQueryTellsNoPlace(t *testing.T) {
+	t.Parallel()
+	p := past(t)
+	folder := filepath.Dir(p.Home.DB)
+	for _, query := range []string{
+		"PRAGMA database_list", "pragma \"database_list\"", "FROM pragma_database_list", "FROM pragma_database_list()", "SELECT path FROM duckdb_databases()", "SELECT hex(path) FROM DUCKDB_databases",
+		"FROM \"duckdb_databases\"()", "FROM system.main.duckdb_databases()", "DESCRIBE duckdb_databases", "SUMMARIZE duckdb_databases", "SELECT reverse(value) FROM duckdb_settings()", "FROM pg_catalog.pg_settings",
+		"SELECT current_setting('temp_directory')", "SELECT * FROM query('FROM duckdb_data' || 'bases()')", "FROM \"query\"('FROM duckdb_set' || 'tings()')", "FROM query/**/('FROM duckdb_data' || 'bases()')", "FROM query_table('duckdb_data' || 'bases')",
+		"EXPLAIN ANALYZE SELECT path FROM duckdb_databases()",
+	} {
+		text, err := p.Query(t.Context(), query)
+		if bad := (*dash.WrongError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), "leave it out") {
+			t.Errorf("%s gave %s, %v", query, text, err)
+		}
+	}
+	for _, query := range []string{
+		"SHOW DATABASES", "PRAGMA database_size", "PRAGMA show_databases", "FROM duckdb_tables()", "FROM duckdb_views()", "FROM pg_catalog.pg_database", "FROM duckdb_profiling_settings()", "SELECT current_database()",
+		"FROM information_schema.schemata", "FROM duckdb_schemas()", "FROM sqlite_master", "FROM duckdb_logs()", "FROM duckdb_external_file_cache()", "FROM duckdb_temporary_files()", "PRAGMA storage_info('results')", "SELECT 'query' AS query",
+	} {
+		text, err := p.Query(t.Context(), query)
+		if err != nil && strings.Contains(err.Error(), folder) || strings.Contains(string(text), folder) {
+			t.Errorf("%s told %s, %v", query, text, err)
+		}
+	}
+	if err := os.WriteFile(p.Home.DB, []byte("no database of ours at all, but a text that is long enough to be taken for one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := p.Query(t.Context(), "SELECT 1"); err == nil || strings.Contains(err.Error(), folder) {
+		t.Errorf("a broken database: %s, %v", text, err)
+	}
+}
+
+// TestHidden: an error without the folder is still the asker's, or one to come back for.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	folder, wrong, later := filepath.Join("a", "b"), (*dash.WrongError)(nil), (*dash.LaterError)(nil)
+	is := errors.New("open database " + filepath.Join(folder, "c.duckdb") + ": no")
+	if err := hidden(&dash.WrongError{Err: is}, folder); !errors.As(err, &wrong) || err.Error() != "open database c.duckdb: no" {
+		t.Error(err)
+	}
+	if err := hidden(&dash.LaterError{Err: is}, folder); !errors.As(err, &later) || err.Error() != "open database c.duckdb: no" {
+		t.Error(err)
+	}
+	if err := hidden(is, folder); err.Error() != "open database c.duckdb: no" {
+		t.Error(err)
+	}
+	if err := hidden(nil, folder); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestQueryTakesNoMore: the server keeps no more of what that process prints than an answer may have, whatever it prints.
 func TestQueryTakesNoMore(t *testing.T) {
 	t.Parallel()
