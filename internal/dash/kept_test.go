@@ -2,7 +2,9 @@ package dash
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"net/http"
 	"fmt"
 	"sync"
 	"testing"
@@ -147,4 +149,72 @@ func TestVisitsAreCounted(t *testing.T) {
 	if _, err := x.visit(context.Background(), in); err == nil || lab.open != 0 {
 		t.Errorf("the server has ended, and %d are open: %v", lab.open, err)
 	}
+}
+
+// count is how many pages are open.
+func (l *slowLab) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open
+}
+
+// TestVisitsEndWithTheirHolder: a page is given back when the connection that held it is gone, or when nobody came to
+// hold it, and not before.
+func TestVisitsEndWithTheirHolder(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	lab := &slowLab{fakeLab: x.lab, opening: make(chan struct{}, 100), let: make(chan struct{})}
+	close(lab.let)
+	x.o.Lab, x.visits.within = lab, time.Second
+	open := func() (id string) {
+		t.Helper()
+		var told struct{ ID string }
+		if err := json.Unmarshal([]byte(x.must(201, "POST", "/v1/visits", `{"target":"webgpu"}`)), &told); err != nil {
+			t.Fatal(err)
+		}
+		return told.ID
+	}
+	await := func(n int) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); lab.count() != n; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d pages are open, and not %d", lab.count(), n)
+			}
+		}
+	}
+	back := open()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		x.must(200, "GET", "/v1/visits/"+back+"/hold", "") // to its end
+	}()
+	for held := 0; held == 0; time.Sleep(time.Millisecond) {
+		x.visits.mu.Lock()
+		held = x.visits.open[back].held
+		x.visits.mu.Unlock()
+	}
+	x.must(200, "DELETE", "/v1/visits/"+back, "")
+	<-ended
+	await(0)
+	held := open()
+	ctx, die := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, x.url+"/v1/visits/"+held+"/hold", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("%v, %v", answer, err)
+	}
+	defer answer.Body.Close()
+	open() // nobody holds this one
+	await(1)
+	time.Sleep(100 * time.Millisecond)
+	await(1) // the other one is held
+	die()
+	await(0)
+	x.must(404, "DELETE", "/v1/visits/"+held, "")
+	x.must(404, "GET", "/v1/visits/"+held+"/hold", "")
+	x.must(200, "DELETE", "/v1/visits/"+open(), "")
+	await(0)
 }

@@ -43,7 +43,9 @@ func histories(list []trend.Series) string {
 	if len(list) == 1 {
 		what = "history, runs evenly spaced"
 	}
-	if slices.ContainsFunc(drawn, func(s trend.Series) bool { return slices.ContainsFunc(s.Points, func(p trend.Point) bool { return p.Unstable }) }) {
+	if slices.ContainsFunc(drawn, func(s trend.Series) bool {
+		return slices.ContainsFunc(s.Points, func(p trend.Point) bool { return p.Unstable })
+	}) {
 		what += "; hollow dots are unstable times"
 	}
 	return d.done("Median latency over time", shown(len(list), what), top+float64((len(drawn)+1)/2)*historyRow)

@@ -25,6 +25,7 @@ from .platforms import Target
 
 SERVER, PROGRAM, TOKEN = "ASSAY_SERVER", "ASSAY_PROGRAM", "ASSAY_TOKEN"
 _ASK_S = 300.0  # the program may have to start a browser, or to install what its pages load
+_HELD_S = 120.0  # a server that is alive says so every fifteen seconds
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy is not for this machine
 
 
@@ -46,7 +47,22 @@ def opened(target: Target, which: int) -> Page:
         return Page(target.pages[which])
     server = _server()
     told = _ask(server, "POST", "/v1/visits", {"target": str(target)})
+    _hold(server, told["id"])
     return Page(told["address"], lambda: _left(server, told["id"]))
+
+
+def _hold(server: str, visit: str) -> None:
+    """Keeps a connection open as long as this process lives: the server closes the page when it ends, however it ends."""
+    with contextlib.suppress(OSError):  # a server that does not know it keeps pages until they are given back
+        answer = _DIRECT.open(_request(server, "GET", f"/v1/visits/{visit}/hold"), timeout=_HELD_S)
+        threading.Thread(target=_heard, args=(answer,), name="assay-page", daemon=True).start()
+
+
+def _heard(answer: Any) -> None:
+    """Reads what a server says to show that it lives, to the end."""
+    with contextlib.suppress(OSError, ValueError), answer:
+        while answer.read1():
+            pass
 
 
 def _left(server: str, visit: str) -> None:
@@ -89,17 +105,21 @@ def _start(program: str) -> str:
 
 
 def _ask(server: str, method: str, path: str, body: Any = None) -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(server + path, data=data, method=method)
-    if data is not None:
-        request.add_header("Content-Type", "application/json")
-    if token := os.environ.get(TOKEN):
-        request.add_header("Authorization", f"Bearer {token}")
     try:
-        with _DIRECT.open(request, timeout=_ASK_S) as answer:
+        with _DIRECT.open(_request(server, method, path, body), timeout=_ASK_S) as answer:
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
         told = json.loads(error.read() or b"{}")
         raise Unavailable(told.get("detail") or f"the assay program answered {error.code}") from None
     except (OSError, ValueError) as error:
         raise Unavailable(f"the assay program at {server} does not answer: {error}") from error
+
+
+def _request(server: str, method: str, path: str, body: Any = None) -> urllib.request.Request:
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(server + path, data=data, method=method)
+    if data is not None:
+        request.add_header("Content-Type", "application/json")
+    if token := os.environ.get(TOKEN):
+        request.add_header("Authorization", f"Bearer {token}")
+    return request

@@ -6,7 +6,10 @@ import base64
 import io
 import json
 import math
+import os
 import socket
+import subprocess
+import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
@@ -37,6 +40,8 @@ class Server(BaseHTTPRequestHandler):
     """A server that opens pages."""
 
     seen: ClassVar[list[tuple[str, str, Any, str | None]]] = []
+    held: ClassVar[threading.Event] = threading.Event()
+    left: ClassVar[threading.Event] = threading.Event()
 
     def _answer(self, status: int, value: Any) -> None:
         body = json.dumps(value).encode()
@@ -52,6 +57,20 @@ class Server(BaseHTTPRequestHandler):
             self._answer(409, {"detail": "no browser has WebGPU"})
         else:
             self._answer(201, {"id": "v1", "address": "http://127.0.0.1:1/visits/v1"})
+
+    def do_GET(self) -> None:
+        self.seen.append(("GET", self.path, None, self.headers.get("Authorization")))
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b": still here\n\n")
+        self.wfile.flush()
+        self.held.set()
+        try:
+            while self.connection.recv(1):
+                pass
+        except OSError:
+            pass
+        self.left.set()
 
     def do_DELETE(self) -> None:
         self.seen.append(("DELETE", self.path, None, self.headers.get("Authorization")))
@@ -76,11 +95,32 @@ def test_pages_are_asked_for_and_given_back(monkeypatch: pytest.MonkeyPatch) -> 
     finally:
         server.shutdown()
         server.server_close()
-    assert [(method, path) for method, path, _, _ in Server.seen[:2]] == [
+    assert [(method, path) for method, path, _, _ in Server.seen[:3]] == [
         ("POST", "/v1/visits"),
+        ("GET", "/v1/visits/v1/hold"),
         ("DELETE", "/v1/visits/v1"),
     ]
     assert {token for *_, token in Server.seen} == {"Bearer t"}
+
+
+def test_a_process_that_is_killed_lets_go_of_its_page() -> None:
+    for event in (Server.held, Server.left):
+        event.clear()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    code = "import sys, assay.pages, assay.platforms; assay.pages.opened(assay.platforms.parse('webnn'), 0); sys.stdin.read()"
+    named = {**os.environ, pages.SERVER: f"http://127.0.0.1:{server.server_port}", "PYTHONPATH": os.pathsep.join(sys.path)}
+    child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, env=named)
+    try:
+        assert Server.held.wait(60)
+        assert not Server.left.is_set()
+        child.kill()
+        child.wait()
+        assert Server.left.wait(10)
+    finally:
+        child.kill()
+        server.shutdown()
+        server.server_close()
 
 
 def test_given_pages_are_used() -> None:
