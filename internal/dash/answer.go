@@ -197,9 +197,9 @@ func asProblem(err error) error {
 	case errors.As(err, &already):
 		return err
 	case errors.As(err, &refused):
-		return huma.NewError(refusals[refused.Kind], clean.Text(err.Error()))
+		return huma.NewError(refusals[refused.Kind], clean.Text(inFields(err.Error(), nil)))
 	case errors.As(err, &wrong), errors.As(err, &request):
-		return huma.Error422UnprocessableEntity(clean.Text(err.Error()))
+		return huma.Error422UnprocessableEntity(clean.Text(inFields(err.Error(), ofRuns)))
 	case errors.As(err, &busy):
 		status := http.StatusServiceUnavailable
 		if busy.Queue {

@@ -240,3 +240,14 @@ func TestCompared(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestEmptyListsAreLists: what has nothing in it is an empty list, and not null.
+func TestEmptyListsAreLists(t *testing.T) {
+	t.Parallel()
+	x := start(t, func(o *Options) { o.Past = &fakePast{} })
+	for path, want := range map[string]string{"/v1/runs": `"runs":[]`, "/v1/results": `"results":[]`, "/v1/overview": `"recent":[]`, "/v1/hosts": `"hosts":`, "/v1/trends": `"series":[]`, "/v1/live": `"runs":[]`, "/v1/reports": `"reports":[]`} {
+		if text := x.must(200, "GET", path, ""); !strings.Contains(text, want) || strings.Contains(text, ":null") && path != "/v1/hosts" {
+			t.Errorf("%s: %s", path, text)
+		}
+	}
+}

@@ -89,7 +89,7 @@ func (s *Server) overview(_ context.Context, snap *snapshot, _ *struct{}) (*Over
 	now := s.o.Now().UTC()
 	o := &Overview{
 		Schema: cell.Schema, Now: now, Results: len(snap.results), Runs: len(snap.runs), Hosts: len(snap.hosts),
-		Coverage: []Covered{}, Recent: slices.Concat([]Run{}, snap.runs[:min(len(snap.runs), mostChanges)]),
+		Coverage: []Covered{}, Recent: append([]Run{}, snap.runs[:min(len(snap.runs), mostChanges)]...),
 	}
 	models := map[string]bool{}
 	for _, x := range snap.results {

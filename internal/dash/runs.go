@@ -56,7 +56,7 @@ func (s *Server) listRuns(ctx context.Context, q *PageQuery) (*RunList, error) {
 	}
 	slices.SortStableFunc(all, func(a, b RunRow) int { return b.StartedAt.Compare(a.StartedAt) })
 	from := min(q.Offset, len(all))
-	return &RunList{cell.Schema, len(all), slices.Concat([]RunRow{}, all[from:min(len(all), from+q.Limit)])}, nil
+	return &RunList{cell.Schema, len(all), append([]RunRow{}, all[from:min(len(all), from+q.Limit)]...)}, nil
 }
 
 // RunRequest is what a run is asked for with: a request as package plan takes it.

@@ -2,7 +2,6 @@ package tune
 
 import (
 	"fmt"
-	"slices"
 
 	"assay/internal/cell"
 )
@@ -67,7 +66,7 @@ func (r Row) settled() Row {
 	default:
 		r.Chosen = r.A.Name
 	}
-	r.Notes, r.Warnings = slices.Concat([]string{}, r.Notes), slices.Concat([]string{}, r.Warnings)
+	r.Notes, r.Warnings = append([]string{}, r.Notes...), append([]string{}, r.Warnings...)
 	return r
 }
 
