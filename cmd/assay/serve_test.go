@@ -39,6 +39,7 @@ func TestServeWithoutEnvironment(t *testing.T) {
 		status           int
 	}{
 		{"v1/runs", `{"models":["bert"],"targets":[]}`, "run assay setup first", 409},
+		{"v1/runs", `{"all":true,"targets":["cpu"],"seqs":[` + strings.Repeat("8,16,", 50) + `8]}`, "more than 50000 cells", 422},
 		{"v1/models/bert/run", `{"input":"some text"}`, "run assay setup first", 409},
 		{"v1/query", `{"sql":"select count(*) as n from results"}`, `"n":0`, 200},
 		{"v1/query", `{"sql":"from duckdb_secrets()"}`, "no file but the database", 422},
