@@ -39,6 +39,7 @@ type serveFlags struct {
 	token   string
 	open    bool
 	watched string // the coordinator whose fleet is shown
+	input   bool   // end with standard input
 }
 
 func serveCommand(a *app) *cobra.Command {
@@ -76,6 +77,7 @@ Ctrl-C stops it.`,
 	fs.BoolVar(&f.tls, "tls", false, "use TLS, with a certificate that is made now unless --cert names one")
 	fs.StringVar(&f.token, "token", "", "what requests must bring (default: none on 127.0.0.1, elsewhere a new one)")
 	fs.StringVar(&f.watched, "fleet", "", "show this coordinator's fleet too: an address (nats://host:4222) or a ticket's file")
+	fs.BoolVar(&f.input, "until-input-ends", false, "end when standard input does, for programs that start it: it ends with them, even if they are killed")
 	fs.BoolVar(&f.open, "open", false, "open the page in this machine's default browser")
 	fs.StringVar(&f.Size, "size", "", "tiny or full (default: tiny for a type, full for a checkpoint)")
 	fs.StringVar(&f.Weights, "weights", "", "random, hub, or a folder (default: hub for a checkpoint that is in the Hugging Face cache, else random)")
@@ -127,8 +129,24 @@ func (a *app) serve(ctx context.Context, f *serveFlags, args []string) (err erro
 	if f.open {
 		defer openLab(a.home(), s.urls()[0])()
 	}
-	<-ctx.Done()
+	select {
+	case <-ctx.Done():
+	case <-a.inputEnds(f.input):
+	}
 	return nil
+}
+
+// inputEnds tells of the end of standard input, if it is of interest.
+func (a *app) inputEnds(wanted bool) <-chan struct{} {
+	if !wanted {
+		return nil
+	}
+	ended := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, a.stdin) // what cannot be read has ended
+		close(ended)
+	}()
+	return ended
 }
 
 // start makes the parts and begins to answer.

@@ -62,3 +62,34 @@ func TestServeWithoutEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// TestServeEndsWithInput: a program that starts the server, and is killed, leaves none behind.
+func TestServeEndsWithInput(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	cmd := p.command(t.Context(), "--no-setup", "serve", "--json", "--until-input-ends")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	var said struct{ Dashboard string }
+	if err == nil {
+		err = json.NewDecoder(out).Decode(&said)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := http.Get(said.Dashboard + "v1/version"); err != nil || r.Body.Close() != nil || r.StatusCode != 200 {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+}

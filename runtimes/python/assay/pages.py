@@ -91,7 +91,8 @@ def _server() -> str:
 
 
 def _start(program: str) -> str:
-    made = subprocess.Popen([program, "serve", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    command = [program, "serve", "--json", "--until-input-ends"]  # which ends with this process, even if that is killed
+    made = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     atexit.register(made.terminate)
     assert made.stdout is not None
     text, decoder = "", json.JSONDecoder()
