@@ -18,3 +18,16 @@ func TestParseCPUs(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanTimes: no time of a plan is negative, or so long that a duration could not hold it.
+func TestPlanTimes(t *testing.T) {
+	t.Parallel()
+	for seconds, right := range map[float64]bool{0: true, 0.5: true, mostSeconds: true, -1: false, 1e308: false, mostSeconds + 1: false} {
+		for _, p := range []Plan{{TimeoutS: seconds}, {WaitQuietS: seconds}} {
+			p.Cells = []Cell{{Type: "bert"}}
+			if _, err := p.Normal(); (err == nil) != right {
+				t.Errorf("%v seconds: %v", seconds, err)
+			}
+		}
+	}
+}

@@ -113,6 +113,9 @@ func place(b []byte, off int64) string {
 	return fmt.Sprintf("line %d", 1+bytes.Count(b[:off], []byte("\n")))
 }
 
+// mostSeconds is a limit beyond which a duration would overflow some day.
+const mostSeconds = 365 * 24 * 3600
+
 // Normal validates the plan, normalises its cells and drops repeated ones. A cell
 // whose target does not have its dtype may stand beside others: see Pair.
 func (p Plan) Normal() (Plan, error) {
@@ -131,11 +134,11 @@ func (p Plan) Normal() (Plan, error) {
 	if p.MaxTempC < 0 || p.MaxTempC > 150 {
 		return Plan{}, errors.New("max_temp_c must be between 0 and 150 degrees")
 	}
-	if p.WaitQuietS < 0 {
-		return Plan{}, errors.New("wait_quiet_s must not be negative")
+	if s := max(p.TimeoutS, p.WaitQuietS); min(p.TimeoutS, p.WaitQuietS) < 0 || s > mostSeconds {
+		return Plan{}, fmt.Errorf("timeout_s and wait_quiet_s must be between 0 and %d, a year", mostSeconds)
 	}
-	if p.TimeoutS < 0 || p.Repeats < 0 || p.Repeats > 1000 {
-		return Plan{}, errors.New("timeout_s and repeats must not be negative, and repeats is at most 1000")
+	if p.Repeats < 0 || p.Repeats > 1000 {
+		return Plan{}, errors.New("repeats must not be negative, and repeats is at most 1000")
 	}
 	seen := map[string]bool{}
 	var cells []Cell

@@ -57,7 +57,8 @@ async function start(): Promise<void> {
   try {
     await show(main, name);
   } catch (e) {
-    fill(main, h("h1", {}, "This page could not be shown"), h("p", { class: "wrong", role: "alert" }, e instanceof Error ? e.message : String(e)), h("p", {}, a(location.href, "Try again")));
+    document.title = "Not shown · Assay";
+    fill(main, h("h1", {}, "This page could not be shown"), h("p", { class: "wrong", role: "alert" }, e instanceof Error ? e.message : String(e)), h("p", {}, a(location.href, "Try again"), " · ", a(to("home"), mode === "dash" ? "The overview" : "The front page")));
   }
   document.documentElement.dataset["ready"] = "yes";
 }

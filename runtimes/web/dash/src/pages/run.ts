@@ -60,6 +60,7 @@ class Live {
     fill(this.head, s !== null && [
       h("p", { class: "state", role: "status" }, h("b", {}, s.state), ` · ${s.done} of ${count(s.planned, "cell")}`, s.error !== undefined && s.error !== "" && h("span", { class: "wrong" }, s.error)),
       h("progress", { max: Math.max(1, s.planned), value: s.done, "aria-label": "Progress" }),
+      running && s.running.length === 0 && s.done === 0 && h("p", { class: "empty" }, s.state === "waiting" ? "It waits for another run to end." : "It is being prepared: no cell is in progress yet."),
       running && s.running.length > 0 && h("div", { class: "now" }, h("h3", {}, "In progress"), h("ul", { class: "plain" }, s.running.map((c: Cell) => h("li", {}, modelOf(c), h("small", {}, ` ${c.target}, ${settings(c)}`))))),
     ], h("p", { class: "picks" }, [...counts].map(([v, n]) => h("span", {}, badge(v), ` ${n} `))),
     h("p", { class: "picks" }, running && h("button", { type: "button", onclick: () => void this.post("cancel") }, "Cancel"),
