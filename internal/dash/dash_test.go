@@ -251,3 +251,18 @@ func TestEmptyListsAreLists(t *testing.T) {
 		}
 	}
 }
+
+// TestSlashInAName: who writes a checkpoint's slash as it is, is told how it is written.
+func TestSlashInAName(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	for _, how := range []string{"GET /v1/models/openai/whisper-tiny", "POST /v1/models/openai/whisper-tiny/run"} {
+		method, path, _ := strings.Cut(how, " ")
+		if text := x.must(404, method, path, ""); !strings.Contains(text, "%2F") {
+			t.Errorf("%s: %s", how, text)
+		}
+	}
+	if text := x.must(404, "GET", "/v1/nosuch", ""); strings.Contains(text, "%2F") {
+		t.Error(text)
+	}
+}

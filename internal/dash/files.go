@@ -68,10 +68,19 @@ func (s *Server) notHere(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", strings.Join(would, ", "))
 		problem(w, http.StatusMethodNotAllowed, "this address takes "+strings.Join(would, " and "))
 	case api:
-		problem(w, http.StatusNotFound, "the API has no such address: /openapi.json describes it")
+		problem(w, http.StatusNotFound, noAddress(r.URL.Path))
 	default:
 		problem(w, http.StatusNotFound, "there is no such page")
 	}
+}
+
+// noAddress says that there is none, and what may be meant.
+func noAddress(path string) string {
+	text := "the API has no such address: /openapi.json describes it"
+	if strings.HasPrefix(path, "/v1/models/") {
+		return text + `; a slash in a model's name is written %2F`
+	}
+	return text
 }
 
 func kindOf(name string) string {
