@@ -83,7 +83,7 @@ func TestServeEndsWithInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := http.Get(said.Dashboard + "v1/version"); err != nil || r.Body.Close() != nil || r.StatusCode != 200 {
+	if r, err := http.Get(said.Dashboard + "v1/version"); err != nil || r.Body.Close() != nil || r.StatusCode != http.StatusOK {
 		t.Fatalf("%v, %v", r, err)
 	}
 	if err := in.Close(); err != nil {

@@ -52,7 +52,7 @@ def opened(target: Target, which: int) -> Page:
 
 
 def _hold(server: str, visit: str) -> None:
-    """Keeps a connection open as long as this process lives: the server closes the page when it ends, however it ends."""
+    """Keeps a connection open as long as this process lives: the server closes the page when that ends."""
     with contextlib.suppress(OSError):  # a server that does not know it keeps pages until they are given back
         answer = _DIRECT.open(_request(server, "GET", f"/v1/visits/{visit}/hold"), timeout=_HELD_S)
         threading.Thread(target=_heard, args=(answer,), name="assay-page", daemon=True).start()

@@ -108,8 +108,9 @@ def test_a_process_that_is_killed_lets_go_of_its_page() -> None:
         event.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    code = "import sys, assay.pages, assay.platforms; assay.pages.opened(assay.platforms.parse('webnn'), 0); sys.stdin.read()"
-    named = {**os.environ, pages.SERVER: f"http://127.0.0.1:{server.server_port}", "PYTHONPATH": os.pathsep.join(sys.path)}
+    code = "import sys; from assay import pages, platforms; pages.opened(platforms.parse('webnn'), 0); sys.stdin.read()"
+    address, path = f"http://127.0.0.1:{server.server_port}", os.pathsep.join(sys.path)
+    named = {**os.environ, pages.SERVER: address, "PYTHONPATH": path}
     child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, env=named)
     try:
         assert Server.held.wait(60)
