@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/cell"
+
 	"assay/internal/plan"
 	"assay/internal/pool"
 )
@@ -264,5 +266,22 @@ func TestSlashInAName(t *testing.T) {
 	}
 	if text := x.must(404, "GET", "/v1/nosuch", ""); strings.Contains(text, "%2F") {
 		t.Error(text)
+	}
+}
+
+// TestFirstFailureSaysWhy: a first result that does not work says why, and one that works says nothing.
+func TestFirstFailureSaysWhy(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	partial := result("r2", "a", "vit", "cpu", cell.Partial, at)
+	partial.Result.Note = "half of it"
+	x := start(t, func(o *Options) {
+		o.Past = &fakePast{results: []Stored{result("r1", "a", "bert", "cpu", cell.Fails, at), partial, result("r3", "a", "t5", "cpu", cell.Works, at)}}
+	})
+	want := map[string]string{"bert": "model-error: it broke", "vit": "half of it", "t5": ""}
+	for _, c := range into[Overview](t, x.must(200, "GET", "/v1/overview", "")).Changes {
+		if c.Why != want[c.Model] {
+			t.Errorf("%s: %q", c.Model, c.Why)
+		}
 	}
 }

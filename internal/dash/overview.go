@@ -177,7 +177,9 @@ func changes(s *snapshot, lasts []last) []ChangeRow {
 	places := map[*cell.Result]last{}
 	for _, l := range lasts {
 		if l.before < 0 {
-			out = append(out, changed("first", s, l))
+			c := changed("first", s, l)
+			c.Why = wrong(s.results[l.newest].Result)
+			out = append(out, c)
 			continue
 		}
 		e := s.entries([]Stored{s.results[l.before], s.results[l.newest]})
@@ -192,6 +194,17 @@ func changes(s *snapshot, lasts []last) []ChangeRow {
 		return cmp.Or(importance(a)-importance(b), b.After.At.Compare(a.After.At), strings.Compare(a.Model+a.Target, b.Model+b.Target))
 	})
 	return out
+}
+
+// wrong says why a result does not work, or not wholly; "" where nothing is wrong.
+func wrong(r cell.Result) string {
+	if r.Failure != nil {
+		return string(r.Failure.Class) + ": " + r.Failure.Detail
+	}
+	if r.Verdict == cell.Partial {
+		return r.Note
+	}
+	return ""
 }
 
 // turned are the pairs of one machine that differ.
