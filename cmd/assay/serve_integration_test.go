@@ -58,6 +58,7 @@ func TestIntegrationPool(t *testing.T) {
 		}
 	}
 	most, stop := watchMemory(cmd.Process.Pid)
+	began := time.Now()
 	var all sync.WaitGroup
 	for n := range 200 {
 		all.Go(func() {
@@ -68,6 +69,7 @@ func TestIntegrationPool(t *testing.T) {
 		})
 	}
 	all.Wait()
+	took := time.Since(began)
 	stop()
 	var status struct {
 		UsedBytes int64 `json:"used_bytes"`
@@ -80,6 +82,8 @@ func TestIntegrationPool(t *testing.T) {
 		}
 	}
 	getJSON(t, said.Dashboard+"v1/pool", &status)
+	t.Logf("200 requests in %.1f s, %d evictions, at most %.0f of %.0f MB by its count and %.0f by the processes' own", took.Seconds(), status.Counters.Evictions,
+		float64(status.Counters.PeakBytes)/1e6, poolLimit/1e6, float64(*most)/1e6)
 	if *most > poolLimit || status.Counters.PeakBytes > poolLimit || status.UsedBytes > poolLimit {
 		t.Errorf("the limit of %d was passed: processes had %d, %+v", poolLimit, *most, status)
 	}
