@@ -152,3 +152,26 @@ func TestLater(t *testing.T) {
 		}
 	}
 }
+
+// TestLongAddresses: a report of as many models as it may be of can be previewed; what no description allows is refused.
+func TestLongAddresses(t *testing.T) {
+	t.Parallel()
+	x := start(t, nil)
+	for name, want := range map[string]int{strings.Repeat("a%20model%2Fof-some-length,", 1000): http.StatusOK, strings.Repeat("x", 2*mostHeader): http.StatusRequestHeaderFieldsTooLarge} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := x.server()
+		defer server.Close()
+		go func() { _ = server.Serve(l) }()
+		r, err := http.Get("http://" + l.Addr().String() + "/v1/reports/preview?models=" + strings.TrimSuffix(name, ","))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != want {
+			t.Errorf("%d bytes: %s", len(name), r.Status)
+		}
+	}
+}

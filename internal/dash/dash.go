@@ -221,7 +221,7 @@ const (
 	headerLimit = 10 * time.Second
 	readLimit   = 60 * time.Second
 	idleLimit   = 2 * time.Minute
-	mostHeader  = 32 << 10
+	mostHeader  = 128 << 10 // a report of a thousand models is asked for in an address
 )
 
 // server is a server of the pages and the API with every limit set.
