@@ -13,6 +13,7 @@ import (
 	"assay/internal/facts"
 	"assay/internal/journal"
 	"assay/internal/live"
+	"assay/internal/matrix"
 	"assay/internal/modelpage"
 	"assay/internal/plan"
 	"assay/internal/pool"
@@ -88,16 +89,13 @@ func (l *servedLab) Detect(ctx context.Context) (detect.Report, error) {
 }
 
 // Page is everything known about one model, or that its facts are being derived.
-func (l *servedLab) Page(ctx context.Context, look plan.Look) (modelpage.Page, error) {
+func (l *servedLab) Page(ctx context.Context, look plan.Look, past func(string) []matrix.Observation) (modelpage.Page, error) {
 	c, entry, err := look.Cell(l.catalog)
 	if err != nil {
 		return modelpage.Page{}, err
 	}
-	h, err := l.app.home().History()
-	if err != nil {
-		return modelpage.Page{}, err
-	}
-	return modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: l.catalog, Facts: l.facts.Facts, Results: h.OfType})
+	results := func(_ context.Context, modelType string) ([]matrix.Observation, error) { return past(modelType), nil }
+	return modelpage.Make(ctx, c, entry, modelpage.Sources{Catalog: l.catalog, Facts: l.facts.Facts, Results: results, Atlas: l.app.published()})
 }
 
 // notHere makes of an environment that may not be installed what it is to who asks over HTTP: something that this

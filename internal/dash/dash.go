@@ -102,8 +102,8 @@ type Lab interface {
 	Ask(ctx context.Context, name string) (atlas.Model, error)
 	// Visit opens the way to a page of a browser, which leave gives back.
 	Visit(ctx context.Context, t platform.Target) (address string, leave func() error, err error)
-	// Page is everything known about one model. It installs nothing.
-	Page(context.Context, plan.Look) (modelpage.Page, error)
+	// Page is everything known about one model, of which past gives the results. It installs nothing.
+	Page(ctx context.Context, look plan.Look, past func(modelType string) []matrix.Observation) (modelpage.Page, error)
 }
 
 // Caller runs loaded models.

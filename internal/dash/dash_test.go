@@ -285,3 +285,12 @@ func TestFirstFailureSaysWhy(t *testing.T) {
 		}
 	}
 }
+
+// TestModelHasItsResults: a model's page has what ran, from memory.
+func TestModelHasItsResults(t *testing.T) {
+	t.Parallel()
+	text := start(t, nil).must(200, "GET", "/v1/models/bert", "")
+	if !strings.Contains(text, `"verdict":"fails"`) || strings.Contains(text, `"verdict":"works"`) {
+		t.Error(text)
+	}
+}

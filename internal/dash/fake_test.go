@@ -20,6 +20,7 @@ import (
 	"assay/internal/compare"
 	"assay/internal/detect"
 	"assay/internal/live"
+	"assay/internal/matrix"
 	"assay/internal/modelpage"
 	"assay/internal/plan"
 	"assay/internal/platform"
@@ -126,8 +127,8 @@ func (f *fakeLab) Visit(context.Context, platform.Target) (string, func() error,
 	return "http://127.0.0.1:1/visits/x", func() error { return nil }, nil
 }
 
-func (f *fakeLab) Page(_ context.Context, look plan.Look) (modelpage.Page, error) {
-	return modelpage.Page{Schema: 1, Size: "tiny", Ran: []modelpage.Ran{}}, nil
+func (f *fakeLab) Page(_ context.Context, look plan.Look, past func(string) []matrix.Observation) (modelpage.Page, error) {
+	return modelpage.Page{Schema: 1, Size: "tiny", Ran: modelpage.Latest(past(look.Model))}, nil
 }
 
 // fakeModels answer with what they were asked.

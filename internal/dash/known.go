@@ -123,7 +123,11 @@ func (s *Server) model(ctx context.Context, q *ModelQuery) (*modelpage.Page, err
 	if err := s.isNamed(q.Model); err != nil {
 		return nil, err
 	}
-	p, err := s.o.Lab.Page(ctx, plan.Look{Model: q.Model, Size: q.Size, Task: q.Task, Batch: 1})
+	snap, err := s.snapshots.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.o.Lab.Page(ctx, plan.Look{Model: q.Model, Size: q.Size, Task: q.Task, Batch: 1}, snap.ofType)
 	return &p, err
 }
 

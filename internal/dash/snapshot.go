@@ -71,6 +71,17 @@ func (s *snapshot) observations() []matrix.Observation {
 	return out
 }
 
+// ofType are those of a model type, the newest first.
+func (s *snapshot) ofType(modelType string) []matrix.Observation {
+	var out []matrix.Observation
+	for _, x := range s.results {
+		if x.Result.Cell.Type == modelType {
+			out = append(out, x.observation())
+		}
+	}
+	return out
+}
+
 func (x Stored) observation() matrix.Observation {
 	return matrix.Observation{Result: x.Result, Host: x.Host, Imported: x.Imported}
 }
