@@ -354,11 +354,13 @@ func (y *yard) audit(cells int, h hanging) {
 	y.mu.Unlock()
 	_ = c.Process.Kill()
 	_ = c.Wait()
-	final, late := map[string]int{}, false
+	final, late, failed := map[string]int{}, false, map[string]int{}
 	l, err := ledger.Open(filepath.Join(y.dir, "coordinator", "ledger.jsonl"), func(e fleet.Event, _ fleet.Ref) {
 		switch e.Kind {
 		case fleet.KindAccepted, fleet.KindDead:
 			final[e.Key]++
+		case fleet.KindFailed:
+			failed[e.Attempt.Worker+": "+e.Why]++
 		case fleet.KindLate:
 			var r cell.Result
 			if e.Key == h.key && e.Attempt.N == h.attempt && len(e.Results) == 1 && json.Unmarshal(e.Results[0], &r) == nil && r.Verdict == cell.Works {
@@ -370,6 +372,9 @@ func (y *yard) audit(cells int, h hanging) {
 		y.t.Fatal(err)
 	}
 	_ = l.Close()
+	for why, n := range failed {
+		y.t.Logf("%d tried elsewhere: %s", n, why)
+	}
 	if len(final) != cells {
 		y.t.Errorf("the ledger has results of %d cells", len(final))
 	}

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // mostDeaths is how many runners in a row may die without finishing a job
-// before no more are started.
+// before no more are started for a while.
 const mostDeaths = 3
+
+// rest is how long that is: what killed them, such as a machine without memory, may pass.
+const rest = 10 * time.Second
 
 // Restarting is a Runner that starts a new runner when the old one dies.
 //
@@ -20,6 +24,7 @@ type Restarting struct {
 	start func(context.Context) (Runner, error)
 	life  context.Context // ends with Close
 	close context.CancelFunc
+	rest  time.Duration
 
 	// noPreload is set once an import before the fork has spoilt a runner.
 	noPreload atomic.Bool
@@ -29,6 +34,7 @@ type Restarting struct {
 	now    *incarnation // nil when the last one died
 	deaths int          // in a row, without a finished job
 	gaveUp *GaveUpError
+	resume time.Time // when one more is tried after that
 	closed bool
 }
 
@@ -48,7 +54,7 @@ func NewRestarting(ctx context.Context, start func(context.Context) (Runner, err
 	if err != nil {
 		return nil, err
 	}
-	r := &Restarting{start: start, hello: first.Hello(), now: &incarnation{ready: make(chan struct{}), runner: first}}
+	r := &Restarting{start: start, rest: rest, hello: first.Hello(), now: &incarnation{ready: make(chan struct{}), runner: first}}
 	close(r.now.ready)
 	r.life, r.close = context.WithCancel(context.Background())
 	return r, nil
@@ -100,7 +106,7 @@ func (r *Restarting) current(ctx context.Context) (*incarnation, error) {
 		r.mu.Unlock()
 		return nil, &LostError{Why: "the runner was closed"}
 	}
-	if r.gaveUp != nil {
+	if r.gaveUp != nil && time.Now().Before(r.resume) {
 		defer r.mu.Unlock()
 		return nil, r.gaveUp
 	}
@@ -157,6 +163,7 @@ func (r *Restarting) bury(dead *incarnation, stderr string, why error) {
 	}
 	if r.deaths >= mostDeaths {
 		r.gaveUp = &GaveUpError{Deaths: r.deaths, Stderr: stderr, Err: why}
+		r.resume = time.Now().Add(r.rest)
 	}
 }
 

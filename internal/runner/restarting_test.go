@@ -102,6 +102,30 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
+// What killed the runners may have passed: after a while one more is tried, and one death suffices to give up again.
+func TestTriesAgainLater(t *testing.T) {
+	t.Parallel()
+	r := restarting(t, "dies after started", "dies after started", "dies after started", "dies after started", "good")
+	r.rest = 50 * time.Millisecond
+	var gaveUp *GaveUpError
+	for range mostDeaths {
+		if _, err := r.Run(t.Context(), Job{}, nil); err == nil || errors.As(err, &gaveUp) {
+			t.Fatalf("got %v, want that the runner died", err)
+		}
+	}
+	time.Sleep(2 * r.rest)
+	if _, err := r.Run(t.Context(), Job{}, nil); err == nil || errors.As(err, &gaveUp) {
+		t.Errorf("got %v, want that one more was tried and died", err)
+	}
+	if _, err := r.Run(t.Context(), Job{}, nil); !errors.As(err, &gaveUp) {
+		t.Errorf("got %v, want that it gave up again", err)
+	}
+	time.Sleep(2 * r.rest)
+	if exit, err := r.Run(t.Context(), Job{}, nil); err != nil || exit.Outcome() != Finished {
+		t.Errorf("%v, %v once it could be started", exit, err)
+	}
+}
+
 func TestDeathsAfterWorkAreForgiven(t *testing.T) {
 	t.Parallel()
 	r := restarting(t, "two exits") // finishes a job, then is killed for its second exit

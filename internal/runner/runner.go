@@ -78,7 +78,7 @@ func (e *LostError) Error() string {
 }
 
 // GaveUpError says that the runner died again and again, or could not be
-// started, and is no longer tried.
+// started, and is not tried for a while.
 type GaveUpError struct {
 	Deaths int
 	Stderr string
@@ -87,7 +87,7 @@ type GaveUpError struct {
 
 // Error says how often it was tried and why it ended.
 func (e *GaveUpError) Error() string {
-	return fmt.Sprintf("the runner died %d times in a row without finishing a job, and is not started again: %v", e.Deaths, e.Err)
+	return fmt.Sprintf("the runner died %d times in a row without finishing a job, and is not started again for a while: %v", e.Deaths, e.Err)
 }
 
 // Unwrap returns why the runner ended the last time.

@@ -77,7 +77,8 @@ type presence struct {
 	skew        time.Duration
 	running     []fleet.Activity
 	accepted    int
-	checked     time.Time // when this incarnation last showed that it is healthy
+	checked     time.Time // when this incarnation last showed that it is healthy; zero is that it has to, before anything else
+	vain        int       // answers in a row that were tried elsewhere
 	enlisted    bool      // the placer knows what it runs
 	left        bool      // it said goodbye
 }

@@ -286,10 +286,11 @@ func (x *Coordinator) Finish(ctx context.Context, a fleet.Answer) (fleet.Outcome
 		x.mu.Unlock()
 		return "", err
 	}
+	if p != nil && p.incarnation == a.Incarnation && p.note(a, o) {
+		x.muster, x.news = true, true
+		x.awake()
+	}
 	if o == fleet.Accepted {
-		if p != nil {
-			p.accepted++
-		}
 		if at := attempt(w, a.Attempt); at != nil {
 			x.place.Learn(w.Task, a.Worker, x.c.Now().Sub(at.Began))
 		}
@@ -302,6 +303,25 @@ func (x *Coordinator) Finish(ctx context.Context, a fleet.Answer) (fleet.Outcome
 		x.c.Log.Info("a late answer is kept as evidence", "task", a.Key, "attempt", a.Attempt, "worker", a.Worker)
 	}
 	return o, x.ledger.Wait(ctx)
+}
+
+// mostVain is how many answers in a row may be tried elsewhere before their worker has to show that it is healthy.
+const mostVain = 5
+
+// note takes in what became of an answer, and reports whether a health check is due before the worker runs anything else.
+func (p *presence) note(a fleet.Answer, o fleet.Outcome) (doubted bool) {
+	switch {
+	case o == fleet.Accepted:
+		p.accepted++
+		p.vain = 0
+	case o == fleet.Retried && !a.Stopped:
+		p.vain++
+	}
+	if p.vain < mostVain {
+		return false
+	}
+	p.vain, p.checked = 0, time.Time{}
+	return true
 }
 
 func attempt(w *fleet.Work, n int) *fleet.Attempt {

@@ -186,6 +186,7 @@ func (w *Worker) deliver(ctx context.Context, d fleet.Delivery, a fleet.Answer) 
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		o, err := w.Desk.Finish(trying, a)
 		if err == nil {
+			w.note(a, o)
 			settle(trying, d, o)
 			return
 		}

@@ -66,6 +66,7 @@ type Worker struct {
 	changed chan struct{} // closed and replaced with the orders
 	running map[string]*job
 	nudge   chan struct{}
+	vain    int  // answers in a row that were tried elsewhere
 	stale   bool // the coordinator does not know yet what the worker offers
 }
 
@@ -304,8 +305,35 @@ func (w *Worker) slot(ctx context.Context) {
 			w.idle(ctx, changed, due)
 			continue
 		}
+		sleep(ctx, w.pause())
 		w.next(ctx, lanes, &bringing)
 	}
+}
+
+// note takes in what became of an answer.
+func (w *Worker) note(a fleet.Answer, o fleet.Outcome) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case o == fleet.Accepted:
+		w.vain = 0
+	case o == fleet.Retried && !a.Stopped:
+		w.vain++
+	}
+}
+
+// longestPause is how long a worker waits at most whose answers are all tried elsewhere.
+const longestPause = 10 * time.Second
+
+// pause is how long to wait before the next task: whose answers are tried elsewhere, one after the other, has
+// something wrong with its machine, and would take the others' tasks away as fast as it fails.
+func (w *Worker) pause() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.vain < 2 {
+		return 0
+	}
+	return min(time.Second<<min(w.vain-2, 10), longestPause)
 }
 
 // idle waits for orders.
