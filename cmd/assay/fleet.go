@@ -54,7 +54,7 @@ func fleetCommand(a *app) *cobra.Command {
 	f := &fleetFlag{}
 	c.PersistentFlags().StringVar(&f.at, "fleet", "", "the coordinator: an address or a ticket's file (default: "+fleetVariable+", or "+defaultFleet+")")
 	c.AddCommand(
-		fleetStatus(a, f), fleetWorkers(a, f), fleetTasks(a, f), fleetOutliers(a, f),
+		fleetStatus(a, f), fleetWorkers(a, f), fleetTasks(a, f), fleetResults(a, f), fleetOutliers(a, f),
 		steerCommand(a, f, fleet.KindCancel, "cancel SWEEP", "Drop what a sweep has not got yet"),
 		steerCommand(a, f, fleet.KindPause, "pause SWEEP", "Hand out no more of a sweep's cells"),
 		steerCommand(a, f, fleet.KindResume, "resume SWEEP", "Go on with a paused sweep"),

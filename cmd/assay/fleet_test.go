@@ -70,6 +70,12 @@ func (everythingWorks) Carry(_ context.Context, plan cell.Plan, on progress.List
 // joinFleet has a worker in this process join.
 func joinFleet(t *testing.T, ticket keys.Ticket, name string) {
 	t.Helper()
+	joinFleetWith(t, ticket, name, everythingWorks{})
+}
+
+// joinFleetWith has a worker in this process join that runs cells in its own way.
+func joinFleetWith(t *testing.T, ticket keys.Ticket, name string, carrier worker.Carrier) {
+	t.Helper()
 	nc, err := ticket.Connect(wire.Options{Name: name, Keep: true})
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +94,7 @@ func joinFleet(t *testing.T, ticket keys.Ticket, name string) {
 				Host:   cell.Host{ID: "elsewhere", OS: "linux", Arch: "arm64", CPU: "another CPU", Cores: 4},
 				Offers: []fleet.Offer{{Target: platform.Target{Platform: platform.CPU, Engine: platform.Noop}.Normal()}, {Target: platform.Target{Platform: platform.CPU}.Normal()}},
 			},
-			Desk: client, Queue: q, Carrier: everythingWorks{}, Hear: client.Hear,
+			Desk: client, Queue: q, Carrier: carrier, Hear: client.Hear,
 			Check: func(context.Context) (string, []cell.Result) { return "", nil },
 		}).Run(ctx)
 	})

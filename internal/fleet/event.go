@@ -60,5 +60,7 @@ type Sweep struct {
 	PlanHash string    `json:"plan_hash,omitempty"`
 	By       string    `json:"by,omitempty"`
 	At       time.Time `json:"at"`
-	Tasks    int       `json:"tasks"` // that it has
+	Tasks    int       `json:"tasks"`            // that it has
+	Started  time.Time `json:"started,omitzero"` // the sender's run, by its own clock
+	Assay    string    `json:"assay,omitempty"`  // the sender's version
 }

@@ -211,6 +211,29 @@ func parseReport(path string, b []byte) (source, error) {
 	return s, s.addResults(report.Results)
 }
 
+// ImportResults is Import of a run's results that are at hand; whole says that there are no more of them.
+func ImportResults(h Header, results []cell.Result, whole bool, dir string, here Here) (Imported, error) {
+	if err := checkRunID(h.Run.ID); err != nil {
+		return Imported{}, err
+	}
+	s := source{path: h.Run.ID, header: h}
+	bodies := make([]json.RawMessage, len(results))
+	for i, r := range results {
+		body, err := compact(r)
+		if err != nil {
+			return Imported{}, fmt.Errorf("result of %s: %w", r.Cell.Model(), err)
+		}
+		bodies[i] = body
+	}
+	if err := s.addResults(bodies); err != nil {
+		return Imported{}, err
+	}
+	if !whole {
+		s.lines = s.lines[:len(s.lines)-1] // the end
+	}
+	return s.into(dir, here)
+}
+
 func (s *source) addResults(results []json.RawMessage) error {
 	for i, body := range results {
 		line := Line{Kind: KindResult, Body: body}

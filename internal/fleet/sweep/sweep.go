@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -80,13 +81,16 @@ func Carry(ctx context.Context, plan cell.Plan, o Options, on progress.Listener)
 	if ctx.Err() != nil {
 		s.cancel(ctx)
 	}
-	report = cell.Report{Schema: cell.Schema, Run: o.Header.Run, Host: cell.Host{ID: "fleet"}, Results: s.results}
-	if len(s.hosts) == 1 {
-		for _, h := range s.hosts {
-			report.Host = h
-		}
+	return reported(o.Header.Run, slices.Collect(maps.Values(s.hosts)), s.results), err
+}
+
+// reported is a sweep's report: of the machine that all of it is from, or of the fleet.
+func reported(run cell.Run, hosts []cell.Host, results []cell.Result) cell.Report {
+	host := cell.Host{ID: "fleet"}
+	if len(hosts) == 1 {
+		host = hosts[0]
 	}
-	return report, err
+	return cell.Report{Schema: cell.Schema, Run: run, Host: host, Results: results}
 }
 
 // submit sends the plan's cells.
@@ -100,7 +104,8 @@ func (s *sender) submit(ctx context.Context, plan cell.Plan) error {
 			all = append(all, t)
 		}
 	}
-	sweep := fleet.Sweep{ID: s.id, Name: s.Header.Run.Name, Command: s.Command, PlanHash: s.Header.Run.PlanHash, By: s.By, Tasks: len(all)}
+	run := s.Header.Run
+	sweep := fleet.Sweep{ID: s.id, Name: run.Name, Command: s.Command, PlanHash: run.PlanHash, By: s.By, Tasks: len(all), Started: run.StartedAt, Assay: run.Assay}
 	n := 0
 	for tasks := range slices.Chunk(all, part) {
 		sub := fleet.Submission{Sweep: sweep, Part: n, Tasks: tasks, Last: (n+1)*part >= len(all)}
@@ -189,21 +194,15 @@ func (s *sender) take(answers []fleet.Final) error {
 	var order []string
 	for _, f := range answers {
 		delete(s.tasks, f.Key)
-		host := cell.Host{ID: "fleet"} // the coordinator's own verdict, of no machine
-		if f.Host != nil {
-			host = *f.Host
+		host, results, err := read(f)
+		if err != nil {
+			return err
 		}
-		for _, body := range f.Results {
-			var r cell.Result
-			if err := json.Unmarshal(body, &r); err != nil {
-				return fmt.Errorf("a result of worker %s cannot be read: %w", f.Worker, err)
-			}
-			if by[host.ID] == nil {
-				order = append(order, host.ID)
-				s.hosts[host.ID] = host
-			}
-			by[host.ID] = append(by[host.ID], r)
+		if by[host.ID] == nil && len(results) > 0 {
+			order = append(order, host.ID)
+			s.hosts[host.ID] = host
 		}
+		by[host.ID] = append(by[host.ID], results...)
 	}
 	for _, id := range order {
 		j, err := s.journal(s.hosts[id])
@@ -223,21 +222,42 @@ func (s *sender) take(answers []fleet.Final) error {
 	return nil
 }
 
+// read is what an answer holds, and the machine that it is from.
+func read(f fleet.Final) (cell.Host, []cell.Result, error) {
+	host := cell.Host{ID: "fleet"} // the coordinator's own verdict, of no machine
+	if f.Host != nil {
+		host = *f.Host
+	}
+	var out []cell.Result
+	for _, body := range f.Results {
+		var r cell.Result
+		if err := json.Unmarshal(body, &r); err != nil {
+			return host, nil, fmt.Errorf("a result of worker %s cannot be read: %w", f.Worker, err)
+		}
+		out = append(out, r)
+	}
+	return host, out, nil
+}
+
 // journal is that of a machine.
 func (s *sender) journal(h cell.Host) (*journal.Writer, error) {
 	if j := s.journals[h.ID]; j != nil {
 		return j, nil
 	}
-	head := s.Header
-	head.Host, head.Plan, head.Imported = h, nil, true
-	if n := len(s.journals); n > 0 {
-		head.Run.ID += "-" + strconv.Itoa(n+1)
-	}
-	j, err := journal.Create(s.Dir, head)
+	j, err := journal.Create(s.Dir, of(s.Header, h, len(s.journals)))
 	if err == nil {
 		s.journals[h.ID] = j
 	}
 	return j, err
+}
+
+// of is the header of a machine's results, the first of which is 0.
+func of(head journal.Header, h cell.Host, n int) journal.Header {
+	head.Host, head.Plan, head.Imported = h, nil, true
+	if n > 0 {
+		head.Run.ID += "-" + strconv.Itoa(n+1)
+	}
+	return head
 }
 
 // tell says once what nobody can run, and counts the tasks that nobody is waited for with.
@@ -274,9 +294,11 @@ func (s *sender) strand(stranded []fleet.Stranded) {
 }
 
 // doubt says which results came from a machine that was found unhealthy later.
-func (s *sender) doubt(keys []string) {
+func (s *sender) doubt(keys []string) { doubt(s.on, keys) }
+
+func doubt(on progress.Listener, keys []string) {
 	if len(keys) > 0 {
-		_ = s.on.Hear(progress.Note(fmt.Sprintf("%d of the results came from a worker that failed its health check later: run those cells again (assay fleet tasks lists them)", len(keys))))
+		_ = on.Hear(progress.Note(fmt.Sprintf("%d of the results came from a worker that failed its health check later: run those cells again (assay fleet tasks lists them)", len(keys))))
 	}
 }
 

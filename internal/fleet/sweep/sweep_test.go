@@ -24,9 +24,13 @@ type office struct {
 
 	mu      sync.Mutex
 	steered []fleet.Steering
+	sent    []fleet.Sweep
 }
 
 func (o *office) Submit(_ context.Context, s fleet.Submission) (fleet.Sweep, error) {
+	o.mu.Lock()
+	o.sent = append(o.sent, s.Sweep)
+	o.mu.Unlock()
 	if o.submit != nil {
 		return s.Sweep, o.submit(s)
 	}
