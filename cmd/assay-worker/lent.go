@@ -34,6 +34,7 @@ type lodge struct {
 // lodger is a guest with what its browser has.
 type lodger struct {
 	*weblab.Lent
+	name   string
 	offers []fleet.Offer
 	busy   bool
 }
@@ -53,7 +54,7 @@ func (l *lodge) serve(ctx context.Context, f *joinFlags, worker string, stderr i
 		return nil, usageError{fmt.Errorf("--web-lab: %w", err)}
 	}
 	lab, err := weblab.LendSession(ctx, l.Session, weblab.Options{
-		Listener: listener, Certificate: own, Files: webpage.Files(), Say: l.say, To: "worker " + worker, Lend: l.welcome,
+		Listener: listener, Certificate: own, Files: webpage.Files(), Say: l.say, To: "worker " + worker, As: worker, Lend: l.welcome,
 	})
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
@@ -94,7 +95,11 @@ func (l *lodge) welcome(who *weblab.Lent) (gone func()) {
 	if err != nil {
 		l.say("what a guest has cannot be told: " + err.Error())
 	}
-	g := &lodger{Lent: who, offers: offersOf(has)}
+	g := &lodger{Lent: who, name: who.Name(), offers: offersOf(has)}
+	for i := range g.offers {
+		g.offers[i].Guest = g.name
+	}
+	l.say(fmt.Sprintf("%s is %s", g.name, who.Words()))
 	l.change(func() { l.guests = append(l.guests, g) })
 	return func() {
 		l.change(func() { l.guests = slices.DeleteFunc(l.guests, func(x *lodger) bool { return x == g }) })
@@ -118,11 +123,7 @@ func (l *lodge) change(how func()) {
 	how()
 	offers := slices.Clone(l.always)
 	for _, g := range l.guests {
-		for _, o := range g.offers {
-			if !slices.ContainsFunc(offers, func(x fleet.Offer) bool { return x.Target == o.Target }) {
-				offers = append(offers, o)
-			}
-		}
+		offers = append(offers, g.offers...)
 	}
 	close(l.changed)
 	l.changed = make(chan struct{})
@@ -140,11 +141,11 @@ func (l *lodge) tell(offer func([]fleet.Offer)) {
 }
 
 // CarryAt runs a plan in a guest's browser, which its results are from; what needs no browser runs here.
-func (l *lodge) CarryAt(ctx context.Context, plan cell.Plan, on progress.Listener) (*cell.Host, error) {
+func (l *lodge) CarryAt(ctx context.Context, plan cell.Plan, guest string, on progress.Listener) (*cell.Host, error) {
 	if !slices.ContainsFunc(plan.Cells, func(c cell.Cell) bool { return c.Engine.Traits().Pages }) {
 		return nil, l.Carry(ctx, plan, on)
 	}
-	g, err := l.take(ctx, plan.Cells[0].Where().Normal())
+	g, err := l.take(ctx, plan.Cells[0].Where().Normal(), guest)
 	if err != nil {
 		return nil, err
 	}
@@ -159,16 +160,24 @@ func (l *lodge) CarryAt(ctx context.Context, plan cell.Plan, on progress.Listene
 	return &host, err
 }
 
-// take waits for a guest that has a target and nothing to do; where no guest has it, for one in which the cell may fall back.
-func (l *lodge) take(ctx context.Context, t platform.Target) (*lodger, error) {
+// able are the guests that may run a cell: those that have its target or, where none has, those in which it may fall back; of
+// a guest that was named that one alone. The caller holds the lock.
+func (l *lodge) able(t platform.Target, guest string) []*lodger {
+	named := slices.DeleteFunc(slices.Clone(l.guests), func(g *lodger) bool { return guest != "" && g.name != guest })
+	able := slices.DeleteFunc(slices.Clone(named), func(g *lodger) bool {
+		return !slices.ContainsFunc(g.offers, func(o fleet.Offer) bool { return o.Is(t) })
+	})
+	if len(able) == 0 {
+		return named
+	}
+	return able
+}
+
+// take waits until one of the guests that may run a cell has nothing to do.
+func (l *lodge) take(ctx context.Context, t platform.Target, guest string) (*lodger, error) {
 	for {
 		l.mu.Lock()
-		able := slices.DeleteFunc(slices.Clone(l.guests), func(g *lodger) bool {
-			return !slices.ContainsFunc(g.offers, func(o fleet.Offer) bool { return o.Is(t) })
-		})
-		if len(able) == 0 {
-			able = l.guests
-		}
+		able := l.able(t, guest)
 		if len(able) == 0 {
 			l.mu.Unlock()
 			return nil, fmt.Errorf("%w: no guest's browser is there", fleetworker.ErrAway)

@@ -152,7 +152,7 @@ func printWorkers(w io.Writer, s fleet.Status) error {
 	for _, x := range s.Workers {
 		var has, runs []string
 		for _, o := range x.Offers {
-			has = append(has, o.Target.String())
+			has = append(has, o.String())
 		}
 		for _, r := range x.Running {
 			runs = append(runs, strings.TrimSpace(r.Model+" "+r.Phase))
@@ -285,7 +285,7 @@ type fleetCarry struct {
 
 func (f *fleetCarry) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.at, "fleet", "", "send the cells to this coordinator's workers: an address (nats://host:4222) or a ticket's file")
-	c.Flags().StringSliceVar(&f.labels, "on", nil, "with --fleet, only workers with this label: NAME=VALUE")
+	c.Flags().StringSliceVar(&f.labels, "on", nil, "with --fleet, only workers with this label: NAME=VALUE; guest=NAME is one browser of a worker's web lab")
 	c.Flags().IntVar(&f.urgent, "urgency", 0, "with --fleet, before others' sweeps (above 0) or after them (below)")
 }
 

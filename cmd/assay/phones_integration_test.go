@@ -72,7 +72,7 @@ func TestIntegrationPhone(t *testing.T) {
 		t.Fatal(err)
 	}
 	see(tab, t, `document.getElementById("status").textContent.startsWith("Waiting for cells")`)
-	see(tab, t, `document.getElementById("lent").textContent.includes("worker phones") && document.getElementById("choice").hidden`)
+	see(tab, t, `document.getElementById("lent").textContent.includes("worker phones as phones-1") && document.getElementById("choice").hidden`)
 	r := p.report(t, 0, "test", "bert", "--platform", "cpu/wasm@chromium,webnn@chromium", "--strict", "--fleet", at)
 	if len(r.Results) != 2 {
 		t.Errorf("%d results", len(r.Results))
@@ -96,6 +96,16 @@ func TestIntegrationPhone(t *testing.T) {
 	defer j.Close()
 	if h := j.Header(); !h.Imported || h.Host.ID == "" || h.Host.ID == "fleet" || h.Host.CPU != "" || h.Host.MemoryBytes != 0 {
 		t.Errorf("the journal is of %+v", h.Host)
+	}
+	named := p.report(t, 0, "test", "vit", "--platform", "webnn@chromium", "--strict", "--on", "guest=phones-1", "--fleet", at)
+	if len(named.Results) != 1 || named.Results[0].Verdict != cell.Works {
+		t.Errorf("%+v", named.Results)
+	}
+	if text := p.ok(t, "fleet", "workers", "--fleet", at); !strings.Contains(text, "webnn@chromium (phones-1)") {
+		t.Error(text)
+	}
+	if stdout, stderr, status := p.run(t, "test", "vit", "--platform", "webnn@chromium", "--strict", "--on", "guest=phones-2", "--fleet", at); status != exitUnavailable || !strings.Contains(stdout+stderr, "phones lacks the label guest=phones-2") {
+		t.Errorf("a guest that is not there: status %d\n%s%s", status, stdout, stderr)
 	}
 	timed := p.report(t, 0, "bench", "bert", "--quick", "--platform", "cpu/wasm@chromium", "--strict", "--fleet", at)
 	if len(timed.Results) != 1 || timed.Results[0].Latency == nil || timed.Results[0].Latency.MedianMS <= 0 {

@@ -137,7 +137,7 @@ func fleetWorker(w *fleet.WorkerStatus) FleetWorker {
 		out.Runs = append(out.Runs, strings.TrimSpace(cmp.Or(r.Model, r.Key)+" "+r.Target))
 	}
 	for _, o := range w.Offers {
-		out.Targets = append(out.Targets, o.Target.String())
+		out.Targets = append(out.Targets, o.String())
 	}
 	return out
 }

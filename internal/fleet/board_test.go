@@ -388,6 +388,41 @@ func TestSuits(t *testing.T) {
 	}
 }
 
+// One of several guests with the same browser can be asked for, and what it has is all that counts then.
+func TestGuest(t *testing.T) {
+	t.Parallel()
+	on := func(target, guest string) Task {
+		return NewTask(cell.Cell{Type: "bert", Target: target}, cell.Plan{Strict: true}, Needs{Labels: map[string]string{GuestLabel: guest}})
+	}
+	offer := func(target, guest string) Offer {
+		p, err := platform.ParseTarget(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Offer{Target: p, Guest: guest}
+	}
+	a := Announcement{Offers: []Offer{offer("cpu", ""), offer("webgpu@chrome", "lab-1"), offer("webgpu@chrome", "lab-2"), offer("webnn@chrome", "lab-2")}}
+	for _, c := range []struct {
+		task    Task
+		fit     Fit
+		missing string
+	}{
+		{on("webgpu@chrome", "lab-1"), Direct, ""},
+		{on("webnn@chrome", "lab-2"), Direct, ""},
+		{on("webnn@chrome", "lab-1"), Unfit, "webnn@chrome"},
+		{on("cpu", "lab-1"), Unfit, "cpu"},
+		{on("mps", "lab-1"), Unfit, "mps"},
+		{on("webgpu@chrome", "lab-3"), Unfit, "the label guest=lab-3"},
+	} {
+		if fit, missing := a.Suits(c.task); fit != c.fit || missing != c.missing {
+			t.Errorf("%s %+v: %q, %q; want %q, %q", c.task.Cell.Target, c.task.Needs, fit, missing, c.fit, c.missing)
+		}
+	}
+	if len(a.Offers) != 4 || a.Offers[1].String() != "webgpu@chrome (lab-1)" || on("webgpu@chrome", "lab-1").Lane() == on("webgpu@chrome", "lab-2").Lane() {
+		t.Errorf("%v", a.Offers)
+	}
+}
+
 // Lanes are subjects: one token, and as many as there are kinds of needs.
 func TestLane(t *testing.T) {
 	t.Parallel()

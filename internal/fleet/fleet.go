@@ -118,6 +118,9 @@ func (t Task) Lane() string {
 	return lane + "-" + hex.EncodeToString(sum[:4])
 }
 
+// GuestLabel is the label by which a task asks for one guest of a worker's web lab.
+const GuestLabel = "guest"
+
 // Offer is a target that a worker has.
 type Offer struct {
 	Target      platform.Target  `json:"target"`
@@ -125,6 +128,15 @@ type Offer struct {
 	MemoryBytes int64            `json:"memory_bytes,omitempty"` // 0 is unknown
 	Software    bool             `json:"software,omitempty"`     // an emulator or a software adapter
 	DTypes      []platform.DType `json:"dtypes,omitempty"`       // nil is unknown
+	Guest       string           `json:"guest,omitempty"`        // whose browser it is, where it is not the worker's own
+}
+
+// String is the offer's target, and whose it is.
+func (o Offer) String() string {
+	if o.Guest == "" {
+		return o.Target.String()
+	}
+	return fmt.Sprintf("%s (%s)", o.Target, o.Guest)
 }
 
 // Policy is what a worker's owner lets it do.
@@ -168,6 +180,9 @@ func (a Announcement) Suits(t Task) (Fit, string) {
 	if lack := a.lacks(t.Needs); lack != "" {
 		return Unfit, lack
 	}
+	if guest := t.Needs.Guest(); a.hosts(guest) {
+		a.Offers = slices.DeleteFunc(slices.Clone(a.Offers), func(o Offer) bool { return o.Guest != guest })
+	}
 	missing := a.missing(t.Needs.Target, t.Needs.MemoryBytes)
 	switch {
 	case missing == "":
@@ -183,7 +198,7 @@ func (a Announcement) Suits(t Task) (Fit, string) {
 // lacks names what the worker's owner has to change.
 func (a Announcement) lacks(n Needs) string {
 	for _, name := range slices.Sorted(maps.Keys(n.Labels)) {
-		if a.Labels[name] != n.Labels[name] {
+		if a.Labels[name] != n.Labels[name] && !(name == GuestLabel && a.hosts(n.Guest())) {
 			return fmt.Sprintf("the label %s=%s", name, n.Labels[name])
 		}
 	}
@@ -196,6 +211,14 @@ func (a Announcement) lacks(n Needs) string {
 		return "leave to run a model's own code (join --trust-remote-code)"
 	}
 	return ""
+}
+
+// Guest is the one guest of a worker that may run the task; "" is any, and any worker.
+func (n Needs) Guest() string { return n.Labels[GuestLabel] }
+
+// hosts reports whether the worker has a guest of that name.
+func (a Announcement) hosts(guest string) bool {
+	return guest != "" && slices.ContainsFunc(a.Offers, func(o Offer) bool { return o.Guest == guest })
 }
 
 // missing names what of the target is not there.

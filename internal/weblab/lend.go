@@ -3,6 +3,7 @@ package weblab
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"assay/internal/cell"
 	"assay/internal/progress"
@@ -13,7 +14,13 @@ import (
 var ErrLeft = errors.New("the guest's page was closed, or lost its connection")
 
 // Lent is a guest's browser that works for others as long as its page is open.
-type Lent struct{ guest *guest }
+type Lent struct {
+	guest  *guest
+	number int // among those who are there
+}
+
+// Name tells the guest from others that have the same browser.
+func (l *Lent) Name() string { return fmt.Sprintf("%s-%d", l.guest.lab.o.As, l.number) }
 
 // lend has others use the guest's browser until its page is gone.
 func (g *guest) lend(ctx context.Context) error {
@@ -24,10 +31,12 @@ func (g *guest) lend(ctx context.Context) error {
 			has = append(has, t.Target)
 		}
 	}
-	if err := g.say(lent{"lent", o.Machine, o.Browser, g.lab.o.To, has}); err != nil {
+	l := &Lent{g, g.lab.count()}
+	defer g.lab.uncount(l.number)
+	if err := g.say(lent{"lent", o.Machine, o.Browser, fmt.Sprintf("%s as %s", g.lab.o.To, l.Name()), has}); err != nil {
 		return err
 	}
-	defer g.lab.o.Lend(&Lent{g})()
+	defer g.lab.o.Lend(l)()
 	for {
 		var s said
 		if err := g.hear(ctx, &s); err != nil {
@@ -35,6 +44,24 @@ func (g *guest) lend(ctx context.Context) error {
 		}
 		_ = g.say(refusal{"refused", "this browser works for others: there is nothing to choose here"}) // a page that is gone is noticed by hear
 	}
+}
+
+// count gives a guest the least number that nobody has.
+func (l *Lab) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := 1
+	for l.numbers[n] {
+		n++
+	}
+	l.numbers[n] = true
+	return n
+}
+
+func (l *Lab) uncount(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.numbers, n)
 }
 
 // Guest is the machine, and the way to its browser.

@@ -19,17 +19,26 @@ import (
 func TestLent(t *testing.T) {
 	t.Parallel()
 	came, gone := make(chan *Lent, 1), make(chan bool, 1)
-	l := serveAs(t, "127.0.0.1:0", Options{To: "worker lab", Lend: func(x *Lent) func() {
+	l := serveAs(t, "127.0.0.1:0", Options{To: "worker lab", As: "lab", Lend: func(x *Lent) func() {
 		came <- x
 		return func() { gone <- true }
 	}})
 	v := arrive(t, l)
 	var said lent
 	v.into("lent", &said)
-	if said.To != "worker lab" || !slices.Equal(said.Targets, []string{"webgpu@chrome", "cpu/wasm@chrome"}) {
+	if said.To != "worker lab as lab-1" || !slices.Equal(said.Targets, []string{"webgpu@chrome", "cpu/wasm@chrome"}) {
 		t.Errorf("the page was told %+v", said)
 	}
 	x := <-came
+	second := arrive(t, l)
+	second.into("lent", &said)
+	if y := <-came; x.Name() != "lab-1" || y.Name() != "lab-2" || said.To != "worker lab as lab-2" {
+		t.Errorf("the second guest is %s and was told %+v", y.Name(), said)
+	}
+	if err := second.socket.Close(websocket.StatusGoingAway, ""); err != nil {
+		t.Log(err)
+	}
+	<-gone
 	if g := x.Guest(); x.Host().OS != "android" || g.Browser != "chrome" || g.Report.Host.ID != x.Host().ID {
 		t.Errorf("%+v is %+v", x.Host(), g)
 	}

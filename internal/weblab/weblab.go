@@ -63,8 +63,8 @@ type Options struct {
 	// Lend has guests choose nothing: their browsers work for others as long as their pages are open.
 	// It hears of each who comes, and what it returns is called when that one has gone. Nil lets them choose.
 	Lend func(*Lent) (gone func())
-	// To says on the page for whom they work, where they do.
-	To string
+	// To says on the page for whom they work, where they do, and As what they are called there: As-1, As-2 and so on.
+	To, As string
 	// Rest answers every address that is none of the lab's; nil refuses them.
 	Rest http.Handler
 	// Say hears of guests, in a line for people, of which nothing steers a terminal.
@@ -81,9 +81,10 @@ type Lab struct {
 	context context.Context  //nolint:containedctx // the life of the guests' work, ended by Close
 	cancel  context.CancelCauseFunc
 
-	mu     sync.Mutex
-	guests map[string]*guest // by token
-	work   sync.WaitGroup
+	mu      sync.Mutex
+	guests  map[string]*guest // by token
+	numbers map[int]bool      // of those who work for others
+	work    sync.WaitGroup
 }
 
 // headerTimeout bounds how long a client may take to say what it wants.
@@ -93,7 +94,7 @@ const headerTimeout = 10 * time.Second
 func Serve(o Options) (*Lab, error) {
 	o.Say = plainly(o.Say)
 	listener := o.Listener
-	l := &Lab{o: o, secret: rand.Text(), found: listener.Addr(), guests: map[string]*guest{}}
+	l := &Lab{o: o, secret: rand.Text(), found: listener.Addr(), guests: map[string]*guest{}, numbers: map[int]bool{}}
 	l.context, l.cancel = context.WithCancelCause(context.Background())
 	l.server = &http.Server{ReadHeaderTimeout: headerTimeout, ErrorLog: slog.NewLogLogger(complaints(o.Say), slog.LevelError)}
 	if o.Certificate != nil || !l.alone() {

@@ -121,11 +121,13 @@ type phones struct {
 	carrier
 	mu    sync.Mutex
 	guest *cell.Host
+	asked []string // guests by name
 }
 
-func (p *phones) CarryAt(ctx context.Context, plan cell.Plan, on progress.Listener) (*cell.Host, error) {
+func (p *phones) CarryAt(ctx context.Context, plan cell.Plan, name string, on progress.Listener) (*cell.Host, error) {
 	p.mu.Lock()
 	guest := p.guest
+	p.asked = append(p.asked, name)
 	p.mu.Unlock()
 	if guest == nil {
 		return nil, worker.ErrAway
@@ -174,6 +176,15 @@ func TestGuests(t *testing.T) {
 	w.Offer(append(own, offer))
 	if f := g.answers("s2"); len(f) != 1 || f[0].Host.ID != "tablet" {
 		t.Errorf("%+v", f)
+	}
+	named := offer
+	named.Guest = "lab-2"
+	w.Offer(append(own, offer, named))
+	task := web(3)
+	task.Needs.Labels = map[string]string{fleet.GuestLabel: "lab-2"}
+	g.send("s3", task)
+	if f := g.answers("s3"); len(f) != 1 || p.asked[len(p.asked)-1] != "lab-2" {
+		t.Errorf("%+v, of guests %q", f, p.asked)
 	}
 }
 

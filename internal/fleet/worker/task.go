@@ -128,7 +128,7 @@ func (w *Worker) carry(ctx context.Context, j *job, t fleet.Task) (a fleet.Answe
 		return a
 	}
 	var err error
-	a.Host, err = w.carryAt(ctx, plan, progress.Func(func(e progress.Event) error {
+	a.Host, err = w.carryAt(ctx, plan, t.Needs.Guest(), progress.Func(func(e progress.Event) error {
 		switch e.Kind {
 		case progress.KindStarted:
 			w.phase(j, "running")
@@ -151,9 +151,9 @@ func (w *Worker) carry(ctx context.Context, j *job, t fleet.Task) (a fleet.Answe
 }
 
 // carryAt runs a plan here, or where a carrier has others run it.
-func (w *Worker) carryAt(ctx context.Context, plan cell.Plan, on progress.Listener) (*cell.Host, error) {
+func (w *Worker) carryAt(ctx context.Context, plan cell.Plan, guest string, on progress.Listener) (*cell.Host, error) {
 	if l, ok := w.Carrier.(Lender); ok {
-		return l.CarryAt(ctx, plan, on)
+		return l.CarryAt(ctx, plan, guest, on)
 	}
 	return nil, w.Carrier.Carry(ctx, plan, on)
 }

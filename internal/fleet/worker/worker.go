@@ -29,9 +29,9 @@ type Carrier interface {
 
 // Lender is a carrier that has some plans run on other machines: those of guests.
 type Lender interface {
-	// CarryAt is Carry, and says which machine the results are from; nil is this one. ErrAway says that what the plan
-	// needs has gone.
-	CarryAt(ctx context.Context, plan cell.Plan, on progress.Listener) (at *cell.Host, err error)
+	// CarryAt is Carry, on a guest of that name if there is one, and says which machine the results are from; nil is this
+	// one. ErrAway says that what the plan needs has gone.
+	CarryAt(ctx context.Context, plan cell.Plan, guest string, on progress.Listener) (at *cell.Host, err error)
 }
 
 // ErrAway says that what a plan was to run on has gone, which says nothing about its cells.
