@@ -57,7 +57,7 @@ type yard struct {
 
 const crew = 6
 
-func newYard(t *testing.T, lease time.Duration) *yard {
+func newYard(t *testing.T, lease time.Duration, crew int) *yard {
 	t.Helper()
 	y := &yard{t: t, dir: t.TempDir(), address: "127.0.0.1:0", lease: lease, workers: make([]*exec.Cmd, crew), spared: -1}
 	y.open()
@@ -137,7 +137,7 @@ func (y *yard) hire(i int) {
 func (y *yard) kill(r *rand.Rand) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	i := r.IntN(crew)
+	i := r.IntN(len(y.workers))
 	c := y.workers[i]
 	if c == nil || i == y.spared {
 		return
@@ -203,7 +203,7 @@ func TestFaults(t *testing.T) {
 func faults(t *testing.T, cells int, seed uint64) {
 	t.Logf("again with ASSAY_TEST_SEED=%d", seed)
 	r := rand.New(rand.NewPCG(seed, seed))
-	y := newYard(t, 5*time.Second)
+	y := newYard(t, 5*time.Second, crew)
 	tasks := sleepers(cells)
 	for from := 0; from < len(tasks); from += 500 {
 		y.again(func(ctx context.Context) error {

@@ -192,6 +192,9 @@ func (b *Board) happen(w *Work, e Event, at Ref) {
 		b.end(w, e, EndFailed)
 	case KindLate:
 		b.Tally.Late++
+		if a := w.attempt(e.Attempt.N); a != nil {
+			a.Late = true
+		}
 	case KindAccepted:
 		b.Tally.Accepted++
 		b.end(w, e, EndAccepted)

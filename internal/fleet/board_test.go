@@ -95,6 +95,9 @@ func TestFencing(t *testing.T) {
 		t.Fatalf("%+v, then %+v", first, second)
 	}
 	if o := b.finish("a", 1, ""); o != Late {
+		t.Errorf("late: %s", o)
+	}
+	if o := b.finish("a", 1, ""); o != Late { // said twice, and kept once
 		t.Errorf("the old attempt's answer is %s", o)
 	}
 	if o := b.finish("a", 2, ""); o != Refused {

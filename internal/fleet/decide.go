@@ -179,6 +179,8 @@ func (b *Board) Finish(x Answer, last *cell.Result, v View) (Outcome, []Event) {
 	switch {
 	case a.End == EndAccepted, a.End == EndFailed:
 		return Known, nil
+	case a.Late: // a worker that was cut off says it as often as it tried to
+		return Late, nil
 	case a.End != "" && a.N != w.next()-1, w.State.Ended(), x.Attempt < w.firstNumber():
 		e.Kind = KindLate
 		return Late, []Event{e}

@@ -53,6 +53,7 @@ type Attempt struct {
 	End         End       `json:"end,omitempty"`
 	Why         string    `json:"why,omitempty"`
 	Copy        bool      `json:"copy,omitempty"`  // beside the one before, not in its place
+	Late        bool      `json:"late,omitempty"`  // its answer came too late, and is kept as evidence
 	Phase       string    `json:"phase,omitempty"` // as the worker says; not kept in the ledger
 }
 

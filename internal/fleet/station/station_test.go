@@ -3,8 +3,6 @@ package station
 import (
 	"context"
 	"errors"
-	"io"
-	"net"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +11,7 @@ import (
 
 	"assay/internal/cell"
 	"assay/internal/fleet"
+	"assay/internal/fleet/cable"
 	"assay/internal/fleet/jetstream"
 	"assay/internal/fleet/keys"
 	"assay/internal/fleet/wire"
@@ -226,63 +225,17 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// proxy is a cable that can be cut.
-type proxy struct {
-	to string
-	mu sync.Mutex
-	on []net.Conn
-	no bool
-}
-
-func (p *proxy) serve(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close(); p.cut(true) })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			p.mu.Lock()
-			far, err := net.Dial("tcp", p.to)
-			if err != nil || p.no {
-				_ = c.Close()
-			} else {
-				p.on = append(p.on, c, far)
-				go func() { _, _ = io.Copy(far, c); _ = far.Close() }()
-				go func() { _, _ = io.Copy(c, far); _ = c.Close() }()
-			}
-			p.mu.Unlock()
-		}
-	}()
-	return "nats://" + l.Addr().String()
-}
-
-func (p *proxy) cut(no bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.no = no
-	for _, c := range p.on {
-		_ = c.Close()
-	}
-	p.on = nil
-}
-
 // A worker that was cut off for longer than its lease works again soon after it is back.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	s := opened(t, Options{Open: true, Lease: 2 * time.Second})
 	ticket := keys.Ticket{URL: s.URL()}
-	cable := &proxy{to: strings.TrimPrefix(s.URL(), "nats://")}
+	line, at := cable.Lay(t, strings.TrimPrefix(s.URL(), "nats://"))
 	begun := make(chan string, 100)
-	join(t, keys.Ticket{URL: cable.serve(t)}, "far", runs{begun: begun})
+	join(t, keys.Ticket{URL: "nats://" + at}, "far", runs{begun: begun})
 	user := office(t, ticket)
 	sweep(t, user, "s1", noops(1, 2))
-	cable.cut(true)
+	line.Cut()
 	time.Sleep(5 * time.Second)
 	if st, err := user.Status(t.Context()); err != nil || st.Workers[0].Alive {
 		t.Errorf("%v: %+v", err, st.Workers)
@@ -293,7 +246,7 @@ func TestCutOff(t *testing.T) {
 	if _, err := user.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: "s2", Tasks: 2}, Tasks: noops(10, 2)}); err != nil {
 		t.Fatal(err)
 	}
-	cable.cut(false)
+	line.Mend()
 	back := time.Now()
 	select {
 	case <-begun:
@@ -408,8 +361,8 @@ func TestNotLetIn(t *testing.T) {
 func TestAskedBefore(t *testing.T) {
 	t.Parallel()
 	s := opened(t, Options{Open: true})
-	cable := &proxy{to: strings.TrimPrefix(s.URL(), "nats://")}
-	user := office(t, keys.Ticket{URL: cable.serve(t)})
+	line, at := cable.Lay(t, strings.TrimPrefix(s.URL(), "nats://"))
+	user := office(t, keys.Ticket{URL: "nats://" + at})
 	if _, err := user.Submit(t.Context(), fleet.Submission{Sweep: fleet.Sweep{ID: "s1", Tasks: 2}, Tasks: noops(1, 1)}); err != nil {
 		t.Fatal(err)
 	}
@@ -419,9 +372,9 @@ func TestAskedBefore(t *testing.T) {
 		asked <- err
 	}()
 	time.Sleep(500 * time.Millisecond) // until it is asked; where it was not, there is nothing to see
-	cable.cut(true)
+	line.Cut()
 	time.Sleep(time.Second)
-	cable.cut(false)
+	line.Mend()
 	if err := <-asked; err == nil || errors.Is(err, wire.ErrAway) {
 		t.Errorf("it was waited for to the end: %v", err)
 	}
