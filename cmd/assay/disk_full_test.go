@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"assay/internal/fleet"
 	"assay/internal/fleet/keys"
 )
 
@@ -35,7 +37,7 @@ func TestFleetFullDisk(t *testing.T) {
 	go func() {
 		done <- len(p.report(t, 0, "test", "--plan", p.noops(t, "many", cells), "--fleet", at).Results)
 	}()
-	time.Sleep(2 * time.Second)
+	p.underWay(t, at, cells)
 	fill := filepath.Join(dir, "fill")
 	f, err := os.Create(fill)
 	if err != nil {
@@ -58,6 +60,26 @@ func TestFleetFullDisk(t *testing.T) {
 		text, _, _ := p.run(t, "fleet", "status", "--fleet", at)
 		t.Fatalf("the sweep does not end:\n%s", text)
 	}
+}
+
+// underWay waits until a sweep was sent whole, and some of it is done.
+func (p *program) underWay(t *testing.T, at string, cells int) {
+	t.Helper()
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+		var s fleet.Status
+		if err := json.Unmarshal([]byte(p.ok(t, "fleet", "status", "--json", "--fleet", at)), &s); err != nil {
+			t.Fatal(err)
+		}
+		sent := 0
+		for _, n := range s.Tasks {
+			sent += n
+		}
+		if sent == cells && s.Tasks[fleet.Done] > 0 {
+			t.Logf("the disk is filled with %d of %d cells done", s.Tasks[fleet.Done], cells)
+			return
+		}
+	}
+	t.Fatal("the sweep was not sent")
 }
 
 // zeros never end.
