@@ -87,7 +87,8 @@ func (a *app) coordinate(ctx context.Context, f *coordinatorFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	dir, err := a.fleetDir(f.Dir)
+	named := f.Dir
+	dir, err := a.fleetDir(named)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (a *app) coordinate(ctx context.Context, f *coordinatorFlags) error {
 		a.say("join with:  assay-worker join " + s.URL())
 		a.say("send with:  assay test --key --fleet " + s.URL())
 	} else {
-		a.say("let others in with:  assay fleet key add NAME --at tls://THIS-HOST:PORT > NAME.ticket")
+		a.say("let others in with:  " + letIn(s.URL(), named))
 	}
 	if err = s.Run(ctx); errors.Is(err, station.ErrStuck) {
 		a.say(err.Error() + ": the coordinator starts again, and goes on where it was")
@@ -117,6 +118,19 @@ func (a *app) coordinate(ctx context.Context, f *coordinatorFlags) error {
 		return errors.Join(s.CloseLedger(), startAgain("--addr", at.Host)) // where others know it, also if the port was any
 	}
 	return errors.Join(err, s.Close())
+}
+
+// letIn is the command that makes a ticket for a coordinator, whose folder was named or not.
+func letIn(at, dir string) string {
+	port := "PORT"
+	if u, err := url.Parse(at); err == nil && u.Port() != "" {
+		port = u.Port()
+	}
+	command := "assay fleet key add NAME --at tls://THIS-HOST:" + port
+	if dir != "" {
+		command += fmt.Sprintf(" --dir %q", dir)
+	}
+	return command + " > NAME.ticket"
 }
 
 // fleetDir is the coordinator's folder.

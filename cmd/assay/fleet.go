@@ -33,6 +33,9 @@ func (a *app) office(at, command string) (fleet.Office, func(), error) {
 		return nil, nil, usage("--fleet: %w", err)
 	}
 	nc, err := t.Connect(wire.Options{Name: "assay " + command, On: a.say})
+	if wire.Refused(err) {
+		return nil, nil, err
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: is the coordinator running there? (assay coordinator)", err)
 	}

@@ -139,10 +139,16 @@ func TestFleetEndToEnd(t *testing.T) {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 	p.ok(t, "fleet", "quarantine", "lab-1", "--why", "it is hot", "--fleet", at)
+	if stdout, stderr, status := p.run(t, "test", "vit", "--platform", "cpu", "--strict", "--fleet", at); status != exitUnavailable || !strings.Contains(stdout+stderr, "lab-1 is quarantined (assay fleet release lab-1)") {
+		t.Errorf("with everybody quarantined: status %d\n%s%s", status, stdout, stderr)
+	}
 	if text := p.ok(t, "fleet", "workers", "--fleet", at); !strings.Contains(text, "it is hot") {
 		t.Error(text)
 	}
 	p.ok(t, "fleet", "release", "lab-1", "--fleet", at)
+	if _, stderr, status := p.run(t, "fleet", "cancel", r.Run.ID, "--fleet", at); status != exitProgram || !strings.Contains(stderr, "is over") {
+		t.Errorf("a sweep that is over was cancelled: status %d, %s", status, stderr)
+	}
 	for _, args := range [][]string{
 		{"fleet", "drain", "nobody", "--fleet", at},
 		{"fleet", "cancel", "no-sweep", "--fleet", at},
@@ -194,8 +200,8 @@ func TestFleetKeys(t *testing.T) {
 			t.Fatalf("the worker did not join: %s", text)
 		}
 	}
-	if _, _, status := p.run(t, "fleet", "status", "--fleet", at); status == 0 {
-		t.Error("somebody without a key was let in")
+	if _, stderr, status := p.run(t, "fleet", "status", "--fleet", at); status == 0 || !strings.Contains(stderr, "use the ticket") || strings.Contains(stderr, "is the coordinator running") {
+		t.Errorf("somebody without a key: status %d, %s", status, stderr)
 	}
 	if r := p.report(t, 0, "test", "--plan", p.noops(t, "nothing", 3), "--fleet", anna); len(r.Results) != 3 {
 		t.Errorf("%d results", len(r.Results))
@@ -210,6 +216,19 @@ func TestFleetKeys(t *testing.T) {
 		}
 		if time.Now().After(end) {
 			t.Fatal("a revoked key still opens")
+		}
+	}
+}
+
+// The command that lets others in names what they need.
+func TestLetIn(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]string{
+		"assay fleet key add NAME --at tls://THIS-HOST:4222 > NAME.ticket":                   letIn("tls://0.0.0.0:4222", ""),
+		`assay fleet key add NAME --at tls://THIS-HOST:40123 --dir "my fleet" > NAME.ticket`: letIn("tls://127.0.0.1:40123", "my fleet"),
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

@@ -75,6 +75,9 @@ func (x *Coordinator) judge(l *lane, now time.Time) {
 	l.awaits = ""
 	for _, m := range x.board.Members() {
 		if !m.Open() {
+			if fit, _ := m.Suits(l.sample); fit == fleet.Direct && x.alive(m.Worker) {
+				lacks = append(lacks, m.Worker+" "+closed(m))
+			}
 			continue
 		}
 		if !x.alive(m.Worker) {
@@ -108,6 +111,14 @@ func (x *Coordinator) judge(l *lane, now time.Time) {
 	if l.awaits != "" {
 		l.missing = fmt.Sprintf("worker %s has %s and is not heard: it is waited for, %s at most", l.awaits, l.sample.Cell.Target, x.c.Absence)
 	}
+}
+
+// closed is why a worker gets no tasks, and what to do about it.
+func closed(m *fleet.Member) string {
+	if m.Quarantined != "" {
+		return "is quarantined (assay fleet release " + m.Worker + ")"
+	}
+	return "is draining (assay fleet undrain " + m.Worker + ")"
 }
 
 // missing says in a sentence why nobody runs tasks of a lane.

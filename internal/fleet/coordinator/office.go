@@ -262,6 +262,9 @@ func (x *Coordinator) steering(s fleet.Steering) (string, []fleet.Event, error) 
 		if c == nil {
 			return "", nil, fmt.Errorf("no sweep %q is known here (see assay fleet status)", s.Name)
 		}
+		if c.Left() == 0 && !c.Cancelled {
+			return "", nil, fmt.Errorf("sweep %s is over: all of its cells have their answers (assay fleet results %s)", s.Name, s.Name)
+		}
 		return fmt.Sprintf("%s of sweep %s: %d of %d tasks have no answer yet", s.Do, s.Name, c.Left(), c.Tasks), []fleet.Event{e}, nil
 	case fleet.KindRequeue:
 		w := x.board.Work(s.Name)

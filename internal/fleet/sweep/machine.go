@@ -36,7 +36,7 @@ func row(name platform.Name, workers []fleet.WorkerStatus) detect.Platform {
 	seen := map[string]bool{}
 	for _, w := range workers {
 		for _, o := range w.Offers {
-			if !w.Alive || o.Target.Platform != name || o.Target.Engine == platform.Noop {
+			if !w.Alive || o.Target.Platform != name || o.Target.Engine == platform.Noop || onlyConverts(o.Target) {
 				continue
 			}
 			p.Status, p.Seen, p.Hint = detect.Present, true, ""
@@ -51,6 +51,9 @@ func row(name platform.Name, workers []fleet.WorkerStatus) detect.Platform {
 	}
 	return p
 }
+
+// onlyConverts reports whether who offers a target need not have its platform: an engine whose models can be made anywhere.
+func onlyConverts(t platform.Target) bool { return t.Engine.Traits().Anywhere && !t.First() }
 
 // EmulatedInBrowser reports whether all workers that have the target would run
 // it on a software adapter.

@@ -65,6 +65,9 @@ func Connect(url string, o Options) (*nats.Conn, error) {
 	}
 	nc, err := nats.Connect(url, options...)
 	if err != nil {
+		if why := because(err); why != err.Error() { // it is there, and trying again does not help
+			err = &RefusedError{why}
+		}
 		return nil, fmt.Errorf("connect to %s: %w", url, err)
 	}
 	return nc, nil
@@ -76,7 +79,7 @@ func because(err error) string {
 	case errors.Is(err, nats.ErrAuthorization), strings.Contains(strings.ToLower(text), "authorization violation"):
 		return "it does not let this key in: a ticket is needed that it has made and not revoked (assay fleet key add NAME)"
 	case strings.Contains(text, "x509:"):
-		return text + ": use the ticket that the coordinator made, or give its certificate with --ca"
+		return text + ": use the ticket that the coordinator made (assay-worker also takes its certificate with --ca)"
 	default:
 		return text
 	}
