@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,13 +153,16 @@ func (y *yard) kill(r *rand.Rand) {
 // descendants are the processes below one.
 func descendants(pid int) []int {
 	var out []int
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	if err != nil {
-		return nil
-	}
-	for _, f := range strings.Fields(string(text)) {
-		if n, err := strconv.Atoi(f); err == nil {
-			out = append(append(out, n), descendants(n)...)
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // any thread may have started one
+	for _, path := range threads {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		for f := range strings.FieldsSeq(string(text)) {
+			if n, err := strconv.Atoi(f); err == nil {
+				out = append(append(out, n), descendants(n)...)
+			}
 		}
 	}
 	return out
@@ -271,6 +275,9 @@ type hanging struct {
 	attempt int
 }
 
+// idle is how many processes a worker has below it when it runs nothing: its runner, and the one that runner forks from.
+const idle = 2
+
 // hang stops a worker that runs a cell of a second, but not the cell.
 func (y *yard) hang() hanging {
 	y.t.Helper()
@@ -298,6 +305,10 @@ func (y *yard) hang() hanging {
 			}
 			if err := c.Process.Signal(syscall.SIGSTOP); err != nil {
 				y.t.Fatal(err)
+			}
+			if runtime.GOOS == "linux" && len(descendants(c.Process.Pid)) <= idle { // it has not begun the cell, and would be told not to
+				_ = c.Process.Signal(syscall.SIGCONT)
+				continue
 			}
 			return hanging{i, x.Key, a.N}
 		}
