@@ -198,7 +198,7 @@ func (a Announcement) Suits(t Task) (Fit, string) {
 // lacks names what the worker's owner has to change.
 func (a Announcement) lacks(n Needs) string {
 	for _, name := range slices.Sorted(maps.Keys(n.Labels)) {
-		if a.Labels[name] != n.Labels[name] && !(name == GuestLabel && a.hosts(n.Guest())) {
+		if a.Labels[name] != n.Labels[name] && (name != GuestLabel || !a.hosts(n.Guest())) {
 			return fmt.Sprintf("the label %s=%s", name, n.Labels[name])
 		}
 	}

@@ -2,10 +2,12 @@
 package cable
 
 import (
+	"context"
 	"io"
 	"net"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Cable leads to an address. It is whole at first.
@@ -22,7 +24,7 @@ type Cable struct {
 // Lay has a test's connections to an address, host:port, go through a cable, whose own address it returns.
 func Lay(t *testing.T, to string) (c *Cable, address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +46,7 @@ func Lay(t *testing.T, to string) (c *Cable, address string) {
 func (c *Cable) join(near net.Conn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	far, err := net.Dial("tcp", c.to)
+	far, err := (&net.Dialer{Timeout: 3 * time.Second}).DialContext(context.Background(), "tcp", c.to)
 	if err != nil || c.refuses || c.ended {
 		_ = near.Close()
 		if far != nil {
