@@ -122,7 +122,7 @@ func Compare(a, b Side, o Options) Report {
 	if n := themselves(m.pairs); n > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d cells have one and the same result on both sides, as the newest of each: what is compared with itself cannot differ", n, len(m.pairs)))
 	}
-	r.Notes = slices.Concat(r.Notes, mixed(a, o), mixed(b, o), a.Notes, b.Notes)
+	r.Notes = append(r.Notes, slices.Concat(mixed(a, o), mixed(b, o), a.Notes, b.Notes)...)
 	return r
 }
 
