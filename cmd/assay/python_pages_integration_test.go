@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // loadedInPages loads a model on each of the platforms of browsers, which the program has to open.
@@ -95,6 +96,7 @@ func TestIntegrationKilledPython(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), python, "-c", killedInAPage)
 	cmd.Env = append(p.environ(), "PYTHONPATH="+sources, "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1")
+	cmd.WaitDelay = 20 * time.Second // a server that stays has its output open
 	if out, err := cmd.Output(); err == nil || strings.TrimSpace(string(out)) != "webnn" {
 		t.Fatalf("%s, %v", out, err)
 	}
