@@ -159,11 +159,18 @@ func (s *session) settle(ctx context.Context, set settings) error {
 
 // Close closes the database, then lets the lock go.
 func (s *session) Close() error {
+	s.uninterrupted()
 	err := errors.Join(s.conn.Close(), s.db.Close())
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())
 	}
 	return err
+}
+
+// uninterrupted takes an interrupt from the connection that came just as its call ended. Closed with one, DuckDB
+// keeps the database open behind the connection, and whoever opens it next in this process waits for ever, spinning.
+func (s *session) uninterrupted() {
+	_, _ = s.conn.ExecContext(context.Background(), "SELECT 1") // it is not the answer that counts
 }
 
 func (s *session) exec(ctx context.Context, query string, args ...any) error {
