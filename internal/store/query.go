@@ -225,6 +225,7 @@ func explainQuestion(err error) error {
 // tells columns of one name apart in its own way.
 func (s *session) start(ctx context.Context, query string, names []string, args ...any) (*sql.Rows, *Rows, error) {
 	r, err := s.conn.QueryContext(ctx, query, args...)
+	s.called(ctx)
 	if err != nil {
 		return nil, nil, explain(s.path, err)
 	}

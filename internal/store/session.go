@@ -24,6 +24,7 @@ type session struct {
 	lock *os.File // nil when the caller holds it
 	db   *sql.DB
 	conn *sql.Conn
+	cut  bool // a call was cut off
 }
 
 // settings are what DuckDB is opened with.
@@ -167,14 +168,20 @@ func (s *session) Close() error {
 	return err
 }
 
+// called notes after a call of DuckDB whether it was cut off.
+func (s *session) called(ctx context.Context) { s.cut = s.cut || ctx.Err() != nil }
+
 // uninterrupted takes an interrupt from the connection that came just as its call ended. Closed with one, DuckDB
 // keeps the database open behind the connection, and whoever opens it next in this process waits for ever, spinning.
 func (s *session) uninterrupted() {
-	_, _ = s.conn.ExecContext(context.Background(), "SELECT 1") // it is not the answer that counts
+	if s.cut {
+		_, _ = s.conn.ExecContext(context.Background(), "SELECT 1") // it is not the answer that counts
+	}
 }
 
 func (s *session) exec(ctx context.Context, query string, args ...any) error {
 	_, err := s.conn.ExecContext(ctx, query, args...)
+	s.called(ctx)
 	return explain(s.path, err)
 }
 
@@ -193,6 +200,7 @@ func (s *session) transaction(ctx context.Context, f func() error) error {
 // rows calls f for each row of a query with a function that scans it.
 func (s *session) rows(ctx context.Context, f func(scan func(...any) error) error, query string, args ...any) error {
 	r, err := s.conn.QueryContext(ctx, query, args...)
+	s.called(ctx)
 	if err != nil {
 		return explain(s.path, err)
 	}
