@@ -108,8 +108,8 @@ test-full: test ## and what takes long: every pipeline and example, trials of th
 	@ASSAY_TEST_FULL=1 $(GOTEST) -tags integration -run 'Integration(Site|Dashboard)Times' -count 1 ./internal/site ./cmd/assay
 	$(call say,a fleet whose workers are killed (2000 cells with twenty seeds) and cut off for minutes)
 	@ASSAY_TEST_FULL=1 go test -timeout 120m -run 'TestFaults|TestCutOffForMinutes' -count 1 -v ./cmd/assay-worker
-	$(call say,faults of the NATS server that are worked around)
-	@ASSAY_TEST_FULL=1 $(GOTEST) -run TestReproducers -count 1 ./internal/fleet/embedded
+	$(call say,faults of the NATS server and of DuckDB that are worked around)
+	@ASSAY_TEST_FULL=1 $(GOTEST) -run TestReproducer -count 1 ./internal/fleet/embedded ./internal/store
 	$(call say,faults planted in engines)
 	@scripts/trials $(PYTHON) mutants $(MUTANTS)
 	$(call say,the same on WebNN, and the judge there)
