@@ -97,14 +97,25 @@ func writeLeft(root string, targets []string, stdout io.Writer) error {
 	return json.NewEncoder(stdout).Encode(table.Left(plan, runs))
 }
 
+// named refuses a run whose program does not say which commit it is: nobody could make its numbers again.
+func named(run cell.Run) error {
+	if run.Assay == "" || run.Assay == "dev" {
+		return errors.New("its program does not know its commit: run it again with the one that make build makes")
+	}
+	return nil
+}
+
 func pack(journals []string, dir string) error {
 	for _, path := range journals {
 		r, err := journal.Open(path)
 		if err != nil {
 			return err
 		}
-		id := r.Header().Run.ID
-		if err := errors.Join(r.Close(), journal.Pack(path, filepath.Join(dir, id+journal.Packed))); err != nil {
+		run := r.Header().Run
+		if err := errors.Join(r.Close(), named(run)); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if err := journal.Pack(path, filepath.Join(dir, run.ID+journal.Packed)); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"assay/internal/cell"
+	"assay/internal/journal"
 )
 
 // What the documentation says is what the journals hold.
@@ -160,5 +161,34 @@ func TestLeft(t *testing.T) {
 	}
 	if err := run([]string{"left", "cuda fp8"}, "..", nil); err == nil {
 		t.Error("an unknown dtype is taken")
+	}
+}
+
+// A run that does not name its commit is not published, because nobody could make it again.
+func TestRunsNameTheirCommit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for commit, taken := range map[string]bool{"0a1b2c3d": true, "dev": false, "": false} {
+		head := journal.Header{Run: cell.Run{ID: "20261120T000000Z-" + commit + "x", Assay: commit}, Host: cell.Host{ID: "h"}}
+		w, err := journal.Create(dir, head)
+		if err = errors.Join(err, w.End(), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if err := pack([]string{filepath.Join(dir, head.Run.ID+".jsonl")}, dir); (err == nil) != taken {
+			t.Errorf("%q: %v", commit, err)
+		}
+	}
+	files, err := filepath.Glob("*.jsonl.br")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no journals: %v", err)
+	}
+	for _, f := range files {
+		r, err := journal.Open(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(named(r.Header().Run), r.Close()); err != nil {
+			t.Errorf("%s: %v", f, err)
+		}
 	}
 }

@@ -16,13 +16,16 @@ func TestCancelledAnywhere(t *testing.T) {
 	s := newStore(t)
 	write(t, s, "run-0", result(0), result(1))
 	answer(t, s, "SELECT 1")
+	begun := time.Now()
+	answer(t, s, "SELECT count(*) FROM results")
+	whole := time.Since(begun) // what one takes here that is not cut off
 	var turn, cut atomic.Int64
 	var work sync.WaitGroup
 	for range 6 {
 		work.Go(func() {
 			for n := turn.Add(1); n <= 150; n = turn.Add(1) {
 				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(time.Duration(n*997%60)*time.Millisecond, cancel)
+				time.AfterFunc(whole*time.Duration(n*997%60)/30, cancel)
 				if _, err := s.Query(ctx, "SELECT count(*) FROM results"); err != nil {
 					cut.Add(1)
 				}
